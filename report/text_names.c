@@ -29,20 +29,27 @@ static bool is_name_byte(const char *at, const char *end)
            (byte >= 0x80 && !starts(at, end, HS_TEXT_ELLIPSIS));
 }
 
-/* The end of the part of a qualified name that begins at `at`: a name, or what compilers write for
- * something without one ("{impl#4}", "{closure#0}"); `at` where none begins. */
+/* The end of what compilers write for something without a name ("{impl#4}"); `at` where none is. */
+static const char *braced_end(const char *at, const char *end)
+{
+    size_t n = (size_t)(end - at);
+    const char *close =
+        n != 0 && *at == '{' ? memchr(at, '}', n < MOST_BRACED ? n : MOST_BRACED) : NULL;
+    return close != NULL ? close + 1 : at;
+}
+
+/* The end of the part of a qualified name that begins at `at`: a name, with what it has that has
+ * none ("main::{closure#0}"); `at` where none begins. */
 static const char *name_end(const char *at, const char *end)
 {
     if (starts(at, end, nameless))
         return at + strlen(nameless);
-    if (at < end && *at == '{') {
-        size_t n = (size_t)(end - at);
-        const char *close = memchr(at, '}', n < MOST_BRACED ? n : MOST_BRACED);
-        return close != NULL ? close + 1 : at;
-    }
-    while (at < end && is_name_byte(at, end))
-        at++;
-    return at;
+    const char *behind = braced_end(at, end);
+    while (behind == at && at < end && is_name_byte(at, end))
+        behind = ++at;
+    while (starts(behind, end, "::{") && braced_end(behind + 2, end) != behind + 2)
+        behind = braced_end(behind + 2, end);
+    return behind;
 }
 
 /* The end of the qualifier that begins at `at`, "std::" or "Result<...>::" where the arguments are

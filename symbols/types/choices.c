@@ -50,8 +50,26 @@ bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *
 static uint8_t used_by(uint8_t kind)
 {
     return kind == WHEN_USED_COUNT    ? HS_CUSED_COUNT
+           : kind == WHEN_USED_TAIL   ? HS_CUSED_RING
            : kind == WHEN_USED_BEFORE ? HS_CUSED_BEFORE
                                       : HS_CUSED_END;
+}
+
+/* One more word that tells what is in use. */
+static void choice_use(struct hs_cchosen *chosen, uint8_t kind, uint64_t number)
+{
+    if (kind == WHEN_USED_FROM || kind == WHEN_USED_HEAD) {
+        chosen->used_from = number;
+        chosen->used_by = kind == WHEN_USED_HEAD ? HS_CUSED_RING : HS_CUSED_NOT;
+        return;
+    }
+    bool is_from_head = kind == WHEN_USED_COUNT && chosen->used_by == HS_CUSED_RING;
+    if (is_from_head) {
+        chosen->used = chosen->used_from + number;
+        return;
+    }
+    chosen->used_by = used_by(kind);
+    chosen->used = number + (kind == WHEN_USED_LAST ? CHOICES_POINTER_BYTES : 0);
 }
 
 /* True when all conditions of a choice hold; what tells more is noted. */
@@ -71,16 +89,14 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
                 return false;
             break;
         case WHEN_USED_FROM:
-            if (is_read)
-                ret->used_from = number;
-            break;
+        case WHEN_USED_HEAD:
+        case WHEN_USED_TAIL:
         case WHEN_USED_END:
         case WHEN_USED_COUNT:
         case WHEN_USED_LAST:
         case WHEN_USED_BEFORE:
             if (is_read)
-                ret->used_by = used_by(when->kind);
-            ret->used = number + (when->kind == WHEN_USED_LAST ? CHOICES_POINTER_BYTES : 0);
+                choice_use(ret, when->kind, number);
             break;
         case WHEN_TABLE:
         case WHEN_CODE:
@@ -125,6 +141,9 @@ static const struct told_rule {
     {"_Vector_impl", "_M_start", {{"_M_finish", 8, WHEN_USED_END, 0}}, false},
     {"vector<", "__begin_", {{"__end_", 8, WHEN_USED_END, 0}}, false},
     {"Vec<", "buf", {{"len", 8, WHEN_USED_COUNT, 0}}, true},
+    {"VecDeque<", "buf", {{"head", 8, WHEN_USED_HEAD, 0}, {"len", 8, WHEN_USED_COUNT, 0}}, true},
+    /* Up to 1.66, where the head is the end. */
+    {"VecDeque<", "buf", {{"tail", 8, WHEN_USED_HEAD, 0}, {"head", 8, WHEN_USED_TAIL, 0}}, true},
     /* A deque's map is in use from the first iterator's _M_node to the last one's, its first block
      * from the first one's _M_cur on, its last block to the last one's (bits/stl_deque.h). */
     {"_Deque_impl",

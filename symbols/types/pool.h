@@ -134,7 +134,9 @@ enum ctypes_when_kind {
     WHEN_USED_END,
     WHEN_USED_COUNT,
     WHEN_USED_LAST,   /* the address of the last pointer in use */
-    WHEN_USED_FROM,   /* of the first element in use, when it is in the same block */
+    WHEN_USED_HEAD,   /* the number of the first element in use: COUNT is from there */
+    WHEN_USED_TAIL,   /* the number of the one behind the last */
+    WHEN_USED_FROM,   /* the address of the first element in use, when it is in the same block */
     WHEN_USED_BEFORE, /* behind the last one, when it is in the same block */
     WHEN_TABLE,
     WHEN_CODE

@@ -174,6 +174,35 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype number)
     return hs_ctypes_size_(types, larger) > hs_ctypes_size_(types, number) ? larger : 0;
 }
 
+hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype number, uint64_t *ret_offset)
+{
+    static const char *const counted[] = {"alloc::sync::ArcInner<", "alloc::rc::RcInner<",
+                                          "alloc::rc::RcBox<"}; /* up to 1.84 */
+    const struct ctypes_type type = *hs_ctypes_get_(types, number);
+    bool is_made = type.kind == HS_CTYPE_RECORD || type.kind == HS_CTYPE_UNION; /* an enumeration */
+    const char *name = is_made ? hs_ctypes_type_name_(types, number) : NULL;
+    char text[CTYPES_MAX_NAME];
+    hs_ctype found = 0;
+    *ret_offset = 0;
+    if (name == NULL || !rules_is_rust(types, &type))
+        return 0;
+    for (size_t i = 0; i < RULES_COUNT(counted); i++) {
+        int n = snprintf(text, sizeof(text), "%s%s>", counted[i], name);
+        hs_ctype one =
+            n < 0 || (size_t)n >= sizeof(text) ? 0 : hs_ctypes_find(types, type.file, text);
+        if (one != 0 && found != 0)
+            return 0;
+        found = one != 0 ? one : found;
+    }
+    const struct ctypes_type holder = *hs_ctypes_get_(types, found);
+    for (uint32_t i = 0; found != 0 && i < holder.n_members; i++) {
+        const struct ctypes_member *member = &types->members[holder.first_member + i];
+        if (strcmp(member->name, "data") == 0 || strcmp(member->name, "value") == 0)
+            *ret_offset = member->offset;
+    }
+    return *ret_offset != 0 ? found : 0;
+}
+
 /* Whether a type is the record of this qualified name. */
 static bool rules_is(struct hs_ctypes *types, hs_ctype number, const char *name)
 {

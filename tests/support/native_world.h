@@ -29,7 +29,8 @@ struct world_type {
     const char *places[WORLD_SLOTS];
     size_t n_slots;
     hs_ctype larger, part; /* part: a record in it, at part_offset */
-    uint64_t part_offset;
+    hs_ctype counted;      /* a record that has it at counted_at */
+    uint64_t part_offset, counted_at;
     bool is_cut;
 };
 
@@ -97,6 +98,13 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type)
 {
     (void)types;
     return world_types[type].larger;
+}
+
+hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset)
+{
+    (void)types;
+    *ret_offset = world_types[type].counted_at;
+    return world_types[type].counted;
 }
 
 size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,

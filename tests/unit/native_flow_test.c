@@ -212,6 +212,61 @@ static void swiss_tables(void **state)
     is(odd, "");
 }
 
+/* Nothing flows on from a bucket that is empty. */
+static void an_empty_bucket(void **state)
+{
+    (void)state;
+    hs_addr node = world_block(w, 32), table = put_swiss(node), text = world_block(w, 24);
+    *world_word(w, table + 8) = text; /* of the last bucket, where nothing is */
+    run();
+    is(table, "struct node[]");
+    is(node, "struct node");
+    is(text, "");
+}
+
+/* Of Rust: what Arc::into_raw gave leads to the value, behind the counts. */
+static void behind_the_counts(void **state)
+{
+    (void)state;
+    hs_addr whole = world_block(w, 48), larger = world_block(w, 64), other = world_block(w, 48);
+    hs_addr text = world_block(w, 24);
+    world_type(LINK, "ArcInner<node>", HS_CTYPE_RECORD, 48);
+    world_slot(LINK, "data.text", 24, TEXT);
+    world_types[NODE].counted = LINK;
+    world_types[NODE].counted_at = 16;
+    *world_word(w, whole + 24) = text;
+    world_seed(w, whole + 16, NODE);
+    world_seed(w, larger + 16, NODE); /* there is more in it */
+    world_seed(w, other + 8, NODE);
+    run();
+    world_types[NODE].counted = 0;
+    is(whole, "ArcInner<node>");
+    is(text, "char[]");
+    is(larger, "");
+    is(other, "");
+}
+
+/* What may be two records of a kind is one that begins with such, if a pointer says so. */
+static void a_record_before_a_guessed_array(void **state)
+{
+    (void)state;
+    hs_addr entry = world_block(w, 64), array = world_block(w, 64), wide = world_block(w, 96);
+    hs_addr blocks[] = {entry, array, wide};
+    world_type(USER, "struct entry", HS_CTYPE_RECORD, 64);
+    world_slot(USER, "node.next", 0, NODE);
+    world_slot(USER, "other", 32, NODE);
+    for (int i = 0; i < 3; i++) {
+        *world_word(w, blocks[i]) = *world_word(w, blocks[i] + 32) = array;
+        world_seed(w, blocks[i], NODE);
+    }
+    world_seed(w, entry, USER);
+    world_seed(w, wide, USER); /* does not fill it */
+    run();
+    is(entry, "struct entry");
+    is(array, "struct node[]");
+    is(wide, "struct node[]");
+}
+
 static void what_tells_nothing(void **state)
 {
     (void)state;
@@ -258,7 +313,7 @@ static void who_comes_first(void **state)
     run();
     is(a, "struct node");
     is(b, "struct node");
-    is(c, "struct pair[]");
+    is(c, "struct node"); /* two pairs are a guess, a node that fills it is none */
     is(d, "struct node");
     assert_int_equal(flow.n_typed, 4);
 }
@@ -567,6 +622,9 @@ int main(void)
         TEST(larger_records),
         TEST(stale_pointers),
         TEST(swiss_tables),
+        TEST(an_empty_bucket),
+        TEST(behind_the_counts),
+        TEST(a_record_before_a_guessed_array),
         TEST(what_tells_nothing),
         TEST(who_comes_first),
         TEST(through_a_mask),

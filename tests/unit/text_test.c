@@ -242,7 +242,11 @@ static void qualified_names_keep_what_tells_most(void **state)
     fits("alloc::sync::ArcInner<rg::args::ArgsImp>", 30, DOTS "ArcInner<rg::args::ArgsImp>");
     fits("alloc::sync::ArcInner<rg::args::ArgsImp>", 20, DOTS "ArcInner<" DOTS "ArgsImp>");
     fits("app::{impl#4}::run::{closure_env#0}<T>", 30, DOTS "run::{closure_env#0}<T>");
-    fits("app::{impl#4}::run::{closure_env#0}<T>", 34, DOTS "{impl#4}::run::{closure_env#0}<T>");
+    fits("app::{impl#4}::run::{closure_env#0}<T>", 37, DOTS "run::{closure_env#0}<T>");
+    fits("block_on<core::future::GenFuture<app::main::{async_env#0}>> local f", 52,
+         "block_on<" DOTS "GenFuture<" DOTS "main::{async_env#0}>> local f");
+    fits("block_on<core::future::GenFuture<app::main::{async_env#0}>> local f", 42,
+         "block_on<" DOTS "main::{async_env#0}>> local f");
     fits("<app::Job as core::ops::Drop>::drop argument self", 36,
          "<" DOTS "Job as " DOTS "Drop>::drop argument self");
     fits("<app::Job as core::ops::Drop>::drop argument self", 30,

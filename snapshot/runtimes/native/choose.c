@@ -1,6 +1,7 @@
 #include "choose.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/load.h"
 #include "native.h"
 
@@ -134,4 +135,32 @@ hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *s
     struct choose_place place = {&native->dump->image, address};
 
     return choose(native, slot, choose_read_image, &place, ret, err);
+}
+
+bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
+                          uint64_t element_bytes, struct hs_native_use *ret)
+{
+    uint64_t from = to->used_from - block->begin;
+
+    *ret = (struct hs_native_use){0};
+    switch ((enum hs_cused_by)to->used_by) {
+    case HS_CUSED_COUNT:
+        return element_bytes != 0 && hs_mul_fits(to->used, element_bytes, &ret->end);
+    case HS_CUSED_RING:
+        return element_bytes != 0 && hs_mul_fits(to->used_from, element_bytes, &ret->from) &&
+               hs_mul_fits(to->used, element_bytes, &ret->end);
+    case HS_CUSED_END:
+    case HS_CUSED_BEFORE:
+        break;
+    case HS_CUSED_NOT:
+        return false;
+    }
+    ret->from = from <= block->n_bytes ? from : 0;
+    ret->end = to->used - block->begin;
+    if (to->used_by == HS_CUSED_BEFORE && ret->end > block->n_bytes) {
+        if (from > block->n_bytes)
+            return false; /* a deque's map */
+        ret->end = block->n_bytes;
+    }
+    return true;
 }

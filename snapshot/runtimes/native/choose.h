@@ -8,7 +8,9 @@
 #define HS_NATIVE_CHOOSE_H
 
 #include "base/table.h"
+#include "heaps/heap_map.h"
 #include "process/image.h"
+#include "reserve.h"
 #include "symbols/ctypes.h"
 
 struct hs_native;
@@ -42,5 +44,9 @@ bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *
 /* What it leads to where it stands at an address of the process. */
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
                               hs_addr address, struct hs_native_chosen *ret, struct hs_error *err);
+
+/* Which bytes of the block are in use, by a pointer to its start; false where nothing is said. */
+bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
+                          uint64_t element_bytes, struct hs_native_use *ret);
 
 #endif

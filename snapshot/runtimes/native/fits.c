@@ -2,11 +2,12 @@
 
 #include "agree.h"
 #include "flow.h"
+#include "swiss.h"
 
 /* Besides eight times what is in the copy. */
 #define LOOKS_SPARE (UINT64_C(1) << 24)
 enum { FITS_LEAST_SURE = 4 };
-enum { WORD = 8, SWISS_GROUP = 16, SWISS_DELETED = 0x80, SWISS_EMPTY = 0xff };
+enum { WORD = 8 };
 
 struct hs_fit hs_fit_of(const struct hs_native *native)
 {
@@ -127,40 +128,26 @@ bool hs_fits_mostly(struct hs_fit *f, const struct hs_heap_block *block,
     return n_fit >= n_sure - n_fit;
 }
 
-/* A hash table of Rust (hashbrown, raw/mod.rs): its pointer leads behind the buckets, which grow
- * down from there; a byte for each follows (its top bit: no element), the first 16 of them again
- * at the end.
- *
- *   ... | bucket 1 | bucket 0 | byte 0 | byte 1 | ... | byte 0 ... 15 |
- */
 bool hs_fits_swiss_table(struct hs_fit *f, const struct hs_heap_block *block,
                          const struct hs_native_type *type, uint64_t offset)
 {
-    uint64_t n = offset / type->n_bytes;
-    const uint8_t *control = block->bytes + offset;
+    struct hs_swiss_table table;
 
-    if (n < 4 || (n & (n - 1)) != 0 || block->n_bytes - offset < SWISS_GROUP ||
-        n > block->n_bytes - offset - SWISS_GROUP)
+    if (!hs_swiss_table_at(block, type->n_bytes, offset, &table))
         return false;
-    const uint8_t *again = control + (n < SWISS_GROUP ? SWISS_GROUP : n);
-    for (uint64_t i = 0; i < n; i++) {
-        if (i < SWISS_GROUP && again[i] != control[i])
+    for (uint64_t at = 0; at < table.n_bytes; at += type->n_bytes)
+        if (hs_swiss_table_has(&table, at) && !fits_one(f, block->bytes + at, type))
             return false;
-        if (control[i] > SWISS_DELETED && control[i] != SWISS_EMPTY)
-            return false;
-        if (control[i] < SWISS_DELETED && !fits_one(f, control - (i + 1) * type->n_bytes, type))
-            return false;
-    }
     return true;
 }
 
-/* Without pointers in the type nothing can be checked but that there are none in [begin, end). */
-static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block, uint64_t begin,
-                           uint64_t end)
+/* Without pointers in the type nothing can be checked but that there are none in `n` elements. */
+static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block,
+                           const struct hs_native_type *type, uint64_t n)
 {
     struct hs_heap_block found;
 
-    for (uint64_t at = begin; at + WORD <= end; at += WORD)
+    for (uint64_t at = 0; at + WORD <= n * type->n_bytes; at += WORD)
         if (hs_flow_resolve(f->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE)
             return false;
     return true;
@@ -174,8 +161,6 @@ static bool fits_in_use(struct hs_fit *f, const struct hs_heap_block *block,
 
     if (!use.is_said || first >= end)
         return false;
-    if (type->n_slots == 0)
-        return has_no_pointer(f, block, first * type->n_bytes, end * type->n_bytes);
     for (uint64_t i = first; i < end; i++)
         if (!fits_one(f, block->bytes + i * type->n_bytes, type))
             return false;
@@ -192,7 +177,7 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
     if (type->type.form == HS_FORM_SCALAR || fits_in_use(f, block, type, use))
         return true;
     if (type->n_slots == 0)
-        return has_no_pointer(f, block, 0, n * type->n_bytes);
+        return has_no_pointer(f, block, type, n);
     if (type->heir_bytes != 0 && block->n_bytes < type->heir_bytes + HS_SLACK_BYTES)
         return n >= FITS_LEAST_SURE && fits_all(f, block, type, n);
     return fits_half(f, block, type, n) || (type->type.form == HS_FORM_POINTER &&

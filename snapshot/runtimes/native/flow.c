@@ -10,6 +10,7 @@
 #include "enclosing.h"
 #include "fits.h"
 #include "queue.h"
+#include "swiss.h"
 
 enum { WORD = 8, NAME_BYTES = 256, BLOCKS_PER_TELL = 1 << 20 };
 /* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
@@ -86,10 +87,21 @@ static bool flow_is_beginning(const struct flow *f, const struct hs_heap_block *
            had->n_bytes <= block->n_bytes - HS_SLACK_BYTES;
 }
 
+/* An array of records by its words alone, which may be one record that begins with such. */
+static bool flow_is_guessed_array(const struct flow *f, const struct hs_heap_block *block,
+                                  hs_ntype type)
+{
+    const struct hs_native_type *had = hs_native_type_of(&f->result->types, type);
+
+    return had->type.form == HS_FORM_RECORD && had->ctype != 0 && had->is_array && !had->is_table &&
+           !hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
+}
+
 /* Is there anything to learn about a block of this type? */
 static bool flow_may_change(const struct flow *f, const struct hs_heap_block *block, hs_ntype type)
 {
-    return flow_is_weak(f, type) || flow_is_beginning(f, block, type);
+    return flow_is_weak(f, type) || flow_is_beginning(f, block, type) ||
+           flow_is_guessed_array(f, block, type);
 }
 
 /* A pointer into its middle said what it is: one to its start knows better. */
@@ -266,16 +278,18 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
     const struct hs_native_type *type = hs_native_type_of(types, one);
     const struct hs_native_use use =
         hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
+    bool may_look = hs_fit_may_look(&f->fit, block);
+    bool is_table = may_look && offset != 0 && hs_fits_swiss_table(&f->fit, block, type, offset);
     bool is_array =
-        type->is_array || (hs_fit_may_look(&f->fit, block) &&
-                           (hs_fits_array(&f->fit, block, type, use) ||
-                            (offset != 0 && hs_fits_swiss_table(&f->fit, block, type, offset))));
+        is_table || type->is_array || (may_look && hs_fits_array(&f->fit, block, type, use));
     if (!is_array && (offset != 0 || !hs_fits_mostly(&f->fit, block, type)))
         return HS_OK;
     many = one;
     if (is_array && type->type.form == HS_FORM_SCALAR &&
         (offset != 0 || (pointee & FLOW_MAY_BE_END) != 0))
         HS_TRY(hs_native_types_of_middle(types, type->ctype, &many, err));
+    else if (is_table)
+        HS_TRY(hs_native_types_of_table(types, type->ctype, &many, err));
     else if (is_array)
         HS_TRY(hs_native_types_of_ctype(types, type->ctype, true, &many, err));
     return flow_set(f, block, many, err);
@@ -309,8 +323,13 @@ static hs_status flow_enclosing(struct flow *f, const struct hs_heap_block *bloc
                                 struct hs_enclosing_answer *ret, struct hs_error *err)
 {
     *ret = (struct hs_enclosing_answer){0};
-    if (facts->kind != HS_CTYPE_RECORD || facts->n_bytes == 0 || !flow_may_have_type(block) ||
-        block->n_bytes < HS_SLACK_BYTES || facts->n_bytes > block->n_bytes - HS_SLACK_BYTES)
+    if (facts->n_bytes == 0 || !flow_may_have_type(block) || block->n_bytes < HS_SLACK_BYTES ||
+        facts->n_bytes > block->n_bytes - HS_SLACK_BYTES)
+        return HS_OK;
+    if (offset != 0)
+        HS_TRY(hs_native_types_counted(&f->result->types, pointee, offset, block->n_bytes,
+                                       &ret->record, err));
+    if (ret->record != 0 || facts->kind != HS_CTYPE_RECORD)
         return HS_OK;
     HS_TRY(
         hs_native_enclosing_ask(&f->enclosing, block, pointee, facts->n_bytes, offset, ret, err));
@@ -364,19 +383,11 @@ static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block
                                const struct hs_native_chosen *to, struct hs_error *err)
 {
     struct hs_ctype_facts facts;
-    uint64_t from = to->used_from - block->begin;
-    struct hs_native_use use = {.from = from <= block->n_bytes ? from : 0,
-                                .end = to->used - block->begin};
+    struct hs_native_use use;
 
     hs_ctype_facts(f->native->ctypes, to->pointee, &facts);
-    if (to->used_by == HS_CUSED_COUNT &&
-        (facts.n_bytes == 0 || !hs_mul_fits(to->used, facts.n_bytes, &use.end)))
-        return HS_OK;
-    if (to->used_by == HS_CUSED_BEFORE && use.end > block->n_bytes) {
-        if (from > block->n_bytes)
-            return HS_OK; /* a deque's map */
-        use.end = block->n_bytes;
-    }
+    if (hs_native_is_number(&facts) || !hs_native_chosen_use(to, block, facts.n_bytes, &use))
+        return HS_OK; /* numbers are no pointers, in use or not */
     return hs_native_reserves_say(&f->result->reserves, block->rank, block->n_bytes, use,
                                   facts.n_bytes, err);
 }
@@ -426,11 +437,14 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
     struct hs_native_use use =
         hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
     uint64_t n = type.is_array ? use.end / type.n_bytes : 1;
+    struct hs_swiss_table table;
+    bool is_table = type.is_table && hs_swiss_table_of(block, type.n_bytes, &table);
 
     for (uint64_t i = type.is_array ? use.from / type.n_bytes : 0; i < n; i++) {
         if (i % HS_FLOW_PART == 0) /* then the element begins a part, whatever its size */
             i = hs_flow_touched(f->native, block, i * type.n_bytes) / type.n_bytes;
-        HS_TRY(flow_from_value(f, block, &type, i * type.n_bytes, err));
+        if (!is_table || hs_swiss_table_has(&table, i * type.n_bytes))
+            HS_TRY(flow_from_value(f, block, &type, i * type.n_bytes, err));
     }
     return HS_OK;
 }

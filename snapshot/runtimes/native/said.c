@@ -63,6 +63,8 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
 
     if (type == NULL || type->is_plain)
         return said;
+    if (type->is_table)
+        (void)hs_swiss_table_of(block, type->n_bytes, &said.table);
     said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
     if (said.end > block->n_bytes)
         said.end = block->n_bytes;
@@ -130,6 +132,13 @@ static bool said_is_old(const struct hs_said *said, const struct hs_cslot *slot,
            hs_native_is_other(said->native->ctypes, type->ctype, slot->pointee);
 }
 
+/* Not in a vector's reserve, nor in an empty bucket. */
+static bool said_is_in_use(const struct hs_said *said, uint64_t at)
+{
+    bool is_in_bucket = said->table.control == NULL || hs_swiss_table_has(&said->table, at);
+    return at >= said->use.from && at < said->use.end && is_in_bucket;
+}
+
 unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
                        enum hs_pointer how, const struct hs_heap_block *target)
 {
@@ -141,7 +150,7 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
         return HS_EDGE_GUESSED;
     if (words->is_exact)
         return said_untold(said, words, at, how, target);
-    if (at < said->use.from || at >= said->use.end)
+    if (!said_is_in_use(said, at))
         return HS_EDGE_GUESSED;
     if (type == NULL)
         return said_untold(said, words, at, how, target);

@@ -4,6 +4,7 @@
 #define HS_NATIVE_SAID_H
 
 #include "scan.h"
+#include "swiss.h"
 
 struct hs_said {
     const struct hs_native *native; /* borrowed, as all here */
@@ -12,6 +13,7 @@ struct hs_said {
     const struct hs_native_type *type; /* NULL: nothing is said */
     uint64_t end;                      /* where what it covers ends: [0, end) */
     struct hs_native_use use;          /* what lies outside is the reserve of a vector */
+    struct hs_swiss_table table;       /* whose buckets they are; all 0: of none */
     bool has_rest; /* what lies behind is the allocator's rounding, or text: no pointers */
 };
 

@@ -3,12 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agree.h"
 #include "base/alloc.h"
 
 enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16 };
 
 /* What a key in the table is about. */
-enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE, KEY_OBJECT, KEY_MEMORY, KEY_SIZED };
+enum types_key {
+    KEY_CTYPE = 1,
+    KEY_SIZE,
+    KEY_NAME,
+    KEY_MIDDLE,
+    KEY_OBJECT,
+    KEY_MEMORY,
+    KEY_SIZED,
+    KEY_TABLE
+};
 #define KEY_SHIFT 60
 #define WORD 8
 
@@ -178,6 +188,11 @@ static bool types_is_memory(const struct hs_ctype_facts *facts)
     return facts->n_bytes == 1;
 }
 
+bool hs_native_is_number(const struct hs_ctype_facts *facts)
+{
+    return facts->kind == HS_CTYPE_SCALAR && !types_is_memory(facts);
+}
+
 /* What may stand behind a record: more of its last member, when that is an array without a length.
  */
 static void types_learn_end(struct hs_native_types *types, struct hs_native_type *type)
@@ -191,7 +206,7 @@ static void types_learn_end(struct hs_native_types *types, struct hs_native_type
             0)
         return;
     hs_ctype_facts(types->ctypes, inner, &facts);
-    type->is_open_text = facts.kind == HS_CTYPE_SCALAR && !types_is_memory(&facts);
+    type->is_open_text = hs_native_is_number(&facts);
     type->is_open = !type->is_open_text;
 }
 
@@ -251,12 +266,30 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
     if (!is_array) {
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
         type.heir_bytes = hs_ctypes_largest_heir(types->ctypes, ctype);
+        type.counted = hs_ctypes_counted(types->ctypes, ctype, &type.counted_at);
     }
     snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");
     HS_TRY(types_intern(types, name, &type, ret, err));
     if (facts.kind == HS_CTYPE_SCALAR && types_is_memory(&facts))
         HS_TRY(types_of_memory(types, *ret, false, ret, err));
     return hs_dict_put(&types->by_key, key, *ret, err);
+}
+
+hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype, uint64_t offset,
+                                  uint64_t n_bytes, hs_ctype *ret, struct hs_error *err)
+{
+    struct hs_ctype_facts facts;
+    hs_ntype number;
+
+    *ret = 0;
+    HS_TRY(hs_native_types_of_ctype(types, ctype, false, &number, err));
+    const struct hs_native_type *type = number == 0 ? NULL : hs_native_type_of(types, number);
+    if (type == NULL || type->counted == 0 || type->counted_at != offset)
+        return HS_OK;
+    hs_ctype_facts(types->ctypes, type->counted, &facts);
+    if (facts.n_bytes <= n_bytes && n_bytes - facts.n_bytes < HS_SLACK_BYTES)
+        *ret = type->counted;
+    return HS_OK;
 }
 
 hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctype, hs_ntype *ret,
@@ -269,6 +302,26 @@ hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctyp
     return listed == 0 || hs_native_type_of(types, listed)->is_memory
                ? HS_OK
                : types_of_memory(types, listed, true, ret, err);
+}
+
+hs_status hs_native_types_of_table(struct hs_native_types *types, hs_ctype ctype, hs_ntype *ret,
+                                   struct hs_error *err)
+{
+    hs_ntype listed;
+
+    *ret = 0;
+    HS_TRY(hs_native_types_of_ctype(types, ctype, true, &listed, err));
+    if (listed == 0)
+        return HS_OK;
+    uint64_t key = types_key(KEY_TABLE, listed);
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0)
+        return HS_OK;
+    struct hs_native_type type = *hs_native_type_of(types, listed);
+    type.is_table = true;
+    type.listed_as = listed;
+    HS_TRY(types_add(types, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
 hs_status hs_native_types_list(struct hs_native_types *types, struct hs_type **ret,

@@ -23,12 +23,15 @@ struct hs_native_type {
     uint64_t said_bytes; /* what slots tell of an element: [0, said_bytes) */
     hs_ctype larger;     /* see hs_ctypes_larger */
     uint64_t heir_bytes; /* see hs_ctypes_largest_heir */
+    hs_ctype counted;    /* see hs_ctypes_counted */
+    uint64_t counted_at; /* where the value is in it */
     bool is_array;
     bool has_pointees;  /* types flow on from it */
     bool has_unaligned; /* pointers that are not at multiples of 8 */
     bool is_open;       /* behind a record may be more of it that is not known */
     bool is_open_text;  /* behind a record are numbers or characters of its last member */
     bool is_memory;     /* bytes of any use: nothing is known of its words */
+    bool is_table;      /* the buckets of a hash table (swiss.h): of some there is nothing in */
     bool is_of_middle;  /* by a pointer into the middle */
     bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
     bool is_sized;      /* of a type without a ctype: what lies behind n_bytes is not of it */
@@ -58,14 +61,25 @@ static inline const struct hs_native_type *hs_native_type_of(const struct hs_nat
     return &types->types[type - 1];
 }
 
+/* A number, or a character of a text: no word of such is a pointer, as one of memory of any use
+ * may be. */
+bool hs_native_is_number(const struct hs_ctype_facts *facts);
+
 /* A value of `ctype`, or an array of such. *ret is 0 when nothing can be said of it: unknown, void,
  * of no size. Arrays are looked through to their elements. Fails with HS_LIMIT, as all here. */
 hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype, bool is_array,
                                    hs_ntype *ret, struct hs_error *err);
+/* The record of Rust's Arc or Rc that a block of n_bytes is when a pointer to `ctype` leads to
+ * `offset` in it; 0: none. */
+hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype, uint64_t offset,
+                                  uint64_t n_bytes, hs_ctype *ret, struct hs_error *err);
 /* An array of scalars, as a pointer into the middle of a block says: its name is known, and nothing
  * of its words. */
 hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctype, hs_ntype *ret,
                                     struct hs_error *err);
+/* The buckets of a hash table of Rust: written as an array. */
+hs_status hs_native_types_of_table(struct hs_native_types *types, hs_ctype ctype, hs_ntype *ret,
+                                   struct hs_error *err);
 /* A name of a form: of run-time type information, of Python, a pool, a mapping. */
 hs_status hs_native_types_of_name(struct hs_native_types *types, const char *name,
                                   enum hs_type_form form, hs_ntype *ret, struct hs_error *err);

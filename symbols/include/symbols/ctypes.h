@@ -92,6 +92,8 @@ enum hs_cused_by {
     HS_CUSED_NOT,   /* nothing */
     HS_CUSED_END,   /* `used` is the address behind the last element in use */
     HS_CUSED_COUNT, /* `used` is the number of elements in use */
+    HS_CUSED_RING,  /* `used_from` is the number of the first one, `used` that of the one behind the
+                       last; where they go on at the array's start that is less, or too many */
     HS_CUSED_BEFORE /* as END, but an address outside of the block says nothing */
 };
 
@@ -199,6 +201,10 @@ bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, st
 /* The record that begins with this one and stands in its place in larger blocks, whatever type
  * pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
+
+/* The record in which Rust's Arc or Rc has a value of this type behind its counts, and where: a
+ * pointer that Arc::into_raw gave leads there. 0: there is none, or both are used. */
+hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset);
 
 /* The records of C that have a `part` (a record) at `offset_bytes`, itself or in a member that is a
  * record, or (at 0) begin with all members of it, and a size in [least_bytes, most_bytes]: how

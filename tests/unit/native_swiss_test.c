@@ -1,0 +1,104 @@
+/* links: hs_native */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "native/swiss.h"
+
+enum { ELEMENT = 24, GROUP = 16, MOST = 64, SLACK = 24, EMPTY = 0xff, DELETED = 0x80 };
+
+static uint8_t bytes[MOST * ELEMENT + MOST + GROUP + SLACK];
+
+/* A table of `n` buckets, in every third of which something is. */
+static struct hs_heap_block table_of(uint64_t n)
+{
+    uint8_t *control = bytes + n * ELEMENT;
+    memset(bytes, 0xaa, sizeof bytes); /* which is none of such bytes */
+    memset(control, EMPTY, n + GROUP);
+    for (uint64_t i = 0; i < n; i++)
+        control[i] = i % 3 == 0 ? (uint8_t)(i % 0x80) : i % 3 == 1 ? EMPTY : DELETED;
+    for (uint64_t i = 0; i < GROUP && i < n; i++)
+        control[(n < GROUP ? GROUP : n) + i] = control[i];
+    return (struct hs_heap_block){.bytes = bytes, .n_bytes = n * ELEMENT + n + GROUP};
+}
+
+static bool is_at(const struct hs_heap_block *block, uint64_t offset)
+{
+    struct hs_swiss_table table;
+    return hs_swiss_table_at(block, ELEMENT, offset, &table);
+}
+
+static void tables_are_found_by_their_bytes(void **state)
+{
+    (void)state;
+    for (uint64_t n = 4; n <= MOST; n *= 2) {
+        const struct hs_heap_block block = table_of(n);
+        for (uint64_t offset = 0; offset <= block.n_bytes; offset++)
+            assert_int_equal(is_at(&block, offset), offset == n * ELEMENT);
+    }
+}
+
+static void what_is_in_a_bucket(void **state)
+{
+    (void)state;
+    for (uint64_t n = 4; n <= MOST; n *= 2)
+        for (uint64_t slack = 0; slack <= SLACK; slack += 8) {
+            struct hs_heap_block block = table_of(n);
+            struct hs_swiss_table table;
+            block.n_bytes += slack;
+            assert_true(hs_swiss_table_of(&block, ELEMENT, &table));
+            assert_int_equal(table.n_buckets, n);
+            for (uint64_t i = 0; i < n; i++) /* bucket 0 is the last one */
+                for (uint64_t at = 0; at < ELEMENT; at += 8)
+                    assert_int_equal(hs_swiss_table_has(&table, (n - 1 - i) * ELEMENT + at),
+                                     i % 3 == 0);
+            assert_false(hs_swiss_table_has(&table, n * ELEMENT)); /* the bytes themselves */
+            assert_false(hs_swiss_table_has(&table, UINT64_MAX));
+        }
+}
+
+static void other_blocks_are_none(void **state)
+{
+    (void)state;
+    struct hs_heap_block block = table_of(8);
+    uint8_t *control = bytes + 8 * ELEMENT;
+    control[GROUP + 3] ^= 1; /* not what stands first */
+    assert_false(is_at(&block, 8 * ELEMENT));
+    block = table_of(8);
+    control[1] = control[GROUP + 1] = DELETED + 1; /* no such byte */
+    assert_false(is_at(&block, 8 * ELEMENT));
+    block = table_of(8);
+    block.n_bytes--;
+    assert_false(is_at(&block, 8 * ELEMENT));
+    for (uint64_t n_bytes = 0; n_bytes < 4 * ELEMENT + 4 + GROUP; n_bytes++) {
+        struct hs_swiss_table table;
+        block.n_bytes = n_bytes;
+        assert_false(hs_swiss_table_of(&block, ELEMENT, &table));
+    }
+}
+
+static void hugest_elements(void **state)
+{
+    (void)state;
+    struct hs_swiss_table table;
+    const struct hs_heap_block block = table_of(4), unread = {.n_bytes = 4096};
+    assert_false(hs_swiss_table_of(&block, UINT64_MAX, &table));
+    assert_false(hs_swiss_table_of(&block, UINT64_C(1) << 62, &table));
+    assert_false(hs_swiss_table_of(&unread, ELEMENT, &table));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_are_found_by_their_bytes),
+        cmocka_unit_test(what_is_in_a_bucket),
+        cmocka_unit_test(other_blocks_are_none),
+        cmocka_unit_test(hugest_elements),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
