@@ -22,6 +22,15 @@ hs_ctype hs_ctypes_make_(struct hs_ctypes *types, const struct ctypes_type *made
     return (hs_ctype)types->n_types++;
 }
 
+hs_ctype hs_ctypes_pointer_to_(struct hs_ctypes *types, hs_ctype of, hs_type_file file)
+{
+    return hs_ctypes_make_(types, &(struct ctypes_type){.kind = HS_CTYPE_POINTER,
+                                                        .file = file,
+                                                        .of = of,
+                                                        .n_bytes = BUILD_POINTER_BYTES,
+                                                        .flags = TYPE_BUILT});
+}
+
 /* uintptr_t and its kind, as one type of the pool. */
 static hs_ctype hidden_pointer(struct hs_ctypes *types)
 {
@@ -119,8 +128,8 @@ hs_ctype hs_ctypes_type_of_(struct hs_ctypes *types, hs_type_file file,
     return hs_ctypes_resolve_(types, file, hs_entry_reference_(info, &holder, DW_AT_type));
 }
 
-static void member_add(struct hs_ctypes *types, struct ctypes_type *type, uint64_t offset,
-                       hs_ctype of, const char *name)
+void hs_ctypes_member_add_(struct hs_ctypes *types, struct ctypes_type *type, uint64_t offset,
+                           hs_ctype of, const char *name)
 {
     struct hs_error err = HS_ERROR_INIT;
     if (types->n_members >= UINT32_MAX ||
@@ -168,8 +177,8 @@ static void build_member(struct hs_ctypes *types, struct debug_info *info,
     hs_ctype of = hs_ctypes_type_of_(types, type->file, entry);
     const char *name = is_base || of == 0 ? NULL : hs_entry_text_(info, entry, DW_AT_name);
     if (of != 0)
-        member_add(types, type, offset, of,
-                   name == NULL ? "" : hs_ctypes_keep_(types, name, CTYPES_MAX_NAME));
+        hs_ctypes_member_add_(types, type, offset, of,
+                              name == NULL ? "" : hs_ctypes_keep_(types, name, CTYPES_MAX_NAME));
 }
 
 hs_ctype hs_ctypes_argument_(struct hs_ctypes *types, hs_type_file file, hs_die die, int wanted)
@@ -238,6 +247,17 @@ static void build_members(struct hs_ctypes *types, struct debug_info *info,
     hs_ctypes_variants_end_(types, &variants);
 }
 
+/* Pointers that do not keep what they lead to: libstdc++'s, libc++'s, Boost's, Qt's (and what a
+ * QPointer has), Chromium's and WebKit's, Rust's. */
+static bool is_weak(const char *name, bool is_rust)
+{
+    static const char *const names[] = {"weak_ptr<", "__weak_ptr<", "QWeakPointer<", "WeakPtr<"};
+    for (size_t i = 0; name != NULL && !is_rust && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return is_rust && name != NULL && strncmp(name, "Weak<", strlen("Weak<")) == 0;
+}
+
 static void build_record(struct hs_ctypes *types, struct debug_info *info,
                          const struct debug_entry *entry, struct ctypes_type *type)
 {
@@ -247,11 +267,11 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
     int storage = hs_ctypes_rule_storage_(type->rule);
     hs_ctype value = storage < 0 ? 0 : hs_ctypes_argument_(types, type->file, entry->die, storage);
     if (value != 0)
-        member_add(types, type, 0, value, "");
+        hs_ctypes_member_add_(types, type, 0, value, "");
     else
         build_members(types, info, entry, type);
     bool is_rust = entry->unit->language == DW_LANG_Rust;
-    type->flags |= is_rust ? TYPE_DANGLES : 0;
+    type->flags |= (is_rust ? TYPE_DANGLES : 0) | (is_weak(name, is_rust) ? TYPE_WEAK : 0);
     hs_ctypes_mark_told_(types, type, name, is_rust);
 }
 

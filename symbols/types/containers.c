@@ -32,6 +32,11 @@ static const struct rules_container rules[] = {
     {"&mut [u8]", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
     {"Box<str", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
     {"Box<[u8]", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
+    {"QMapData<", -1, RULES_ALL, "QMapNodeBase", "QMapNode", {NULL, NULL}}, /* Qt 5 */
+    {"QMapNode<", -1, RULES_SELF, "QMapNodeBase", NULL, {NULL, NULL}},
+    {RULES_QT_LIST, -1, RULES_QT, "", NULL, {NULL, NULL}},
+    {RULES_QT_HASH, -1, RULES_QT, "", NULL, {NULL, NULL}},
+    {RULES_QT_ARRAY, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_INNER, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_JSON, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},

@@ -9,6 +9,9 @@
 #define RULES_INNER "InternalNode<"
 #define RULES_JSON "basic_json<"
 #define RULES_JSON_DATA "data" /* in it, since 3.11.3 */
+#define RULES_QT_LIST "QList<"
+#define RULES_QT_HASH "QHash<"
+#define RULES_QT_ARRAY "QTypedArrayData<"
 #define RULES_VARIANT "_Variant_storage<"
 #define RULES_VARIANT_LLVM "__base<"
 
@@ -16,13 +19,19 @@ struct rules_container {
     const char *prefix;  /* of the record's own name */
     int8_t storage;      /* the value's template argument, for raw storage; else -1 */
     int8_t value;        /* the text argument that the node is of, or RULES_SELF: the record is the
-                            node, or RULES_ELEMENT: its first type argument is; or RULES_TEXT */
+                            node, or RULES_ELEMENT: its first type argument is; or another one */
     const char *base;    /* what the links point to, qualified */
     const char *node;    /* the node that it is the base of, up to its '<' */
     const char *ends[2]; /* what follows the value in the node's name */
 };
 
-enum { RULES_SELF = -1, RULES_ELEMENT = -2, RULES_TEXT = -3 };
+enum {
+    RULES_SELF = -1,
+    RULES_ELEMENT = -2,
+    RULES_TEXT = -3,
+    RULES_ALL = -4, /* the node has all arguments of the container */
+    RULES_QT = -5   /* see qt.c */
+};
 
 /* The rule for a record of this (unqualified) name, 0 when none. */
 uint8_t hs_ctypes_rule_(const char *name);

@@ -1,7 +1,8 @@
 /* The data of a hs_ctypes. Each of its sources stands on those before it: pool.c (files, text),
  * fixed.c, names.c (what entries are called), index.c (the pass over a file), find.c, containers.c,
  * choices.c, variants.c, build.c (types from entries), type_names.c, rules.c (of containers),
- * parts.c, slots.c, place.c, enclosing.c, ctypes.c (variables), told.c, tokio.c.
+ * parts.c, slots.c, place.c, enclosing.c, ctypes.c (variables), told.c, tokio.c. tail.c stands on
+ * rules.c, qt.c on build.c.
  *
  * Memory that runs out inside a function without a status leaves its answer unknown, counts as
  * damage and is told by hs_ctypes_ran_out_. */
@@ -101,6 +102,8 @@ enum {
     TYPE_HIDES = 1 << 8,     /* an integer that may be a pointer */
     TYPE_TEXT = 1 << 9,      /* the bytes of a text */
     TYPE_DANGLES = 1 << 10,  /* Rust's: its pointers may lead nowhere */
+    TYPE_WEAK = 1 << 12,     /* its pointers find, and do not keep */
+    TYPE_ITEMS = 1 << 11,    /* made for a QList of Qt: behind it are items, of the type `of` */
 };
 
 struct ctypes_type {
@@ -241,12 +244,17 @@ uint64_t hs_ctypes_hash_(uint64_t hash, const char *text, size_t n_bytes);
 hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die die);
 struct ctypes_type *hs_ctypes_get_(struct hs_ctypes *types, hs_ctype type);
 hs_ctype hs_ctypes_make_(struct hs_ctypes *types, const struct ctypes_type *made);
+hs_ctype hs_ctypes_pointer_to_(struct hs_ctypes *types, hs_ctype of, hs_type_file file);
 uint64_t hs_ctypes_size_(struct hs_ctypes *types, hs_ctype type);
 /* Type argument number `wanted`, from 0, of a template. */
 hs_ctype hs_ctypes_argument_(struct hs_ctypes *types, hs_type_file file, hs_die die, int wanted);
 /* Record or typedef by name, in `file` first. */
 hs_ctype hs_ctypes_find_wanted_(struct hs_ctypes *types, hs_type_file file,
                                 const struct ctypes_wanted *wanted);
+
+/* A member of a record that is made here; all of one, one after the other. */
+void hs_ctypes_member_add_(struct hs_ctypes *types, struct ctypes_type *type, uint64_t offset,
+                           hs_ctype of, const char *name);
 
 /* choices.c: false when memory or the room for them is at its end. */
 bool hs_ctypes_when_add_(struct hs_ctypes *types, const struct ctypes_when *when);
@@ -282,6 +290,12 @@ bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, si
  * passed through. `before`: the member of whose type this one is, "" at first. */
 const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
                                    const char *name);
+/* qt.c: the record with the same arguments as a container of Qt; 0 when it is not described. */
+hs_ctype hs_ctypes_node_(struct hs_ctypes *types, hs_ctype container, const char *node);
+/* Points the slot of a flattened container of Qt 5 to what it has, of the container's types. */
+void hs_ctypes_qt_apply_(struct hs_ctypes *types, hs_ctype container, const char *rule,
+                         struct ctypes_found *found, size_t n);
+
 /* Points the slots of a flattened container, or of its node, to nodes instead of their base; those
  * of a text of Rust's to the bytes of one. */
 void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype type, struct ctypes_found *found,

@@ -211,14 +211,6 @@ static bool rules_is(struct hs_ctypes *types, hs_ctype number, const char *name)
            strcmp(hs_ctypes_type_name_(types, number), name) == 0;
 }
 
-static hs_ctype rules_pointer_to(struct hs_ctypes *types, hs_ctype of, hs_type_file file)
-{
-    return hs_ctypes_make_(
-        types,
-        &(struct ctypes_type){
-            .kind = HS_CTYPE_POINTER, .file = file, .of = of, .n_bytes = 8, .flags = TYPE_BUILT});
-}
-
 /* Bytes that a text or a vector has, as one type of the pool: a u8 elsewhere may be memory that
  * something else is made of. */
 static hs_ctype rules_text(struct hs_ctypes *types)
@@ -240,8 +232,14 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctyp
     if (rule->base == NULL)
         return;
     hs_ctype node = number, pointer = 0, last = 0; /* last: what was no base the last time */
+    if (rule->value == RULES_QT) {
+        hs_ctypes_qt_apply_(types, number, rule->prefix, found, n);
+        return;
+    }
     if (rule->value >= 0)
         node = rules_node(types, rule, &type);
+    else if (rule->value == RULES_ALL)
+        node = hs_ctypes_node_(types, number, rule->node);
     else if (rule->value == RULES_ELEMENT)
         node = hs_ctypes_argument_(types, type.file, type.die, 0);
     if (rule->value == RULES_TEXT ||
@@ -254,7 +252,7 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctyp
             continue;
         struct ctypes_type target = *hs_ctypes_get_(types, to);
         if (target.kind == HS_CTYPE_POINTER && rules_is(types, target.of, rule->base)) {
-            pointer = pointer == 0 ? rules_pointer_to(types, node, type.file) : pointer;
+            pointer = pointer == 0 ? hs_ctypes_pointer_to_(types, node, type.file) : pointer;
             found[i].slot.pointee = pointer; /* an array of links: buckets */
         } else if (rules_is(types, to, rule->base)) {
             found[i].slot.pointee = node;

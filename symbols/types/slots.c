@@ -99,13 +99,51 @@ static bool slots_of_array(struct hs_ctypes *types, const struct ctypes_type *ty
     return true;
 }
 
+/* Where what stands at `offset` of a record ends at the latest: where the next member begins. */
+static uint64_t next_member(struct hs_ctypes *types, const struct ctypes_parts *parts,
+                            uint64_t offset, uint64_t end)
+{
+    for (uint32_t i = 0; i < parts->n; i++) {
+        uint64_t at = hs_ctypes_part_(types, parts, i).offset;
+        end = at > offset && at < end ? at : end;
+    }
+    return end;
+}
+
+/* A base class of which only the name is known, as compilers leave it to the library that has its
+ * virtual table: each of its words may be a pointer. */
+static bool slots_of_hidden(struct hs_ctypes *types, const struct ctypes_parts *parts,
+                            const struct ctypes_member *member, uint64_t end)
+{
+    if (end == UINT64_MAX)
+        return true;
+    end = next_member(types, parts, member->offset, end);
+    for (uint64_t at = member->offset; at < end && end - at >= SLOTS_WORD_BYTES;
+         at += SLOTS_WORD_BYTES) {
+        struct hs_cslot slot = {.offset_bytes = at, .may_be_pointer_only = true};
+        if (!slots_put(types, &slot, member))
+            return false;
+    }
+    return true;
+}
+
+static bool is_hidden_base(struct hs_ctypes *types, const struct ctypes_member *member)
+{
+    const struct ctypes_type *type = hs_ctypes_get_(types, member->type);
+    return member->name != NULL && member->name[0] == '\0' && type->kind == HS_CTYPE_RECORD &&
+           type->definition == 0 && type->n_bytes == 0 && (type->flags & TYPE_DECLARED) != 0;
+}
+
 static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *type,
                              const struct ctypes_parts *parts)
 {
     uint64_t end = type->n_bytes == 0 ? UINT64_MAX : type->n_bytes;
     for (uint32_t i = 0; i < parts->n; i++) {
         struct ctypes_member member = hs_ctypes_part_(types, parts, i);
-        if (!slots_put_part(types, member.type, member.offset, end, &member))
+        bool fits = is_hidden_base(types, &member)
+                        ? slots_of_hidden(types, parts, &member, end)
+                        : slots_put_part(types, member.type, member.offset, end, &member);
+        if (!fits)
             return false;
     }
     return true;
@@ -245,6 +283,7 @@ static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_par
         n_sure += !found->slot.may_be_pointer_only;
         ret->may_be_pointer_only |= is_optional;
         ret->may_dangle |= found->slot.may_dangle;
+        ret->is_weak &= found->slot.is_weak;
         differs |=
             found->slot.pointee != first.slot.pointee || found_is_told(types, found) || is_optional;
         is_more |= found->slot.n_choices != 0 || found_is_used(types, found);
@@ -326,8 +365,10 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         is_sorted &= types->scratch[i - 1].slot.offset_bytes <= types->scratch[i].slot.offset_bytes;
     if (!is_sorted)
         qsort(types->scratch, types->n_scratch, sizeof(*types->scratch), found_order);
-    for (size_t i = 0; i < types->n_scratch; i++)
+    for (size_t i = 0; i < types->n_scratch; i++) {
         types->scratch[i].slot.may_dangle |= (type.flags & TYPE_DANGLES) != 0;
+        types->scratch[i].slot.is_weak |= (type.flags & TYPE_WEAK) != 0;
+    }
     slots_merge(types, &parts);
     if (type.rule != 0)
         hs_ctypes_rule_apply_(types, number, types->scratch, types->n_scratch);

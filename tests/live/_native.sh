@@ -11,6 +11,30 @@ dump()
     "$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
 }
 
+# types_are WHAT: as many objects of each type as the program said ("TYPE 3 struct a", "TYPE 3 a or
+# b"; "or -": it may be called otherwise).
+types_are()
+{
+    "$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "types"
+    python3 - "$work/log" "$work/types.json" "$1" <<'PYTHON' || fail "types of $1"
+import json, sys
+wrong, found = 0, {}
+for row in json.load(open(sys.argv[2]))["types"]:
+    found[row["type"]] = found.get(row["type"], 0) + row["objects"]
+for line in open(sys.argv[1]):
+    word, *rest = line.split(None, 2)
+    if word != "TYPE":
+        continue
+    there, names = int(rest[0]), rest[1].strip().split(" or ")
+    n = sum(found.get(name, 0) for name in names)
+    if n != there and not (n == 0 and "-" in names):
+        print(f"{sys.argv[3]}: {n} of {rest[1].strip()}, there are {there}")
+        wrong += 1
+print(f"{sys.argv[3]}: {', '.join(f'{n} {name}' for name, n in sorted(found.items())[:12])}")
+sys.exit(wrong != 0)
+PYTHON
+}
+
 # rust_compilers: the paths of those there are, one of each version.
 rust_compilers()
 {

@@ -30,6 +30,7 @@ struct world_type {
     size_t n_slots;
     hs_ctype larger, part; /* part: a record in it, at part_offset */
     hs_ctype counted;      /* a record that has it at counted_at */
+    struct hs_ctail tail;
     uint64_t part_offset, counted_at;
     bool is_cut;
 };
@@ -98,6 +99,13 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type)
 {
     (void)types;
     return world_types[type].larger;
+}
+
+bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype type, struct hs_ctail *ret)
+{
+    (void)types;
+    *ret = world_types[type].tail;
+    return ret->element != 0;
 }
 
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset)

@@ -246,6 +246,29 @@ static void behind_the_counts(void **state)
     is(other, "");
 }
 
+/* Types flow on from elements behind a record; of a header that makes no sense all are in use. */
+static void elements_behind_a_record(void **state)
+{
+    (void)state;
+    hs_addr items[2], nodes[6];
+    world_type(LINK, "struct items", HS_CTYPE_RECORD, 16);
+    world_types[LINK].tail = (struct hs_ctail){NODE_POINTER, 16, 8, 12};
+    for (int i = 0; i < 6; i++)
+        nodes[i] = world_block(w, 40);
+    for (int k = 0; k < 2; k++) {
+        items[k] = world_block(w, 40);
+        for (int i = 0; i < 3; i++)
+            *world_word(w, items[k] + 16 + 8 * (uint64_t)i) = nodes[3 * k + i];
+        world_seed(w, items[k], LINK);
+    }
+    *world_word(w, items[0] + 8) = UINT64_C(2) << 32 | 1; /* the second alone */
+    *world_word(w, items[1] + 8) = UINT64_C(9) << 32;
+    run();
+    for (int i = 0; i < 6; i++)
+        is(nodes[i], i == 0 || i == 2 ? "" : "struct node");
+    is(items[0], "struct items");
+}
+
 /* What may be two records of a kind is one that begins with such, if a pointer says so. */
 static void a_record_before_a_guessed_array(void **state)
 {
@@ -624,6 +647,7 @@ int main(void)
         TEST(swiss_tables),
         TEST(an_empty_bucket),
         TEST(behind_the_counts),
+        TEST(elements_behind_a_record),
         TEST(a_record_before_a_guessed_array),
         TEST(what_tells_nothing),
         TEST(who_comes_first),

@@ -34,13 +34,14 @@ static int set_up(void **state)
     world_type(NUMBERS, "long", HS_CTYPE_SCALAR, 8);
     world_type(MEMORY, "u8", HS_CTYPE_SCALAR, 1);
     world_type(NODE_POINTER, "struct node *", HS_CTYPE_POINTER, 8);
+    world_slot(NODE_POINTER, NULL, 0, NODE);
     world_type(BUFFER, "struct buffer", HS_CTYPE_RECORD, 16); /* { char *begin, *end; } */
     world_slot(BUFFER, "begin", 0, TEXT);
     world_slot(BUFFER, "end", 8, TEXT);
     world_type(LIST, "struct list", HS_CTYPE_RECORD, 16); /* { ...; struct node *items[]; } */
-    world_slot(LIST, "items[0]", 16, NODE_POINTER);
+    world_types[LIST].tail = (struct hs_ctail){.element = NODE_POINTER, .at_bytes = 16};
     world_type(NAMED, "struct named", HS_CTYPE_RECORD, 16); /* { ...; char name[]; } */
-    world_slot(NAMED, "name[0]", 16, TEXT);
+    world_types[NAMED].tail = (struct hs_ctail){.element = TEXT, .at_bytes = 16};
     return 0;
 }
 
@@ -180,6 +181,27 @@ static void words_behind_a_type(void **state)
     is_edge(0, b, 2, HS_EDGE_EXACT);
     edges_of(named);
     is_edge(0, b, 5, HS_EDGE_GUESSED);
+}
+
+/* Elements behind a header that says which are in use: { int ref, size, begin, end; node items[];
+ * }.
+ */
+static void elements_behind_a_header(void **state)
+{
+    (void)state;
+    hs_addr b = world_block(w, 16), items = world_block(w, 16 + 3 * 32);
+    world_types[LIST].tail = (struct hs_ctail){NODE, 16, 8, 12};
+    *world_word(w, items + 8) = UINT64_C(2) << 32 | 1; /* the second one */
+    for (uint64_t i = 0; i < 3; i++)
+        for (uint64_t at = 0; at < 32; at += 8)
+            *world_word(w, items + 16 + i * 32 + at) = b;
+    world_seed(w, items, LIST);
+    run();
+    edges_of(items);
+    for (uint32_t i = 0; i < 12; i++) {
+        bool is_pointer = i / 4 == 1 && (i % 4 == 0 || i % 4 == 3); /* next, any */
+        is_edge(i, b, 2 + i, is_pointer ? HS_EDGE_EXACT : HS_EDGE_GUESSED);
+    }
 }
 
 static void one_block_of_many_is_larger(void **state)
@@ -499,6 +521,7 @@ int main(void)
         TEST(words_without_a_type),
         TEST(words_of_a_type),
         TEST(words_behind_a_type),
+        TEST(elements_behind_a_header),
         TEST(one_block_of_many_is_larger),
         TEST(text_from_its_middle),
         TEST(the_end_of_the_block_before),

@@ -137,6 +137,29 @@ hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *s
     return choose(native, slot, choose_read_image, &place, ret, err);
 }
 
+/* A number in the header of a block; `otherwise` where there is none. */
+static uint64_t tail_number(const struct hs_heap_block *block, uint8_t at, uint64_t otherwise)
+{
+    bool is_there = at != 0 && block->n_bytes >= at + sizeof(uint32_t);
+    return is_there ? hs_load_u32(block->bytes + at) : otherwise;
+}
+
+struct hs_native_use hs_native_tail_use(const struct hs_ctail *tail,
+                                        const struct hs_heap_block *block, uint64_t element_bytes)
+{
+    uint64_t room = block->n_bytes > tail->at_bytes ? block->n_bytes - tail->at_bytes : 0;
+    uint64_t most = element_bytes == 0 ? 0 : room / element_bytes;
+    uint64_t first = tail_number(block, tail->begin_at, 0);
+    uint64_t end = tail_number(block, tail->end_at, most);
+
+    if (first > end || end > most) { /* it is no such header */
+        first = 0;
+        end = most;
+    }
+    return (struct hs_native_use){tail->at_bytes + first * element_bytes,
+                                  tail->at_bytes + end * element_bytes, tail->end_at != 0};
+}
+
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
                           uint64_t element_bytes, struct hs_native_use *ret)
 {

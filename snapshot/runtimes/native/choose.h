@@ -48,5 +48,9 @@ hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *s
 /* Which bytes of the block are in use, by a pointer to its start; false where nothing is said. */
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
                           uint64_t element_bytes, struct hs_native_use *ret);
+/* What is in use of the elements behind a record, whose words are at hand: by its header where that
+ * says it, else all that fit. `from` and `end` are where an element begins, or the end of all. */
+struct hs_native_use hs_native_tail_use(const struct hs_ctail *tail,
+                                        const struct hs_heap_block *block, uint64_t element_bytes);
 
 #endif

@@ -176,6 +176,8 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
         return false;
     if (type->type.form == HS_FORM_SCALAR || fits_in_use(f, block, type, use))
         return true;
+    if (type->is_open || type->is_open_text)
+        return false; /* what stands behind it is more of it */
     if (type->n_slots == 0)
         return has_no_pointer(f, block, type, n);
     if (type->heir_bytes != 0 && block->n_bytes < type->heir_bytes + HS_SLACK_BYTES)

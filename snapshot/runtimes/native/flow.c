@@ -7,12 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "enclosing.h"
-#include "fits.h"
-#include "queue.h"
+#include "flow_private.h"
+#include "qt.h"
 #include "swiss.h"
 
-enum { WORD = 8, NAME_BYTES = 256, BLOCKS_PER_TELL = 1 << 20 };
+enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
 enum { FAR_LOOKS = 1 << 16 };
 /* Around a pointer, where those to the same block may stand: begin, end, end of room. */
@@ -22,27 +21,6 @@ enum { NEAR_WORDS = 4 };
 #define FLOW_MAY_BE_END ((hs_ctype)1 << 31)
 /* Of judging which records have been led into. */
 enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4 };
-
-struct flow {
-    struct hs_native *native; /* borrowed */
-    struct hs_flow *result;   /* borrowed */
-    struct hs_block_queue queue;
-    struct hs_rtti rtti;
-    struct hs_fit fit;
-    uint64_t n_far_looks;
-    struct flow_tentative {
-        uint64_t had_pointee; /* the type that the block had << 32 | what it may be */
-    } * tentative;            /* owned: each pair once */
-    size_t n_tentative, tentative_capacity;
-    struct hs_table tentative_of;
-    struct hs_enclosing enclosing;
-    struct flow_part {
-        uint64_t rank, offset;
-        hs_ctype type;
-    } * parts; /* owned: members of blocks whose type is not known, to go on from */
-    size_t n_parts, parts_capacity;
-    struct hs_bitmap led_on; /* by rank: in this pass */
-};
 
 void hs_flow_fini(struct hs_flow *flow)
 {
@@ -110,23 +88,6 @@ static bool flow_is_of_middle(const struct flow *f, hs_ntype type)
     return type != 0 && hs_native_type_of(&f->result->types, type)->is_of_middle;
 }
 
-static bool flow_may_have_type(const struct hs_heap_block *block)
-{
-    return block->bytes != NULL && block->n_bytes >= WORD &&
-           (block->span->states & HS_BLOCK_MAPPING) == 0;
-}
-
-/* Gives the block a type, and queues it when types flow on from there. */
-static hs_status flow_set(struct flow *f, const struct hs_heap_block *block, hs_ntype type,
-                          struct hs_error *err)
-{
-    f->result->n_typed += hs_flow_type(f->result, block->rank) == 0;
-    hs_flow_set_type(f->result, block->rank, type);
-    if (hs_native_type_of(&f->result->types, type)->has_pointees)
-        return hs_block_queue_push(&f->queue, block, err);
-    return HS_OK;
-}
-
 /* What stands in the place of `*ret` in a block that has room for more: see hs_ctypes_larger. */
 static hs_status flow_larger(struct flow *f, const struct hs_heap_block *block, hs_ntype *ret,
                              struct hs_error *err)
@@ -153,7 +114,7 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
     bool is_better = offset == 0 && (pointee & FLOW_MAY_BE_END) == 0 && flow_is_of_middle(f, had);
 
     *ret = 0;
-    if (!flow_may_have_type(block) || !flow_may_change(f, block, had))
+    if (!hs_flow_may_have_type_(block) || !flow_may_change(f, block, had))
         return HS_OK;
     HS_TRY(hs_native_types_of_ctype(types, pointee & ~FLOW_MAY_BE_END, false, &one, err));
     if (one == 0 || had == one || (had != 0 && flow_is_weak(f, one) && !is_better))
@@ -292,21 +253,7 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
         HS_TRY(hs_native_types_of_table(types, type->ctype, &many, err));
     else if (is_array)
         HS_TRY(hs_native_types_of_ctype(types, type->ctype, true, &many, err));
-    return flow_set(f, block, many, err);
-}
-
-/* Goes on from the member at `offset` of a block without a type, once in each pass. */
-static hs_status flow_lead_on(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
-                              hs_ctype pointee, struct hs_error *err)
-{
-    if (f->led_on.n_bits == 0)
-        HS_TRY(hs_bitmap_init(&f->led_on, f->result->n_blocks, err));
-    if (hs_bitmap_get(&f->led_on, block->rank) || f->n_parts == HS_ENCLOSING_WAITING)
-        return HS_OK;
-    hs_bitmap_set(&f->led_on, block->rank);
-    HS_TRY(HS_GROW(&f->parts, &f->parts_capacity, f->n_parts + 1, err));
-    f->parts[f->n_parts++] = (struct flow_part){block->rank, offset, pointee};
-    return HS_OK;
+    return hs_flow_give_(f, block, many, err);
 }
 
 /* May it become known which record the block is? */
@@ -323,7 +270,7 @@ static hs_status flow_enclosing(struct flow *f, const struct hs_heap_block *bloc
                                 struct hs_enclosing_answer *ret, struct hs_error *err)
 {
     *ret = (struct hs_enclosing_answer){0};
-    if (facts->n_bytes == 0 || !flow_may_have_type(block) || block->n_bytes < HS_SLACK_BYTES ||
+    if (facts->n_bytes == 0 || !hs_flow_may_have_type_(block) || block->n_bytes < HS_SLACK_BYTES ||
         facts->n_bytes > block->n_bytes - HS_SLACK_BYTES)
         return HS_OK;
     if (offset != 0)
@@ -333,7 +280,7 @@ static hs_status flow_enclosing(struct flow *f, const struct hs_heap_block *bloc
         return HS_OK;
     HS_TRY(
         hs_native_enclosing_ask(&f->enclosing, block, pointee, facts->n_bytes, offset, ret, err));
-    return ret->leads_on ? flow_lead_on(f, block, offset, pointee, err) : HS_OK;
+    return ret->leads_on ? hs_flow_lead_on_(f, block, offset, pointee, err) : HS_OK;
 }
 
 /* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
@@ -399,7 +346,7 @@ static hs_status flow_by(struct flow *f, const struct hs_heap_block *block, uint
 {
     uint64_t offset = hs_flow_offset(f->native, word, block);
 
-    if (to->used_by != HS_CUSED_NOT && offset == 0 && flow_may_have_type(block))
+    if (to->used_by != HS_CUSED_NOT && offset == 0 && hs_flow_may_have_type_(block))
         HS_TRY(flow_say_used(f, block, to, err));
     return to->pointee == 0 ? HS_OK : flow_try(f, block, offset, to->pointee, place, err);
 }
@@ -429,6 +376,24 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
     return HS_OK;
 }
 
+/* From the elements behind a record. */
+static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *block, hs_ntype record,
+                                struct hs_error *err)
+{
+    hs_ntype number;
+
+    HS_TRY(hs_native_types_of_tail(&f->result->types, record, &number, err));
+    if (number == 0)
+        return HS_OK;
+    const struct hs_native_type element = *hs_native_type_of(&f->result->types, number);
+    const struct hs_native_use use = hs_native_tail_use(
+        &hs_native_type_of(&f->result->types, record)->tail, block, element.n_bytes);
+    for (uint64_t at = use.from; use.end - at >= element.n_bytes && at < use.end;
+         at += element.n_bytes)
+        HS_TRY(flow_from_value(f, block, &element, at, err));
+    return HS_OK;
+}
+
 static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *block,
                                  struct hs_error *err)
 {
@@ -446,7 +411,9 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
         if (!is_table || hs_swiss_table_has(&table, i * type.n_bytes))
             HS_TRY(flow_from_value(f, block, &type, i * type.n_bytes, err));
     }
-    return HS_OK;
+    return type.tail.element == 0
+               ? HS_OK
+               : flow_from_tail(f, block, hs_flow_type(f->result, block->rank), err);
 }
 
 /* From a member that was led into. */
@@ -462,151 +429,6 @@ static hs_status flow_from_part(struct flow *f, const struct flow_part *part, st
         return HS_OK;
     const struct hs_native_type copy = *hs_native_type_of(&f->result->types, type);
     return flow_from_value(f, &block, &copy, part->offset, err);
-}
-
-/* Elements one behind the other, each with the same virtual table. */
-static bool flow_is_object_array(const struct hs_heap_block *block,
-                                 const struct hs_native_type *type)
-{
-    uint64_t first = hs_load_u64(block->bytes);
-    uint64_t n = type->n_bytes == 0 ? 0 : block->n_bytes / type->n_bytes;
-
-    for (uint64_t i = 1; i < n; i++)
-        if (hs_load_u64(block->bytes + i * type->n_bytes) != first)
-            return false;
-    return n >= 2;
-}
-
-static hs_status flow_by_rtti(struct flow *f, const struct hs_heap_block *block,
-                              struct hs_error *err)
-{
-    struct hs_native_types *types = &f->result->types;
-    hs_ntype type, many = 0;
-
-    HS_TRY(hs_rtti_find(&f->rtti, types, hs_load_u64(block->bytes), &type, err));
-    if (type == 0)
-        return HS_OK;
-    const struct hs_native_type *found = hs_native_type_of(types, type);
-    if (found->n_bytes > block->n_bytes)
-        return HS_OK;
-    if (flow_is_object_array(block, found))
-        HS_TRY(hs_native_types_of_ctype(types, found->ctype, true, &many, err));
-    f->result->n_by_rtti++;
-    return flow_set(f, block, many != 0 ? many : type, err);
-}
-
-/* Names the blocks that a Python object has beside itself. */
-static hs_status flow_python_parts(struct flow *f, const struct hs_interpreter *python,
-                                   const struct hs_heap_block *block, struct hs_error *err)
-{
-    struct hs_object_part parts[HS_OBJECT_PARTS];
-    size_t n = python->model->parts(python->state, block, parts);
-
-    for (size_t i = 0; i < n; i++) {
-        struct hs_object_words words;
-        struct hs_heap_block target;
-        hs_ntype type;
-        if (parts[i].at + WORD > block->n_bytes)
-            continue;
-        enum hs_pointer how =
-            hs_flow_resolve(f->native, hs_load_u64(block->bytes + parts[i].at), &target);
-        if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) ||
-            !flow_may_have_type(&target) || hs_flow_type(f->result, target.rank) != 0 ||
-            python->model->words(python->state, &target, &words))
-            continue;
-        HS_TRY(
-            hs_native_types_of_name(&f->result->types, parts[i].name, HS_FORM_PYTHON, &type, err));
-        HS_TRY(flow_set(f, &target, type, err));
-    }
-    return HS_OK;
-}
-
-static hs_status flow_python_type(struct flow *f, const struct hs_interpreter *python,
-                                  const struct hs_heap_block *block, hs_ntype *ret,
-                                  struct hs_error *err)
-{
-    char name[NAME_BYTES];
-
-    *ret = 0;
-    if (python->model->type != NULL) {
-        uint32_t number = python->model->type(python->state, block);
-        return number == HS_NO_NUMBER
-                   ? HS_OK
-                   : hs_native_types_of_object(&f->result->types, python, number, ret, err);
-    }
-    if (!python->model->type_name(python->state, block, name, sizeof name))
-        return HS_OK;
-    return hs_native_types_of_name(&f->result->types, name, HS_FORM_PYTHON, ret, err);
-}
-
-static hs_status flow_by_python(struct flow *f, const struct hs_interpreter *python,
-                                const struct hs_heap_block *block, struct hs_error *err)
-{
-    hs_ntype type;
-
-    HS_TRY(flow_python_type(f, python, block, &type, err));
-    if (type == 0)
-        return HS_OK;
-    HS_TRY(flow_set(f, block, type, err));
-    if (python->model->knows_parts) {
-        struct hs_object_words words;
-        (void)python->model->words(python->state, block, &words);
-        f->result->n_python += !words.is_part;
-        return HS_OK;
-    }
-    f->result->n_python++;
-    return flow_python_parts(f, python, block, err);
-}
-
-static hs_status flow_by_task(struct flow *f, const struct hs_heap_block *block,
-                              struct hs_error *err)
-{
-    hs_ctype cell = hs_native_task_type(&f->native->tasks, block);
-    hs_ntype type = 0;
-
-    if (cell != 0)
-        HS_TRY(hs_native_types_of_ctype(&f->result->types, cell, false, &type, err));
-    return type == 0 || hs_native_type_of(&f->result->types, type)->n_bytes > block->n_bytes
-               ? HS_OK
-               : flow_set(f, block, type, err);
-}
-
-static hs_status flow_by_name(struct flow *f, const struct hs_heap_block *block,
-                              struct hs_error *err)
-{
-    struct hs_named_type named;
-
-    HS_TRY(hs_native_named_type(f->native, &f->result->types, block, &named, err));
-    if (named.type == 0)
-        return HS_OK;
-    f->result->n_by_rtti++;
-    HS_TRY(flow_set(f, block, named.type, err));
-    return named.inner == 0 ? HS_OK : flow_lead_on(f, block, named.offset_bytes, named.inner, err);
-}
-
-/* What every block says of itself. Sequential in memory. */
-static hs_status flow_from_within(struct flow *f, struct hs_error *err)
-{
-    const struct hs_interpreter python = hs_dump_interpreter(f->native->dump);
-    const struct hs_heaps *heaps = &f->native->dump->heaps;
-    const bool has_names = hs_heaps_have_object_names(heaps);
-    struct hs_heap_iterator it = {.map = &heaps->map};
-    struct hs_heap_block block;
-
-    if (!f->rtti.is_possible && !has_names && python.model == NULL && f->native->tasks.n_tasks == 0)
-        return HS_OK;
-    while (hs_heap_map_next(&it, &block)) {
-        if (!flow_may_have_type(&block))
-            continue;
-        HS_TRY(flow_by_task(f, &block, err));
-        if (f->rtti.is_possible && hs_flow_type(f->result, block.rank) == 0)
-            HS_TRY(flow_by_rtti(f, &block, err));
-        if (has_names && hs_flow_type(f->result, block.rank) == 0)
-            HS_TRY(flow_by_name(f, &block, err));
-        if (python.model != NULL && hs_flow_type(f->result, block.rank) == 0)
-            HS_TRY(flow_by_python(f, &python, &block, err));
-    }
-    return HS_OK;
 }
 
 static hs_status flow_drain_queue(struct flow *f, struct hs_error *err)
@@ -743,13 +565,14 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
     if (native->is_large)
         hs_block_queue_go_by_region(&f->queue);
     HS_TRY(hs_rtti_open(&f->rtti, f->native, err));
-    HS_TRY(flow_from_within(f, err));
+    HS_TRY(hs_flow_from_within_(f, err));
     HS_TRY(hs_native_stdio(f->native, f->result, err));
     if (native->ctypes != NULL) {
         HS_TRY(flow_from_seeds(f, err));
         HS_TRY(flow_drain(f, err));
         HS_TRY(flow_settle(f, err));
     }
+    HS_TRY(hs_native_qt(f->native, f->result, err));
     return f->rtti.is_possible ? hs_native_shapes(f->native, f->result, err) : HS_OK;
 }
 

@@ -185,7 +185,7 @@ enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, u
     if (slot->may_be_pointer_only)
         return HS_SLOT_MAYBE;
     *ret_pointee = slot->pointee;
-    return HS_SLOT_POINTER;
+    return slot->is_weak ? HS_SLOT_WEAK : HS_SLOT_POINTER;
 }
 
 hs_status hs_native_name(struct hs_native *native, hs_str *ret, struct hs_error *err,
@@ -258,7 +258,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
         HS_TRY(hs_native_choose_at(native, slot, address, &to, err));
     if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;
-    if (form == HS_SLOT_NONE || !to.is_there)
+    if (form == HS_SLOT_NONE || form == HS_SLOT_WEAK || !to.is_there)
         leaf.root.edge_class = HS_EDGE_GUESSED;
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;

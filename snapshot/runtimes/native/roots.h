@@ -31,6 +31,7 @@ enum hs_slot_form {
     HS_SLOT_UNKNOWN,
     HS_SLOT_POINTER,
     HS_SLOT_MAYBE, /* a union's word, an integer of that size */
+    HS_SLOT_WEAK,  /* a pointer that keeps nothing */
     HS_SLOT_NONE   /* no pointer is there */
 };
 

@@ -9,7 +9,7 @@
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
 
-enum { MAX_TABLES = 1 << 20, NAME_BYTES = 1024, WORD = 8 };
+enum { MAX_TABLES = 1 << 20, MAX_BASES = 16, NAME_BYTES = 1024, WORD = 8 };
 
 /* Where the object file says that a segment is, unless that lies outside of what is mapped. */
 static bool rtti_segment(const struct hs_object *object, const struct hs_elf_segment *segment,
@@ -133,6 +133,45 @@ static bool rtti_in_object(const struct hs_rtti *rtti, hs_addr address)
     return address % WORD == 0 && rtti_segment_at(rtti, address) != NULL;
 }
 
+/* Every QObject of Qt finds its parent and the data of its thread in its private part, and from
+ * there all others of the thread can be reached; what keeps it is its parent's list of children or
+ * who has a pointer to it. The words of these two (QtCore/qobject.h and private/qobject_p.h), as
+ * bits, and the one that leads to connections. */
+struct rtti_qt {
+    const char *library;
+    uint16_t others;
+    uint8_t connections;
+};
+
+static const struct rtti_qt rtti_qt_versions[] = {{"libQt5Core.so.5.14", 1 << 2 | 1 << 7, 8},
+                                                  {"libQt5Core.so.5.15", 1 << 2 | 1 << 7, 8},
+                                                  {"libQt5Core", 1 << 2 | 1 << 7, 0},
+                                                  {"libQt6Core", 1 << 2 | 1 << 11, 12}};
+
+/* NULL for what is no private part of an object. */
+static const struct rtti_qt *rtti_qt(const struct hs_rtti *rtti, hs_addr info)
+{
+    char name[NAME_BYTES];
+    uint64_t at;
+
+    for (int i = 0; i < MAX_BASES && rtti_in_object(rtti, info); i++) {
+        if (!rtti_word(rtti, info + WORD, &at) || !rtti_name(rtti, at, name, sizeof name))
+            return NULL;
+        if (strcmp(name, "14QObjectPrivate") == 0)
+            break;
+        if (!rtti_word(rtti, info + 2 * WORD, &info)) /* of one base */
+            return NULL;
+    }
+    const struct hs_rtti_segment *segment = rtti_segment_at(rtti, info);
+    if (segment == NULL)
+        return NULL;
+    const char *library = rtti->native->dump->objects.objects[segment->object].name;
+    for (size_t i = 0; i < sizeof rtti_qt_versions / sizeof *rtti_qt_versions; i++)
+        if (strncmp(library, rtti_qt_versions[i].library, strlen(rtti_qt_versions[i].library)) == 0)
+            return &rtti_qt_versions[i];
+    return NULL;
+}
+
 /* What the table at `address` is the table of, by its own words. */
 static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types, hs_addr address,
                             size_t object, hs_ntype *ret, struct hs_error *err)
@@ -153,10 +192,16 @@ static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types,
         hs_ctype ctype = hs_ctypes_find(native->ctypes, native->of_object[object].types, name);
         HS_TRY(hs_native_types_of_ctype(types, ctype, false, ret, err));
     }
-    if (*ret != 0)
-        return HS_OK;
-    hs_shorten_type(name, shorter, sizeof shorter);
-    return hs_native_types_of_own_word(types, shorter, ret, err);
+    if (*ret == 0) {
+        hs_shorten_type(name, shorter, sizeof shorter);
+        HS_TRY(hs_native_types_of_own_word(types, shorter, ret, err));
+    }
+    const struct rtti_qt *qt = rtti_qt(rtti, info);
+    if (qt != NULL) {
+        types->types[*ret - 1].other_words = qt->others;
+        types->types[*ret - 1].qt_connections = qt->connections;
+    }
+    return HS_OK;
 }
 
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,

@@ -61,10 +61,17 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
 
     said.use = hs_native_reserves_use(&scan->flow->reserves, block->rank, block->n_bytes);
 
+    hs_ntype number = hs_flow_type(scan->flow, block->rank);
+    if (number != 0) /* of those that say themselves what they are, whatever else is known */
+        said.other_words = hs_native_type_of(&scan->flow->types, number)->other_words;
     if (type == NULL || type->is_plain)
         return said;
     if (type->is_table)
         (void)hs_swiss_table_of(block, type->n_bytes, &said.table);
+    if (type->tail_type != 0 && block->bytes != NULL) {
+        said.tail = hs_native_type_of(&scan->flow->types, type->tail_type);
+        said.tail_use = hs_native_tail_use(&type->tail, block, said.tail->n_bytes);
+    }
     said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
     if (said.end > block->n_bytes)
         said.end = block->n_bytes;
@@ -132,6 +139,26 @@ static bool said_is_old(const struct hs_said *said, const struct hs_cslot *slot,
            hs_native_is_other(said->native->ctypes, type->ctype, slot->pointee);
 }
 
+/* Where a word stands: at `offset` in an element of this type, of those that go on to `end`. */
+struct said_part {
+    const struct hs_native_type *type;
+    uint64_t offset, end;
+};
+
+static unsigned said_by_part(const struct hs_said *said, const struct said_part *part,
+                             const struct hs_object_words *words, uint64_t at, enum hs_pointer how,
+                             const struct hs_heap_block *target)
+{
+    if (part->offset >= part->type->said_bytes)
+        return said_untold(said, words, at, how, target);
+    const struct hs_cslot *slot = hs_said_slot(part->type, part->offset);
+    /* A sure pointer is there whichever alternative is. */
+    bool is_there = slot != NULL && !slot->is_weak &&
+                    (slot->n_choices == 0 || !slot->may_be_pointer_only ||
+                     hs_native_is_chosen(said->native, slot, said->block->bytes, part->end, at));
+    return is_there && !said_is_old(said, slot, how, target) ? hs_scan_class(how) : HS_EDGE_GUESSED;
+}
+
 /* Not in a vector's reserve, nor in an empty bucket. */
 static bool said_is_in_use(const struct hs_said *said, uint64_t at)
 {
@@ -150,21 +177,21 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
         return HS_EDGE_GUESSED;
     if (words->is_exact)
         return said_untold(said, words, at, how, target);
-    if (!said_is_in_use(said, at))
+    bool is_other = at / WORD < 16 && (said->other_words >> at / WORD & 1) != 0;
+    if (is_other || !said_is_in_use(said, at))
         return HS_EDGE_GUESSED;
     if (type == NULL)
         return said_untold(said, words, at, how, target);
     if (type->is_plain)
         return HS_EDGE_GUESSED;
+    if (said->tail != NULL && at >= type->tail.at_bytes) {
+        bool is_in_use = at >= said->tail_use.from && at < said->tail_use.end;
+        uint64_t offset = (at - type->tail.at_bytes) % said->tail->n_bytes;
+        const struct said_part tail = {said->tail, offset, said->tail_use.end};
+        return is_in_use ? said_by_part(said, &tail, words, at, how, target) : HS_EDGE_GUESSED;
+    }
     if (at >= said->end)
         return said->has_rest ? HS_EDGE_GUESSED : said_untold(said, words, at, how, target);
-    uint64_t offset = at % type->n_bytes;
-    if (offset >= type->said_bytes)
-        return said_untold(said, words, at, how, target);
-    const struct hs_cslot *slot = hs_said_slot(type, offset);
-    /* A sure pointer is there whichever alternative is. */
-    bool is_there = slot != NULL &&
-                    (slot->n_choices == 0 || !slot->may_be_pointer_only ||
-                     hs_native_is_chosen(said->native, slot, said->block->bytes, said->end, at));
-    return is_there && !said_is_old(said, slot, how, target) ? hs_scan_class(how) : HS_EDGE_GUESSED;
+    const struct said_part part = {type, at % type->n_bytes, said->end};
+    return said_by_part(said, &part, words, at, how, target);
 }

@@ -14,7 +14,10 @@ struct hs_said {
     uint64_t end;                      /* where what it covers ends: [0, end) */
     struct hs_native_use use;          /* what lies outside is the reserve of a vector */
     struct hs_swiss_table table;       /* whose buckets they are; all 0: of none */
-    bool has_rest; /* what lies behind is the allocator's rounding, or text: no pointers */
+    const struct hs_native_type *tail; /* of elements behind a record; NULL: there are none */
+    struct hs_native_use tail_use;
+    uint16_t other_words; /* bits: an object finds others by these, and keeps them not */
+    bool has_rest;        /* what lies behind is the allocator's rounding, or text: no pointers */
 };
 
 /* May an allocator have made a block of this size for `n` bytes? */

@@ -193,21 +193,20 @@ bool hs_native_is_number(const struct hs_ctype_facts *facts)
     return facts->kind == HS_CTYPE_SCALAR && !types_is_memory(facts);
 }
 
-/* What may stand behind a record: more of its last member, when that is an array without a length.
- */
+/* What may stand behind a record: more of an array that it ends with. */
 static void types_learn_end(struct hs_native_types *types, struct hs_native_type *type)
 {
-    char place[NAME_BYTES];
     struct hs_ctype_facts facts;
-    hs_ctype inner = 0;
 
     if (type->is_array || type->type.form != HS_FORM_RECORD ||
-        hs_ctypes_place(types->ctypes, type->ctype, type->n_bytes, place, sizeof place, &inner) ==
-            0)
+        !hs_ctypes_tail(types->ctypes, type->ctype, &type->tail))
         return;
-    hs_ctype_facts(types->ctypes, inner, &facts);
+    hs_ctype_facts(types->ctypes, type->tail.element, &facts);
     type->is_open_text = hs_native_is_number(&facts);
     type->is_open = !type->is_open_text;
+    if (type->is_open_text)
+        type->tail.element = 0;
+    type->has_pointees |= type->tail.element != 0;
 }
 
 static void types_learn_slots(struct hs_native_types *types, struct hs_native_type *type)
@@ -289,6 +288,18 @@ hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype,
     hs_ctype_facts(types->ctypes, type->counted, &facts);
     if (facts.n_bytes <= n_bytes && n_bytes - facts.n_bytes < HS_SLACK_BYTES)
         *ret = type->counted;
+    return HS_OK;
+}
+
+hs_status hs_native_types_of_tail(struct hs_native_types *types, hs_ntype record, hs_ntype *ret,
+                                  struct hs_error *err)
+{
+    hs_ctype element = hs_native_type_of(types, record)->tail.element;
+
+    *ret = 0;
+    if (element != 0)
+        HS_TRY(hs_native_types_of_ctype(types, element, false, ret, err));
+    types->types[record - 1].tail_type = *ret;
     return HS_OK;
 }
 

@@ -20,24 +20,30 @@ struct hs_native_type {
     uint64_t n_bytes;    /* of one element; 0 when ctype is 0, unless is_sized */
     const struct hs_cslot *slots; /* borrowed: the pointers in an element, ascending */
     size_t n_slots;
-    uint64_t said_bytes; /* what slots tell of an element: [0, said_bytes) */
-    hs_ctype larger;     /* see hs_ctypes_larger */
-    uint64_t heir_bytes; /* see hs_ctypes_largest_heir */
-    hs_ctype counted;    /* see hs_ctypes_counted */
-    uint64_t counted_at; /* where the value is in it */
+    uint64_t said_bytes;  /* what slots tell of an element: [0, said_bytes) */
+    hs_ctype larger;      /* see hs_ctypes_larger */
+    uint64_t heir_bytes;  /* see hs_ctypes_largest_heir */
+    struct hs_ctail tail; /* see hs_ctypes_tail; element 0: none, or numbers */
+    hs_ntype tail_type;   /* of an element; 0 until types flowed from a block of this one */
+    hs_ctype counted;     /* see hs_ctypes_counted */
+    uint64_t counted_at;  /* where the value is in it */
     bool is_array;
-    bool has_pointees;  /* types flow on from it */
-    bool has_unaligned; /* pointers that are not at multiples of 8 */
-    bool is_open;       /* behind a record may be more of it that is not known */
-    bool is_open_text;  /* behind a record are numbers or characters of its last member */
-    bool is_memory;     /* bytes of any use: nothing is known of its words */
-    bool is_table;      /* the buckets of a hash table (swiss.h): of some there is nothing in */
-    bool is_of_middle;  /* by a pointer into the middle */
-    bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
-    bool is_sized;      /* of a type without a ctype: what lies behind n_bytes is not of it */
-    bool is_own_word;   /* an object says itself that it is of this type */
-    bool is_storage;    /* of a vector that is known by its shape: it is its holder's */
-    hs_ntype listed_as; /* 0, or the type that blocks of this one are written with */
+    bool has_pointees;      /* types flow on from it */
+    bool has_unaligned;     /* pointers that are not at multiples of 8 */
+    bool is_open;           /* behind a record may be more of it that is not known */
+    bool is_open_text;      /* behind a record are numbers or characters of its last member */
+    bool is_memory;         /* bytes of any use: nothing is known of its words */
+    bool is_table;          /* the buckets of a hash table (swiss.h): of some there is nothing in */
+    bool is_of_middle;      /* by a pointer into the middle */
+    bool is_plain;          /* no word of it is a pointer; of a type without a ctype */
+    bool is_sized;          /* of a type without a ctype: what lies behind n_bytes is not of it */
+    bool is_own_word;       /* an object says itself that it is of this type */
+    bool is_storage;        /* of a vector that is known by its shape: it is its holder's */
+    uint16_t other_words;   /* bits: of the words of an object those by which it finds what it does
+                               not keep */
+    uint8_t qt_connections; /* of the private part of a QObject: the word that leads to its
+                               connections (qt.h); else 0 */
+    hs_ntype listed_as;     /* 0, or the type that blocks of this one are written with */
     /* Of an interpreter's object; borrowed from its model. */
     const struct hs_object_member *members;
     size_t n_members;
@@ -73,6 +79,9 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
  * `offset` in it; 0: none. */
 hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype, uint64_t offset,
                                   uint64_t n_bytes, hs_ctype *ret, struct hs_error *err);
+/* The type of what stands behind a record of this type, from now on its tail_type; 0: none. */
+hs_status hs_native_types_of_tail(struct hs_native_types *types, hs_ntype record, hs_ntype *ret,
+                                  struct hs_error *err);
 /* An array of scalars, as a pointer into the middle of a block says: its name is known, and nothing
  * of its words. */
 hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctype, hs_ntype *ret,

@@ -65,6 +65,7 @@ struct hs_cslot {
     /* Not surely a pointer: an alternative of a union (or of a Rust enumeration) has something else
      * there, or it is a uintptr_t. Other integers are no slots. */
     bool may_be_pointer_only;
+    bool is_weak;          /* of a weak_ptr: it finds, and does not keep */
     bool may_dangle;       /* of Rust: where there is nothing to lead to it is hs_cslot_dangles */
     uint8_t n_choices;     /* not 0: the value tells more of it: hs_ctypes_choose */
     uint32_t first_choice; /* private */
@@ -205,6 +206,17 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
 /* The record in which Rust's Arc or Rc has a value of this type behind its counts, and where: a
  * pointer that Arc::into_raw gave leads there. 0: there is none, or both are used. */
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset);
+
+/* What stands behind a record in its block: elements of the array that a record of C ends with, of
+ * no length or one; of a QVector, a QString or a QList of Qt, whose header says which are in use.
+ */
+struct hs_ctail {
+    hs_ctype element;
+    uint64_t at_bytes;        /* where the first one is; it may be within the record */
+    uint8_t begin_at, end_at; /* of the numbers (32 bits) of the first element in use and of the one
+                                 behind the last; 0: it has none */
+};
+bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype type, struct hs_ctail *ret);
 
 /* The records of C that have a `part` (a record) at `offset_bytes`, itself or in a member that is a
  * record, or (at 0) begin with all members of it, and a size in [least_bytes, most_bytes]: how
