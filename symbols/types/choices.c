@@ -97,6 +97,8 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
         case WHEN_USED_BEFORE:
             if (is_read)
                 choice_use(ret, when->kind, number);
+            else
+                i = choice->n_whens; /* half of it says nothing */
             break;
         case WHEN_TABLE:
         case WHEN_CODE:

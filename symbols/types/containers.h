@@ -19,7 +19,8 @@ struct rules_container {
     const char *prefix;  /* of the record's own name */
     int8_t storage;      /* the value's template argument, for raw storage; else -1 */
     int8_t value;        /* the text argument that the node is of, or RULES_SELF: the record is the
-                            node, or RULES_ELEMENT: its first type argument is; or another one */
+                            node, or RULES_ELEMENT: its first type argument is; or another of
+                            those below */
     const char *base;    /* what the links point to, qualified */
     const char *node;    /* the node that it is the base of, up to its '<' */
     const char *ends[2]; /* what follows the value in the node's name */
@@ -28,9 +29,9 @@ struct rules_container {
 enum {
     RULES_SELF = -1,
     RULES_ELEMENT = -2,
-    RULES_TEXT = -3,
-    RULES_ALL = -4, /* the node has all arguments of the container */
-    RULES_QT = -5   /* see qt.c */
+    RULES_TEXT = -3, /* bytes of a text */
+    RULES_ALL = -4,  /* the node has all arguments of the container */
+    RULES_QT = -5    /* see qt.c */
 };
 
 /* The rule for a record of this (unqualified) name, 0 when none. */

@@ -188,8 +188,11 @@ hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype number, uint64_t *r
         return 0;
     for (size_t i = 0; i < RULES_COUNT(counted); i++) {
         int n = snprintf(text, sizeof(text), "%s%s>", counted[i], name);
-        hs_ctype one =
-            n < 0 || (size_t)n >= sizeof(text) ? 0 : hs_ctypes_find(types, type.file, text);
+        if (n < 0 || (size_t)n >= sizeof(text))
+            return 0;
+        const struct ctypes_wanted wanted = hs_ctypes_wanted_(text, (size_t)n);
+        hs_die die = hs_ctypes_named_(types, type.file, &wanted); /* others are searched in vain */
+        hs_ctype one = die == 0 ? 0 : hs_ctypes_resolve_(types, type.file, die);
         if (one != 0 && found != 0)
             return 0;
         found = one != 0 ? one : found;

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "parts.h"
 
-enum { SLOTS_WORD_BYTES = 8 };
+enum { SLOTS_WORD_BYTES = 8, SLOTS_MAX_HIDDEN = 16 /* bases of one record */ };
 
 struct slots_frame {
     hs_ctype type;
@@ -99,34 +99,6 @@ static bool slots_of_array(struct hs_ctypes *types, const struct ctypes_type *ty
     return true;
 }
 
-/* Where what stands at `offset` of a record ends at the latest: where the next member begins. */
-static uint64_t next_member(struct hs_ctypes *types, const struct ctypes_parts *parts,
-                            uint64_t offset, uint64_t end)
-{
-    for (uint32_t i = 0; i < parts->n; i++) {
-        uint64_t at = hs_ctypes_part_(types, parts, i).offset;
-        end = at > offset && at < end ? at : end;
-    }
-    return end;
-}
-
-/* A base class of which only the name is known, as compilers leave it to the library that has its
- * virtual table: each of its words may be a pointer. */
-static bool slots_of_hidden(struct hs_ctypes *types, const struct ctypes_parts *parts,
-                            const struct ctypes_member *member, uint64_t end)
-{
-    if (end == UINT64_MAX)
-        return true;
-    end = next_member(types, parts, member->offset, end);
-    for (uint64_t at = member->offset; at < end && end - at >= SLOTS_WORD_BYTES;
-         at += SLOTS_WORD_BYTES) {
-        struct hs_cslot slot = {.offset_bytes = at, .may_be_pointer_only = true};
-        if (!slots_put(types, &slot, member))
-            return false;
-    }
-    return true;
-}
-
 static bool is_hidden_base(struct hs_ctypes *types, const struct ctypes_member *member)
 {
     const struct ctypes_type *type = hs_ctypes_get_(types, member->type);
@@ -134,15 +106,48 @@ static bool is_hidden_base(struct hs_ctypes *types, const struct ctypes_member *
            type->definition == 0 && type->n_bytes == 0 && (type->flags & TYPE_DECLARED) != 0;
 }
 
+/* Where a hidden base ends at the latest: where the next member begins. One that begins where the
+ * base does is all that is there: the base is empty. */
+static uint64_t hidden_end(struct hs_ctypes *types, const struct ctypes_parts *parts,
+                           const struct ctypes_member *base, uint64_t end)
+{
+    for (uint32_t i = 0; i < parts->n; i++) {
+        struct ctypes_member member = hs_ctypes_part_(types, parts, i);
+        bool is_behind = member.offset > base->offset;
+        bool is_there = member.offset == base->offset && member.type != base->type;
+        end = (is_behind || is_there) && member.offset < end ? member.offset : end;
+    }
+    return end;
+}
+
+/* A base class of which only the name is known, as compilers leave it to the library that has its
+ * virtual table: each of its words may be a pointer. */
+static bool slots_of_hidden(struct hs_ctypes *types, const struct ctypes_parts *parts,
+                            const struct ctypes_member *base, uint64_t end)
+{
+    if (end == UINT64_MAX)
+        return true;
+    end = hidden_end(types, parts, base, end);
+    for (uint64_t at = base->offset; at < end && end - at >= SLOTS_WORD_BYTES;
+         at += SLOTS_WORD_BYTES) {
+        struct hs_cslot slot = {.offset_bytes = at, .may_be_pointer_only = true};
+        if (!slots_put(types, &slot, base))
+            return false;
+    }
+    return true;
+}
+
 static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *type,
                              const struct ctypes_parts *parts)
 {
     uint64_t end = type->n_bytes == 0 ? UINT64_MAX : type->n_bytes;
+    size_t n_hidden = 0;
     for (uint32_t i = 0; i < parts->n; i++) {
         struct ctypes_member member = hs_ctypes_part_(types, parts, i);
-        bool fits = is_hidden_base(types, &member)
-                        ? slots_of_hidden(types, parts, &member, end)
-                        : slots_put_part(types, member.type, member.offset, end, &member);
+        bool is_hidden = n_hidden < SLOTS_MAX_HIDDEN && is_hidden_base(types, &member);
+        n_hidden += is_hidden;
+        bool fits = is_hidden ? slots_of_hidden(types, parts, &member, end)
+                              : slots_put_part(types, member.type, member.offset, end, &member);
         if (!fits)
             return false;
     }

@@ -7,7 +7,8 @@
 enum { TAIL_WORD = 8, TAIL_QT5_BYTES = 24, TAIL_QT5_SIZE_AT = 4 };
 enum { TAIL_LIST_BEGIN_AT = 8, TAIL_LIST_END_AT = 12 };
 
-/* The array without a length, or of one element, that a record of C ends with ("struct hack"). */
+/* The array without a length that a record ends with, or of one element as before C99. That of a
+ * typedef is a type of its own. */
 static bool tail_of_last(struct hs_ctypes *types, const struct ctypes_type *type,
                          struct hs_ctail *ret)
 {
@@ -22,12 +23,14 @@ static bool tail_of_last(struct hs_ctypes *types, const struct ctypes_type *type
     }
     const struct ctypes_type array = *hs_ctypes_get_(types, last.type);
     if (n_last != 1 || /* of several there nothing tells which */
-        type->kind != HS_CTYPE_RECORD || array.kind != HS_CTYPE_ARRAY || array.n_elements > 1)
+        type->kind != HS_CTYPE_RECORD || array.kind != HS_CTYPE_ARRAY || array.n_elements > 1 ||
+        (array.n_elements == 1 && array.alias != NULL)) /* mpz_t, jmp_buf */
         return false;
     uint64_t end = last.offset + (array.n_elements == 0 ? 0 : hs_ctypes_size_(types, array.of));
     if (end > type->n_bytes || type->n_bytes - end >= TAIL_WORD)
         return false;
-    *ret = (struct hs_ctail){.element = array.of, .at_bytes = last.offset};
+    *ret = (struct hs_ctail){
+        .element = array.of, .at_bytes = last.offset, .is_one = array.n_elements == 1};
     return true;
 }
 
@@ -38,7 +41,10 @@ bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype number, struct hs_ctail *r
     if (type.definition != 0)
         type = *hs_ctypes_get_(types, type.definition);
     if ((type.flags & TYPE_ITEMS) != 0) {
-        *ret = (struct hs_ctail){type.of, type.n_bytes, TAIL_LIST_BEGIN_AT, TAIL_LIST_END_AT};
+        *ret = (struct hs_ctail){.element = type.of,
+                                 .at_bytes = type.n_bytes,
+                                 .begin_at = TAIL_LIST_BEGIN_AT,
+                                 .end_at = TAIL_LIST_END_AT};
         return true;
     }
     bool is_qt =

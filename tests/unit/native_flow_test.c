@@ -252,7 +252,8 @@ static void elements_behind_a_record(void **state)
     (void)state;
     hs_addr items[2], nodes[6];
     world_type(LINK, "struct items", HS_CTYPE_RECORD, 16);
-    world_types[LINK].tail = (struct hs_ctail){NODE_POINTER, 16, 8, 12};
+    world_types[LINK].tail =
+        (struct hs_ctail){.element = NODE_POINTER, .at_bytes = 16, .begin_at = 8, .end_at = 12};
     for (int i = 0; i < 6; i++)
         nodes[i] = world_block(w, 40);
     for (int k = 0; k < 2; k++) {

@@ -190,7 +190,8 @@ static void elements_behind_a_header(void **state)
 {
     (void)state;
     hs_addr b = world_block(w, 16), items = world_block(w, 16 + 3 * 32);
-    world_types[LIST].tail = (struct hs_ctail){NODE, 16, 8, 12};
+    world_types[LIST].tail =
+        (struct hs_ctail){.element = NODE, .at_bytes = 16, .begin_at = 8, .end_at = 12};
     *world_word(w, items + 8) = UINT64_C(2) << 32 | 1; /* the second one */
     for (uint64_t i = 0; i < 3; i++)
         for (uint64_t at = 0; at < 32; at += 8)

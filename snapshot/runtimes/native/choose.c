@@ -6,6 +6,9 @@
 #include "native.h"
 
 enum { TOLD_WORDS_MAX = 1 << 16 };
+/* No allocator gives more than so much above what was asked for: an array may have its end, and
+ * elements go on at its start, before the block ends. */
+enum { ROUNDED_ONE_IN = 4 };
 
 void hs_native_told_fini(struct hs_native_told *told)
 {
@@ -171,7 +174,8 @@ bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_hea
         return element_bytes != 0 && hs_mul_fits(to->used, element_bytes, &ret->end);
     case HS_CUSED_RING:
         return element_bytes != 0 && hs_mul_fits(to->used_from, element_bytes, &ret->from) &&
-               hs_mul_fits(to->used, element_bytes, &ret->end);
+               hs_mul_fits(to->used, element_bytes, &ret->end) &&
+               (ret->from == 0 || ret->end <= block->n_bytes - block->n_bytes / ROUNDED_ONE_IN);
     case HS_CUSED_END:
     case HS_CUSED_BEFORE:
         break;

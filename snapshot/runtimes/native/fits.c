@@ -167,6 +167,25 @@ static bool fits_in_use(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
+/* Does the second element of what would be an array have a pointer where its type has none? Then it
+ * is more of the array of one element that the record ends with. */
+static bool is_one_with_more(const struct hs_fit *f, const struct hs_heap_block *block,
+                             const struct hs_native_type *type)
+{
+    struct hs_heap_block found;
+    size_t slot = 0;
+
+    for (uint64_t at = 0; type->tail.is_one && at + WORD <= type->n_bytes; at += WORD) {
+        while (slot < type->n_slots && type->slots[slot].offset_bytes < at)
+            slot++;
+        bool is_slot = slot < type->n_slots && type->slots[slot].offset_bytes == at;
+        if (!is_slot && hs_flow_resolve(f->native, hs_load_u64(block->bytes + type->n_bytes + at),
+                                        &found) == HS_POINTER_START)
+            return true;
+    }
+    return false;
+}
+
 bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
                    const struct hs_native_type *type, struct hs_native_use use)
 {
@@ -176,7 +195,7 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
         return false;
     if (type->type.form == HS_FORM_SCALAR || fits_in_use(f, block, type, use))
         return true;
-    if (type->is_open || type->is_open_text)
+    if (type->is_open || type->is_open_text || is_one_with_more(f, block, type))
         return false; /* what stands behind it is more of it */
     if (type->n_slots == 0)
         return has_no_pointer(f, block, type, n);

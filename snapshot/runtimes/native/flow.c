@@ -19,6 +19,8 @@ enum { NEAR_WORDS = 4 };
 /* Of a scalar that a pointer leads to, which may as well be one behind the end of another block. No
  * type has such a number. */
 #define FLOW_MAY_BE_END ((hs_ctype)1 << 31)
+/* Elements behind a record, after so many of which it is asked what was touched. */
+enum { TAIL_PART = 1 << 12 };
 /* Of judging which records have been led into. */
 enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4 };
 
@@ -65,7 +67,7 @@ static bool flow_is_beginning(const struct flow *f, const struct hs_heap_block *
            had->n_bytes <= block->n_bytes - HS_SLACK_BYTES;
 }
 
-/* An array of records by its words alone, which may be one record that begins with such. */
+/* An array of records of which no vector speaks, which may be one record that begins with such. */
 static bool flow_is_guessed_array(const struct flow *f, const struct hs_heap_block *block,
                                   hs_ntype type)
 {
@@ -104,6 +106,19 @@ static hs_status flow_larger(struct flow *f, const struct hs_heap_block *block, 
     return HS_OK;
 }
 
+/* Of an array of objects that say themselves what they are, others say nothing. */
+static hs_status flow_own_array(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
+                                hs_ntype *ret, struct hs_error *err)
+{
+    hs_ntype own = 0;
+
+    if (hs_native_type_of(&f->result->types, had)->is_array)
+        HS_TRY(hs_rtti_find(&f->rtti, &f->result->types, hs_load_u64(block->bytes), &own, err));
+    if (own != 0)
+        *ret = 0;
+    return HS_OK;
+}
+
 /* What a pointer to `pointee` says of a block that had this type, without a look at its words; 0:
  * nothing new. */
 static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
@@ -125,9 +140,10 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
         (offset != 0 || type->type.form != HS_FORM_RECORD || type->n_bytes > block->n_bytes ||
          block->n_bytes - type->n_bytes >= HS_SLACK_BYTES)) /* it does not fill it either */
         return HS_OK;
-    if (type->n_bytes <= block->n_bytes && (offset == 0 || offset % type->n_bytes == 0))
-        *ret = one;
-    return HS_OK;
+    if (type->n_bytes > block->n_bytes || (offset != 0 && offset % type->n_bytes != 0))
+        return HS_OK;
+    *ret = one;
+    return had == 0 ? HS_OK : flow_own_array(f, block, had, ret, err);
 }
 
 static hs_status flow_tentative_number(struct flow *f, hs_ntype had, hs_ctype pointee,
@@ -292,7 +308,9 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     struct hs_ctype_facts facts;
     struct hs_enclosing_answer enclosing = {0};
 
-    if ((had & HS_FLOW_IS_TENTATIVE) == 0 && !flow_may_change(f, block, had))
+    if ((had & HS_FLOW_IS_TENTATIVE) == 0 &&
+        (!flow_may_change(f, block, had) ||
+         (offset != 0 && had != 0 && flow_is_guessed_array(f, block, had))))
         return HS_OK;
     hs_ctype_facts(f->native->ctypes, pointee, &facts);
     if ((had & HS_FLOW_IS_TENTATIVE) == 0)
@@ -388,9 +406,14 @@ static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *bloc
     const struct hs_native_type element = *hs_native_type_of(&f->result->types, number);
     const struct hs_native_use use = hs_native_tail_use(
         &hs_native_type_of(&f->result->types, record)->tail, block, element.n_bytes);
-    for (uint64_t at = use.from; use.end - at >= element.n_bytes && at < use.end;
-         at += element.n_bytes)
-        HS_TRY(flow_from_value(f, block, &element, at, err));
+    for (uint64_t at = use.from, i = 0; at < use.end; at += element.n_bytes, i++) {
+        if (i % TAIL_PART == 0) { /* past what was never touched */
+            uint64_t next = hs_flow_touched(f->native, block, at & ~(HS_FLOW_PART - 1));
+            at += next > at ? (next - at) / element.n_bytes * element.n_bytes : 0;
+        }
+        if (at < use.end)
+            HS_TRY(flow_from_value(f, block, &element, at, err));
+    }
     return HS_OK;
 }
 

@@ -43,7 +43,7 @@ static bool qt_block(const struct qt *qt, const struct hs_heap_block *from, uint
            hs_flow_resolve(qt->native, hs_load_u64(from->bytes + word * WORD), ret) ==
                HS_POINTER_START &&
            ret->bytes != NULL && ret->n_bytes >= least_bytes &&
-           hs_flow_type(qt->flow, ret->rank) == 0;
+           (ret->span->states & HS_BLOCK_MAPPING) == 0 && hs_flow_type(qt->flow, ret->rank) == 0;
 }
 
 static void qt_set(struct qt *qt, const struct hs_heap_block *block, hs_ntype type)

@@ -158,6 +158,14 @@ static const struct hs_cslot *slot_at(const struct hs_cslot *slots, size_t n, ui
     return low < n && slots[low].offset_bytes == offset ? &slots[low] : NULL;
 }
 
+static enum hs_slot_form form_of_slot(const struct hs_cslot *slot, hs_ctype *ret_pointee)
+{
+    *ret_pointee = slot->may_be_pointer_only ? 0 : slot->pointee;
+    if (slot->is_weak)
+        return HS_SLOT_WEAK;
+    return slot->may_be_pointer_only ? HS_SLOT_MAYBE : HS_SLOT_POINTER;
+}
+
 enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, uint64_t offset,
                                       hs_ctype *ret_pointee, const struct hs_cslot **ret_slot)
 {
@@ -182,10 +190,7 @@ enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, u
                                                                         : HS_SLOT_NONE;
     if (ret_slot != NULL && slot->n_choices != 0)
         *ret_slot = slot;
-    if (slot->may_be_pointer_only)
-        return HS_SLOT_MAYBE;
-    *ret_pointee = slot->pointee;
-    return slot->is_weak ? HS_SLOT_WEAK : HS_SLOT_POINTER;
+    return form_of_slot(slot, ret_pointee);
 }
 
 hs_status hs_native_name(struct hs_native *native, hs_str *ret, struct hs_error *err,

@@ -154,16 +154,17 @@ static const struct rtti_qt *rtti_qt(const struct hs_rtti *rtti, hs_addr info)
     char name[NAME_BYTES];
     uint64_t at;
 
-    for (int i = 0; i < MAX_BASES && rtti_in_object(rtti, info); i++) {
+    bool is_one = false;
+
+    for (int i = 0; !is_one && i < MAX_BASES && rtti_in_object(rtti, info); i++) {
         if (!rtti_word(rtti, info + WORD, &at) || !rtti_name(rtti, at, name, sizeof name))
             return NULL;
-        if (strcmp(name, "14QObjectPrivate") == 0)
-            break;
-        if (!rtti_word(rtti, info + 2 * WORD, &info)) /* of one base */
+        is_one = strcmp(name, "14QObjectPrivate") == 0;
+        if (!is_one && !rtti_word(rtti, info + 2 * WORD, &info)) /* of one base */
             return NULL;
     }
     const struct hs_rtti_segment *segment = rtti_segment_at(rtti, info);
-    if (segment == NULL)
+    if (!is_one || segment == NULL)
         return NULL;
     const char *library = rtti->native->dump->objects.objects[segment->object].name;
     for (size_t i = 0; i < sizeof rtti_qt_versions / sizeof *rtti_qt_versions; i++)

@@ -17,8 +17,8 @@ struct hs_swiss_table {
     uint64_t element_bytes;
 };
 
-/* The table that a block of known words is when `offset` is where its bytes are; false when it is
- * none. O(n_buckets). */
+/* The table that a block of known words is when `offset` is where its bytes are and it fills
+ * the block; false when it is none. O(n_buckets). */
 bool hs_swiss_table_at(const struct hs_heap_block *block, uint64_t element_bytes, uint64_t offset,
                        struct hs_swiss_table *ret);
 

@@ -178,7 +178,7 @@ static enum hs_type_form types_form(unsigned kind)
  * (u8, std::byte) is memory of any use. */
 static bool types_is_memory(const struct hs_ctype_facts *facts)
 {
-    if (facts->is_text)
+    if (facts->is_text || facts->kind != HS_CTYPE_SCALAR)
         return false;
     static const char *const text[] = {"char", "signed char", "unsigned char",
                                        "bool", "_Bool",       "char8_t"};
@@ -190,7 +190,8 @@ static bool types_is_memory(const struct hs_ctype_facts *facts)
 
 bool hs_native_is_number(const struct hs_ctype_facts *facts)
 {
-    return facts->kind == HS_CTYPE_SCALAR && !types_is_memory(facts);
+    return facts->kind == HS_CTYPE_SCALAR && !types_is_memory(facts) &&
+           strcmp(facts->name, "uintptr_t") != 0;
 }
 
 /* What may stand behind a record: more of an array that it ends with. */
@@ -202,9 +203,10 @@ static void types_learn_end(struct hs_native_types *types, struct hs_native_type
         !hs_ctypes_tail(types->ctypes, type->ctype, &type->tail))
         return;
     hs_ctype_facts(types->ctypes, type->tail.element, &facts);
-    type->is_open_text = hs_native_is_number(&facts);
-    type->is_open = !type->is_open_text;
-    if (type->is_open_text)
+    bool is_number = hs_native_is_number(&facts);
+    type->is_open_text = is_number && !type->tail.is_one;
+    type->is_open = !is_number && !type->tail.is_one;
+    if (is_number || types_is_memory(&facts)) /* of memory of any use nothing is known */
         type->tail.element = 0;
     type->has_pointees |= type->tail.element != 0;
 }

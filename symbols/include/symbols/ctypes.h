@@ -207,14 +207,15 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
  * pointer that Arc::into_raw gave leads there. 0: there is none, or both are used. */
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset);
 
-/* What stands behind a record in its block: elements of the array that a record of C ends with, of
- * no length or one; of a QVector, a QString or a QList of Qt, whose header says which are in use.
+/* What stands behind a record in its block: elements of the array that a record ends with, of no
+ * length or one; of a QVector, a QString or a QList of Qt, whose header says which are in use.
  */
 struct hs_ctail {
     hs_ctype element;
     uint64_t at_bytes;        /* where the first one is; it may be within the record */
     uint8_t begin_at, end_at; /* of the numbers (32 bits) of the first element in use and of the one
                                  behind the last; 0: it has none */
+    bool is_one; /* of one element, which may be all: an array of such records is one, too */
 };
 bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype type, struct hs_ctail *ret);
 
