@@ -76,6 +76,7 @@ static void choice_use(struct hs_cchosen *chosen, uint8_t kind, uint64_t number)
 static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choice *choice,
                          hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
 {
+    bool is_half = false; /* what is in use is told in part only, which says nothing */
     *ret = (struct hs_cchosen){.pointee = choice->pointee};
     for (uint32_t i = 0; i < choice->n_whens; i++) {
         const struct ctypes_when *when = &types->whens[choice->first_when + i];
@@ -95,10 +96,8 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
         case WHEN_USED_COUNT:
         case WHEN_USED_LAST:
         case WHEN_USED_BEFORE:
-            if (is_read)
-                choice_use(ret, when->kind, number);
-            else
-                i = choice->n_whens; /* half of it says nothing */
+            choice_use(ret, when->kind, number);
+            is_half |= !is_read;
             break;
         case WHEN_TABLE:
         case WHEN_CODE:
@@ -108,6 +107,8 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
             break;
         }
     }
+    if (is_half)
+        ret->used_by = HS_CUSED_NOT;
     return true;
 }
 
