@@ -1,8 +1,8 @@
 /* The data of a hs_ctypes. Each of its sources stands on those before it: pool.c (files, text),
  * fixed.c, names.c (what entries are called), index.c (the pass over a file), find.c, containers.c,
  * choices.c, variants.c, build.c (types from entries), type_names.c, rules.c (of containers),
- * parts.c, slots.c, place.c, enclosing.c, ctypes.c (variables), told.c, tokio.c. tail.c stands on
- * rules.c, qt.c on build.c.
+ * parts.c, slots.c, place.c, enclosing.c, ctypes.c (variables), told.c, tokio.c. Before rules.c
+ * stands qt.c (containers of Qt), after it tail.c (what is behind records).
  *
  * Memory that runs out inside a function without a status leaves its answer unknown, counts as
  * damage and is told by hs_ctypes_ran_out_. */
@@ -102,8 +102,8 @@ enum {
     TYPE_HIDES = 1 << 8,     /* an integer that may be a pointer */
     TYPE_TEXT = 1 << 9,      /* the bytes of a text */
     TYPE_DANGLES = 1 << 10,  /* Rust's: its pointers may lead nowhere */
-    TYPE_WEAK = 1 << 12,     /* its pointers find, and do not keep */
     TYPE_ITEMS = 1 << 11,    /* made for a QList of Qt: behind it are items, of the type `of` */
+    TYPE_WEAK = 1 << 12,     /* its pointers find, and do not keep */
 };
 
 struct ctypes_type {

@@ -47,8 +47,8 @@ static hs_ctype qt_item(struct hs_ctypes *types, hs_ctype value, hs_type_file fi
 static const char *qt_name(struct hs_ctypes *types, hs_ctype container)
 {
     char text[CTYPES_MAX_NAME];
-    int n = snprintf(text, sizeof(text), "%s::data", hs_ctypes_type_name_(types, container));
-    return hs_ctypes_keep_(types, text, n < 0 ? 0 : (size_t)n);
+    snprintf(text, sizeof(text), "%s::data", hs_ctypes_type_name_(types, container));
+    return hs_ctypes_keep_(types, text, sizeof(text));
 }
 
 /* QListData::Data with items of a type. */

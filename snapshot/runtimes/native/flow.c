@@ -404,6 +404,8 @@ static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *bloc
     if (number == 0)
         return HS_OK;
     const struct hs_native_type element = *hs_native_type_of(&f->result->types, number);
+    if (!element.has_pointees)
+        return HS_OK;
     const struct hs_native_use use = hs_native_tail_use(
         &hs_native_type_of(&f->result->types, record)->tail, block, element.n_bytes);
     for (uint64_t at = use.from, i = 0; at < use.end; at += element.n_bytes, i++) {

@@ -73,7 +73,7 @@ struct hs_cslot {
 
 /* Does a pointer of Rust that may dangle lead nowhere? That of an empty Vec, Box or slice is the
  * alignment of its elements, which is no address (NonNull::dangling; a page at most), that of
- * Weak::new() all ones, and an AtomicPtr may have a small number for a state. */
+ * Weak::new() all ones, and an AtomicPtr may have a bit for a state. */
 static inline bool hs_cslot_dangles(const struct hs_cslot *slot, uint64_t word)
 {
     bool is_alignment = word <= HS_CSLOT_MOST_ALIGNED_BYTES && (word & (word - 1)) == 0;
