@@ -32,7 +32,9 @@ async function open(where, width, height) {
     return page;
 }
 
+// A key changes the address at once, and what is shown later: both have to be the same.
 const ready = (page, id) => page.waitForFunction(wanted => document.body.dataset.ready === wanted
+    && document.body.dataset.shown === location.hash
     && document.querySelector('nav [aria-selected=true]').dataset.id === wanted
     && !document.querySelector('main [role=status]')?.innerText.startsWith('computing'),
     {timeout: 60000}, id);

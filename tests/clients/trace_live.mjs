@@ -22,7 +22,9 @@ try {
     page.on('pageerror', error => wrong.push('error: ' + error));
     page.on('console', said => { if (said.type() === 'error') wrong.push('said: ' + said.text()); });
     await page.goto(address);
+    // A key changes the address at once, and what is shown later: both have to be the same.
     const drawn = id => page.waitForFunction(wanted => hs.at && hs.at.id === wanted
+        && document.body.dataset.shown === location.hash
         && (wanted === 'trace' || document.querySelector('[data-state=drawn]')), {timeout: 30000}, id);
     await drawn('when');
     await page.keyboard.press('w');

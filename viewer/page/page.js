@@ -38,8 +38,10 @@ function screens() {
   return hs.screens.filter(screen => !screen.when || screen.when(hs.data));
 }
 
-/* Which screen is wanted; live, its data may have to come first, and another one be wanted by then. */
+/* Which screen is wanted; live, its data may have to come first, and another one be wanted by then.
+ * When it is there the body says of which address. */
 async function show() {
+  delete document.body.dataset.shown;
   const [id, argument] = location.hash.slice(1).split('/').map(part => {
     try { return decodeURIComponent(part); } catch { return ''; }
   });
@@ -69,9 +71,11 @@ async function show() {
     box.value = argument;
     box.dispatchEvent(new Event('input'));
   }
+  document.body.dataset.shown = location.hash;
 }
 
 function fail(error) {
+  document.body.dataset.shown = location.hash;
   hs.shown = { element: make('p', { class: 'error', 'aria-live': 'assertive' }, String(error.message || error)) };
   document.querySelector('main').replaceChildren(hs.shown.element);
 }
