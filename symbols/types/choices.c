@@ -56,8 +56,13 @@ static uint8_t used_by(uint8_t kind)
 }
 
 /* One more word that tells what is in use. */
-static void choice_use(struct hs_cchosen *chosen, uint8_t kind, uint64_t number)
+static void choice_use(struct hs_cchosen *chosen, const struct ctypes_when *when, uint64_t number)
 {
+    uint8_t kind = when->kind;
+    if (kind == WHEN_USED_LIST) {
+        chosen->list_at = when->at;
+        return;
+    }
     if (kind == WHEN_USED_FROM || kind == WHEN_USED_HEAD) {
         chosen->used_from = number;
         chosen->used_by = kind == WHEN_USED_HEAD ? HS_CUSED_RING : HS_CUSED_NOT;
@@ -83,32 +88,22 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
         uint64_t number = 0;
         bool is_read = read(context, when->at, when->n_bytes, &number);
         bool is_in = is_read && when->low <= number && number <= when->high;
-        switch ((enum ctypes_when_kind)when->kind) {
-        case WHEN_IS:
-        case WHEN_IS_NOT:
+        if (when->kind == WHEN_IS || when->kind == WHEN_IS_NOT) {
             if (!is_read || is_in != (when->kind == WHEN_IS))
                 return false;
-            break;
-        case WHEN_USED_FROM:
-        case WHEN_USED_HEAD:
-        case WHEN_USED_TAIL:
-        case WHEN_USED_END:
-        case WHEN_USED_COUNT:
-        case WHEN_USED_LAST:
-        case WHEN_USED_BEFORE:
-            choice_use(ret, when->kind, number);
-            is_half |= !is_read;
-            break;
-        case WHEN_TABLE:
-        case WHEN_CODE:
+        } else if (when->kind == WHEN_TABLE || when->kind == WHEN_CODE) {
             if (is_read)
                 ret->told_by = when->kind == WHEN_TABLE ? HS_CTOLD_TABLE : HS_CTOLD_CODE;
             ret->word = number;
-            break;
+        } else {
+            choice_use(ret, when, number);
+            is_half |= !is_read;
         }
     }
-    if (is_half)
+    if (is_half) {
         ret->used_by = HS_CUSED_NOT;
+        ret->list_at = 0;
+    }
     return true;
 }
 
@@ -160,6 +155,10 @@ static const struct told_rule {
     {"_Deque_impl",
      "_M_finish",
      {{"_M_start", 8, WHEN_USED_FROM, 0}, {"_M_finish", 8, WHEN_USED_BEFORE, 0}},
+     false},
+    {"Span<", /* of Qt 6's QHash */
+     "entries",
+     {{"allocated", 1, WHEN_USED_COUNT, 0}, {"offsets", 1, WHEN_USED_LIST, 0}},
      false},
     {"__split_buffer<",
      "__first_",

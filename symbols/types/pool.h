@@ -141,6 +141,7 @@ enum ctypes_when_kind {
     WHEN_USED_TAIL,   /* the number of the one behind the last */
     WHEN_USED_FROM,   /* the address of the first element in use, when it is in the same block */
     WHEN_USED_BEFORE, /* behind the last one, when it is in the same block */
+    WHEN_USED_LIST,   /* the first of the bytes that say which elements are in use */
     WHEN_TABLE,
     WHEN_CODE
 };
@@ -279,6 +280,8 @@ size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,
 /* type_names.c */
 /* C or Objective-C, of any year. */
 bool hs_language_is_c_(uint16_t language);
+/* C++, likewise. */
+bool hs_language_is_cpp_(uint16_t language);
 const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 /* pretty.c: rewrites a name as people write it; returns its length. */
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);

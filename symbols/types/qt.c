@@ -1,12 +1,14 @@
 /* Containers of Qt 5 (qlist.h, qhash.h, qmap.h), which share what they have by a pointer to a
  * record that does not say of what it is: the elements of a QList are void *, the buckets of a
- * QHash lead to the beginnings of its nodes. For each container a record is made that does. */
+ * QHash lead to the beginnings of its nodes. For each container a record is made that does. Of
+ * Qt 6 the spans of a QHash, whose entries are storage for a node. */
 #include <stdio.h>
 #include <string.h>
 
 #include "containers.h"
 #include "pool.h"
 
+#define QT_SPAN "QHashPrivate::Span<"
 enum { QT_POINTER_BYTES = 8, QT_LIST_BYTES = 16, QT_HASH_BYTES = 48, QT_BUCKETS_AT = 8 };
 
 hs_ctype hs_ctypes_node_(struct hs_ctypes *types, hs_ctype container, const char *node)
@@ -88,9 +90,28 @@ static hs_ctype qt_hash_data(struct hs_ctypes *types, hs_ctype container)
     return hs_ctypes_make_(types, &data);
 }
 
+/* QHashPrivate::Span<Node>, of which the entries are as large as a node. */
+static void qt_span_apply(struct hs_ctypes *types, hs_ctype span, struct ctypes_found *found,
+                          size_t n)
+{
+    const struct ctypes_type type = *hs_ctypes_get_(types, span);
+    bool is_span = n == 1 && found[0].slot.pointee != 0 &&
+                   strncmp(hs_ctypes_type_name_(types, span), QT_SPAN, strlen(QT_SPAN)) == 0;
+    hs_ctype node = is_span ? hs_ctypes_argument_(types, type.file, type.die, 0) : 0;
+    if (node == 0 || hs_ctypes_size_(types, node) != hs_ctypes_size_(types, found[0].slot.pointee))
+        return;
+    found[0].slot.pointee = node;
+    for (uint32_t i = 0; i < found[0].slot.n_choices; i++) /* how many entries there are */
+        types->choices[found[0].slot.first_choice + i].pointee = node;
+}
+
 void hs_ctypes_qt_apply_(struct hs_ctypes *types, hs_ctype container, const char *rule,
                          struct ctypes_found *found, size_t n)
 {
+    if (strcmp(rule, RULES_QT_SPAN) == 0) {
+        qt_span_apply(types, container, found, n);
+        return;
+    }
     if (n != 1 || found[0].slot.offset_bytes != 0)
         return; /* of Qt 6, whose pointers say what they lead to */
     bool is_list = strcmp(rule, RULES_QT_LIST) == 0;

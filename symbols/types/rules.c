@@ -174,6 +174,15 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype number)
     return hs_ctypes_size_(types, larger) > hs_ctypes_size_(types, number) ? larger : 0;
 }
 
+bool hs_ctypes_may_be_numbered(struct hs_ctypes *types, hs_ctype number)
+{
+    const struct ctypes_type type = *hs_ctypes_get_(types, number);
+    struct debug_entry entry;
+    struct debug_info *info = hs_ctypes_info_(types, type.file);
+    return type.kind == HS_CTYPE_RECORD && info != NULL && hs_entry_read_(info, type.die, &entry) &&
+           hs_language_is_cpp_(entry.unit->language);
+}
+
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype number, uint64_t *ret_offset)
 {
     static const char *const counted[] = {"alloc::sync::ArcInner<", "alloc::rc::RcInner<",

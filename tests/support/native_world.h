@@ -32,6 +32,7 @@ struct world_type {
     hs_ctype counted;      /* a record that has it at counted_at */
     struct hs_ctail tail;
     uint64_t part_offset, counted_at;
+    bool may_be_numbered;
     bool is_cut;
 };
 
@@ -106,6 +107,12 @@ bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype type, struct hs_ctail *ret
     (void)types;
     *ret = world_types[type].tail;
     return ret->element != 0;
+}
+
+bool hs_ctypes_may_be_numbered(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types;
+    return world_types[type].may_be_numbered;
 }
 
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset)

@@ -246,6 +246,45 @@ static void behind_the_counts(void **state)
     is(other, "");
 }
 
+/* Of C++: what `new T[n]` gave leads to the elements, behind their number. */
+static void behind_their_number(void **state)
+{
+    (void)state;
+    hs_addr many = world_block(w, 104), text = world_block(w, 24), plain = world_block(w, 104);
+    hs_addr more = world_block(w, 136), wild = world_block(w, 104), single = world_block(w, 40);
+    hs_addr counted = world_block(w, 40), wide = world_block(w, 96), none = world_block(w, 40);
+    const hs_addr numbered[] = {many, more, wild, plain};
+    world_type(LINK, "Counted", HS_CTYPE_RECORD, 40); /* { long references; node value; } */
+    world_slot(LINK, "value.text", 16, TEXT);
+    world_types[NODE].may_be_numbered = true;
+    for (size_t i = 0; i < 4; i++)
+        *world_word(w, numbered[i]) = 3;
+    *world_word(w, many + 8 + 64 + 8) = text; /* of the last one */
+    *world_word(w, wild + 8 + 64) = 0x1234567890;
+    *world_word(w, single) = *world_word(w, counted) = 1;
+    *world_word(w, wide + 24) = 2; /* as much room as a node is aligned to */
+    world_seed(w, many + 8, NODE);
+    world_seed(w, more + 8, NODE); /* there is more in it than three */
+    world_seed(w, wild + 8, NODE);
+    world_seed(w, plain + 16, NODE);
+    world_seed(w, single + 8, NODE);
+    world_seed(w, counted + 8, NODE);
+    world_seed(w, counted, LINK);
+    world_seed(w, wide + 32, NODE);
+    world_seed(w, none + 8, NODE);
+    run();
+    world_types[NODE].may_be_numbered = false;
+    is(many, "struct node[]");
+    is(text, "char[]");
+    is(more, "");
+    is(wild, "");
+    is(plain, "");
+    is(single, "struct node[]");
+    is(counted, "Counted");
+    is(wide, "struct node[]");
+    is(none, "");
+}
+
 /* Types flow on from elements behind a record; of a header that makes no sense all are in use. */
 static void elements_behind_a_record(void **state)
 {
@@ -648,6 +687,7 @@ int main(void)
         TEST(swiss_tables),
         TEST(an_empty_bucket),
         TEST(behind_the_counts),
+        TEST(behind_their_number),
         TEST(elements_behind_a_record),
         TEST(a_record_before_a_guessed_array),
         TEST(what_tells_nothing),

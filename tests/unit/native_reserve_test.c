@@ -3,11 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "fail_each.h"
 #include "native/reserve.h"
+#include "symbols/ctypes.h"
 
 enum { BLOCKS = 100, BYTES = 800, ELEMENT = 8 };
 
@@ -61,6 +63,35 @@ static void the_middle_of_a_block(void **state)
     assert_middle(&reserves, 8, 240, 240);
     say_middle(&reserves, 9, 80, BYTES);
     assert_middle(&reserves, 9, 80, BYTES);
+    hs_native_reserves_fini(&reserves);
+}
+
+/* A span of Qt 6: which of the entries have something. */
+static void what_a_list_names(void **state)
+{
+    (void)state;
+    enum { LIST = 0x5000 };
+    struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
+    struct hs_image image = {0};
+    uint8_t numbers[HS_CLIST_BYTES];
+    memset(numbers, HS_CLIST_NONE, sizeof numbers);
+    numbers[3] = 0;
+    numbers[77] = 200;
+    assert_int_equal(hs_image_add(&image, LIST, numbers, sizeof numbers, &err), HS_OK);
+    assert_int_equal(hs_native_reserves_say_list(&reserves, 4, LIST, &err), HS_OK);
+    assert_int_equal(hs_native_reserves_say_list(&reserves, 5, LIST + 8, &err), HS_OK);
+    struct hs_native_use use = hs_native_reserves_use(&reserves, 4, BYTES);
+    assert_false(use.is_said); /* by a vector */
+    struct hs_native_listed listed = hs_native_listed_of(&image, &use);
+    for (uint64_t i = 0; i < 300; i++)
+        assert_int_equal(hs_native_listed_has(&listed, i), i == 0 || i == 200);
+    use = hs_native_reserves_use(&reserves, 5, BYTES); /* memory that is not there */
+    listed = hs_native_listed_of(&image, &use);
+    assert_true(hs_native_listed_has(&listed, 1));
+    use = hs_native_reserves_use(&reserves, 6, BYTES);
+    listed = hs_native_listed_of(&image, &use);
+    assert_true(hs_native_listed_has(&listed, UINT64_MAX));
+    hs_image_fini(&image);
     hs_native_reserves_fini(&reserves);
 }
 
@@ -163,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_middle_of_a_block),
+        cmocka_unit_test(what_a_list_names),
         cmocka_unit_test(hugest_blocks),
         cmocka_unit_test(the_vector_that_says_most_is_right),
         cmocka_unit_test(an_empty_vector_has_nothing_in_use),

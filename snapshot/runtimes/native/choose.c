@@ -68,6 +68,7 @@ static hs_status choose(struct hs_native *native, const struct hs_cslot *slot, h
                                      .used_by = chosen.used_by,
                                      .used = chosen.used,
                                      .used_from = chosen.used_from,
+                                     .list_at = chosen.list_at,
                                      .is_there = true};
     return chosen.told_by == HS_CTOLD_NOT ? HS_OK : told_find(native, &chosen, &ret->pointee, err);
 }
@@ -153,14 +154,16 @@ struct hs_native_use hs_native_tail_use(const struct hs_ctail *tail,
     uint64_t room = block->n_bytes > tail->at_bytes ? block->n_bytes - tail->at_bytes : 0;
     uint64_t most = element_bytes == 0 ? 0 : room / element_bytes;
     uint64_t first = tail_number(block, tail->begin_at, 0);
-    uint64_t end = tail_number(block, tail->end_at, most);
+    uint64_t end = tail->is_numbered && room != 0 ? hs_load_u64(block->bytes + tail->at_bytes - 8)
+                                                  : tail_number(block, tail->end_at, most);
 
     if (first > end || end > most) { /* it is no such header */
         first = 0;
         end = most;
     }
-    return (struct hs_native_use){tail->at_bytes + first * element_bytes,
-                                  tail->at_bytes + end * element_bytes, tail->end_at != 0};
+    return (struct hs_native_use){.from = tail->at_bytes + first * element_bytes,
+                                  .end = tail->at_bytes + end * element_bytes,
+                                  .is_said = tail->end_at != 0 || tail->is_numbered};
 }
 
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,

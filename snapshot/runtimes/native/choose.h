@@ -32,6 +32,7 @@ struct hs_native_chosen {
     uint8_t used_by;  /* enum hs_cused_by */
     bool is_there; /* else the value has no pointer there: what stands there was left by another */
     uint64_t used, used_from;
+    int64_t list_at; /* see struct hs_cchosen */
 };
 
 /* What the slot, which has choices, leads to where it stands at bytes[at]. Fails with HS_LIMIT. */

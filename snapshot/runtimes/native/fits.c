@@ -1,7 +1,9 @@
 #include "fits.h"
 
 #include "agree.h"
+#include "base/checked.h"
 #include "flow.h"
+#include "said.h"
 #include "swiss.h"
 
 /* Besides eight times what is in the copy. */
@@ -141,6 +143,20 @@ bool hs_fits_swiss_table(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
+bool hs_fits_numbered(struct hs_fit *f, const struct hs_heap_block *block,
+                      const struct hs_native_type *type, uint64_t offset)
+{
+    uint64_t n = hs_load_u64(block->bytes + offset - WORD), n_bytes, end;
+
+    if (n == 0 || !hs_mul_fits(n, type->n_bytes, &n_bytes) || !hs_add_fits(n_bytes, offset, &end) ||
+        end > block->n_bytes || !hs_said_is_tight(block, end) || !hs_fit_may_look(f, block))
+        return false;
+    for (uint64_t at = offset; at < end; at += type->n_bytes)
+        if (!fits_one(f, block->bytes + at, type))
+            return false;
+    return true;
+}
+
 /* Without pointers in the type nothing can be checked but that there are none in `n` elements. */
 static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block,
                            const struct hs_native_type *type, uint64_t n)
@@ -161,8 +177,10 @@ static bool fits_in_use(struct hs_fit *f, const struct hs_heap_block *block,
 
     if (!use.is_said || first >= end)
         return false;
+    const struct hs_native_listed listed = hs_native_listed_of(&f->native->dump->image, &use);
     for (uint64_t i = first; i < end; i++)
-        if (!fits_one(f, block->bytes + i * type->n_bytes, type))
+        if (hs_native_listed_has(&listed, i) &&
+            !fits_one(f, block->bytes + i * type->n_bytes, type))
             return false;
     return true;
 }

@@ -23,6 +23,11 @@ bool hs_fit_may_look(struct hs_fit *fit, const struct hs_heap_block *block);
 bool hs_fits_array(struct hs_fit *fit, const struct hs_heap_block *block,
                    const struct hs_native_type *type, struct hs_native_use use);
 
+/* Is it an array of this type that begins at `offset`, with the number of its elements in the word
+ * before, and fills the block? */
+bool hs_fits_numbered(struct hs_fit *fit, const struct hs_heap_block *block,
+                      const struct hs_native_type *type, uint64_t offset);
+
 /* Not more pointers of the first element are implausible than plausible: memory that was not
  * written yet, or what a stale pointer of this type leads to, has more. */
 bool hs_fits_mostly(struct hs_fit *fit, const struct hs_heap_block *block,

@@ -19,6 +19,8 @@ enum { NEAR_WORDS = 4 };
 /* Of a scalar that a pointer leads to, which may as well be one behind the end of another block. No
  * type has such a number. */
 #define FLOW_MAY_BE_END ((hs_ctype)1 << 31)
+/* What a type may be aligned to of which there is an array with its number before it. */
+enum { NUMBERED_MOST_BYTES = 64 };
 /* Elements behind a record, after so many of which it is asked what was touched. */
 enum { TAIL_PART = 1 << 12 };
 /* Of judging which records have been led into. */
@@ -77,11 +79,21 @@ static bool flow_is_guessed_array(const struct flow *f, const struct hs_heap_blo
            !hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
 }
 
+/* One element with its number before it, which may as well be a record that begins with how many
+ * refer to it. */
+static bool flow_is_one_numbered(const struct flow *f, const struct hs_heap_block *block,
+                                 hs_ntype type)
+{
+    const struct hs_ctail *tail = &hs_native_type_of(&f->result->types, type)->tail;
+
+    return tail->is_numbered && hs_load_u64(block->bytes + tail->at_bytes - WORD) == 1;
+}
+
 /* Is there anything to learn about a block of this type? */
 static bool flow_may_change(const struct flow *f, const struct hs_heap_block *block, hs_ntype type)
 {
     return flow_is_weak(f, type) || flow_is_beginning(f, block, type) ||
-           flow_is_guessed_array(f, block, type);
+           flow_is_guessed_array(f, block, type) || flow_is_one_numbered(f, block, type);
 }
 
 /* A pointer into its middle said what it is: one to its start knows better. */
@@ -272,6 +284,39 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
     return hs_flow_give_(f, block, many, err);
 }
 
+/* What `new T[n]` of C++ gave leads to the elements, behind their number. Gives the block its type
+ * if it looks like such; *ret, whether it did. */
+static hs_status flow_numbered(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                               hs_ctype pointee, bool *ret, struct hs_error *err)
+{
+    struct hs_native_types *types = &f->result->types;
+    hs_ntype one, many;
+
+    *ret = false;
+    if (offset < WORD || offset > NUMBERED_MOST_BYTES || (offset & (offset - 1)) != 0 ||
+        !hs_flow_may_have_type_(block) || !flow_is_weak(f, hs_flow_type(f->result, block->rank)))
+        return HS_OK;
+    HS_TRY(hs_native_types_of_ctype(types, pointee, false, &one, err));
+    const struct hs_native_type *type = one == 0 ? NULL : hs_native_type_of(types, one);
+    if (type == NULL || !type->may_be_numbered || /* a number takes as much as T is aligned to */
+        (offset != WORD && type->n_bytes % offset != 0) ||
+        !hs_fits_numbered(&f->fit, block, type, offset))
+        return HS_OK;
+    HS_TRY(hs_native_types_of_numbered(types, pointee, offset, &many, err));
+    *ret = many != 0;
+    return many == 0 ? HS_OK : hs_flow_give_(f, block, many, err);
+}
+
+static hs_status flow_look_within(struct flow *f, const struct hs_heap_block *block,
+                                  uint64_t offset, hs_ctype pointee, struct hs_error *err)
+{
+    bool is_numbered = false;
+
+    if (offset != 0)
+        HS_TRY(flow_numbered(f, block, offset, pointee, &is_numbered, err));
+    return is_numbered ? HS_OK : flow_look(f, block, offset, pointee, err);
+}
+
 /* May it become known which record the block is? */
 static bool flow_is_awaited(const struct flow *f, const struct hs_heap_block *block)
 {
@@ -340,12 +385,13 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
             flow_tentative_remove(f, block->rank); /* the tentative one came first */
         HS_TRY(flow_look(f, block, 0, pointee_before, err));
     }
-    return flow_look(f, block, offset, pointee, err);
+    return flow_look_within(f, block, offset, pointee, err);
 }
 
 /* What a vector says of its array, a deque of its blocks. */
 static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block,
-                               const struct hs_native_chosen *to, struct hs_error *err)
+                               const struct hs_native_chosen *to, const struct flow_place *place,
+                               struct hs_error *err)
 {
     struct hs_ctype_facts facts;
     struct hs_native_use use;
@@ -353,6 +399,10 @@ static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block
     hs_ctype_facts(f->native->ctypes, to->pointee, &facts);
     if (hs_native_is_number(&facts) || !hs_native_chosen_use(to, block, facts.n_bytes, &use))
         return HS_OK; /* numbers are no pointers, in use or not */
+    if (to->list_at != 0 && place->address != 0)
+        HS_TRY(hs_native_reserves_say_list(&f->result->reserves, block->rank,
+                                           place->address + place->at + (uint64_t)to->list_at,
+                                           err));
     return hs_native_reserves_say(&f->result->reserves, block->rank, block->n_bytes, use,
                                   facts.n_bytes, err);
 }
@@ -365,7 +415,7 @@ static hs_status flow_by(struct flow *f, const struct hs_heap_block *block, uint
     uint64_t offset = hs_flow_offset(f->native, word, block);
 
     if (to->used_by != HS_CUSED_NOT && offset == 0 && hs_flow_may_have_type_(block))
-        HS_TRY(flow_say_used(f, block, to, err));
+        HS_TRY(flow_say_used(f, block, to, place, err));
     return to->pointee == 0 ? HS_OK : flow_try(f, block, offset, to->pointee, place, err);
 }
 
@@ -427,13 +477,15 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
     struct hs_native_use use =
         hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
     uint64_t n = type.is_array ? use.end / type.n_bytes : 1;
+    const struct hs_native_listed listed = hs_native_listed_of(&f->native->dump->image, &use);
     struct hs_swiss_table table;
     bool is_table = type.is_table && hs_swiss_table_of(block, type.n_bytes, &table);
 
     for (uint64_t i = type.is_array ? use.from / type.n_bytes : 0; i < n; i++) {
         if (i % HS_FLOW_PART == 0) /* then the element begins a part, whatever its size */
             i = hs_flow_touched(f->native, block, i * type.n_bytes) / type.n_bytes;
-        if (!is_table || hs_swiss_table_has(&table, i * type.n_bytes))
+        if (hs_native_listed_has(&listed, i) &&
+            (!is_table || hs_swiss_table_has(&table, i * type.n_bytes)))
             HS_TRY(flow_from_value(f, block, &type, i * type.n_bytes, err));
     }
     return type.tail.element == 0

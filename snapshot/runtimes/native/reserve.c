@@ -2,6 +2,8 @@
 
 #include <limits.h>
 
+#include "symbols/ctypes.h"
+
 enum {
     RESERVES_MAX = 1 << 20,
     RESERVES_FEW = 64, /* of a small heap, each may have one */
@@ -21,6 +23,11 @@ static uint64_t reserves_most(uint64_t n_blocks)
     return n < RESERVES_MAX ? n : RESERVES_MAX;
 }
 
+static bool reserves_are_full(const struct hs_native_reserves *reserves)
+{
+    return reserves->used.n + reserves->lists.n >= reserves_most(reserves->n_blocks);
+}
+
 uint64_t hs_native_reserves_bytes(uint64_t n_blocks)
 {
     return 2 * n_blocks / CHAR_BIT + reserves_most(n_blocks) * RESERVES_ENTRY_BYTES;
@@ -29,6 +36,7 @@ uint64_t hs_native_reserves_bytes(uint64_t n_blocks)
 void hs_native_reserves_fini(struct hs_native_reserves *reserves)
 {
     hs_dict_fini(&reserves->used);
+    hs_dict_fini(&reserves->lists);
     hs_bitmap_fini(&reserves->whole);
     *reserves = (struct hs_native_reserves){0};
 }
@@ -44,7 +52,8 @@ static struct hs_native_use reserves_unpack(uint64_t packed, uint64_t n_bytes)
 {
     uint64_t end = packed & END_MASK;
     bool is_all = end == END_MASK || end * WORD > n_bytes;
-    return (struct hs_native_use){(packed >> END_BITS) * WORD, is_all ? n_bytes : end * WORD, true};
+    return (struct hs_native_use){(packed >> END_BITS) * WORD, is_all ? n_bytes : end * WORD, true,
+                                  0};
 }
 
 /* Of all that is in use but for up to two words behind it, which an allocator adds: 3 less these;
@@ -91,18 +100,49 @@ hs_status hs_native_reserves_say(struct hs_native_reserves *reserves, uint64_t r
         return HS_OK;
     }
     if (reserves_whole(reserves, rank) != 0 || (known != NULL && *known == reserves_pack(use)) ||
-        (known == NULL && reserves->used.n >= reserves_most(reserves->n_blocks)))
+        (known == NULL && reserves_are_full(reserves)))
         return HS_OK;
     return hs_dict_put(&reserves->used, rank, reserves_pack(use), err);
+}
+
+hs_status hs_native_reserves_say_list(struct hs_native_reserves *reserves, uint64_t rank,
+                                      hs_addr list, struct hs_error *err)
+{
+    if (hs_dict_find(&reserves->lists, rank) == NULL && reserves_are_full(reserves))
+        return HS_OK;
+    return hs_dict_put(&reserves->lists, rank, list, err);
+}
+
+static struct hs_native_use reserves_use(const struct hs_native_reserves *reserves, uint64_t rank,
+                                         uint64_t n_bytes)
+{
+    unsigned whole = reserves_whole(reserves, rank);
+    if (whole != 0)
+        return (struct hs_native_use){0, n_bytes - (WHOLE - whole) * WORD, true, 0};
+    const uint64_t *known = reserves->used.n == 0 ? NULL : hs_dict_find(&reserves->used, rank);
+    return known == NULL ? (struct hs_native_use){0, n_bytes, false, 0}
+                         : reserves_unpack(*known, n_bytes);
 }
 
 struct hs_native_use hs_native_reserves_use(const struct hs_native_reserves *reserves,
                                             uint64_t rank, uint64_t n_bytes)
 {
-    unsigned whole = reserves_whole(reserves, rank);
-    if (whole != 0)
-        return (struct hs_native_use){0, n_bytes - (WHOLE - whole) * WORD, true};
-    const uint64_t *known = reserves->used.n == 0 ? NULL : hs_dict_find(&reserves->used, rank);
-    return known == NULL ? (struct hs_native_use){0, n_bytes, false}
-                         : reserves_unpack(*known, n_bytes);
+    struct hs_native_use use = reserves_use(reserves, rank, n_bytes);
+    if (reserves->lists.n != 0)
+        use.list = hs_dict_get(&reserves->lists, rank, 0);
+    return use;
+}
+
+struct hs_native_listed hs_native_listed_of(const struct hs_image *image,
+                                            const struct hs_native_use *use)
+{
+    struct hs_native_listed listed = {0};
+    const uint8_t *numbers =
+        use->list == 0 ? NULL : hs_image_bytes(image, use->list, HS_CLIST_BYTES);
+
+    for (size_t i = 0; numbers != NULL && i < HS_CLIST_BYTES; i++)
+        if (numbers[i] != HS_CLIST_NONE)
+            listed.bits[numbers[i] / 64] |= UINT64_C(1) << numbers[i] % 64;
+    listed.is_any = numbers != NULL;
+    return listed;
 }

@@ -60,6 +60,7 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
         .native = scan->native, .flow = scan->flow, .block = block, .type = type};
 
     said.use = hs_native_reserves_use(&scan->flow->reserves, block->rank, block->n_bytes);
+    said.listed = hs_native_listed_of(&scan->native->dump->image, &said.use);
 
     hs_ntype number = hs_flow_type(scan->flow, block->rank);
     if (number != 0) /* of those that say themselves what they are, whatever else is known */
@@ -159,11 +160,13 @@ static unsigned said_by_part(const struct hs_said *said, const struct said_part 
     return is_there && !said_is_old(said, slot, how, target) ? hs_scan_class(how) : HS_EDGE_GUESSED;
 }
 
-/* Not in a vector's reserve, nor in an empty bucket. */
+/* Not in a vector's reserve, nor in an empty bucket or entry. */
 static bool said_is_in_use(const struct hs_said *said, uint64_t at)
 {
     bool is_in_bucket = said->table.control == NULL || hs_swiss_table_has(&said->table, at);
-    return at >= said->use.from && at < said->use.end && is_in_bucket;
+    bool is_listed = said->type == NULL || !said->type->is_array ||
+                     hs_native_listed_has(&said->listed, at / said->type->n_bytes);
+    return at >= said->use.from && at < said->use.end && is_in_bucket && is_listed;
 }
 
 unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,

@@ -17,7 +17,8 @@ enum types_key {
     KEY_OBJECT,
     KEY_MEMORY,
     KEY_SIZED,
-    KEY_TABLE
+    KEY_TABLE,
+    KEY_NUMBERED
 };
 #define KEY_SHIFT 60
 #define WORD 8
@@ -268,6 +269,7 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
         type.heir_bytes = hs_ctypes_largest_heir(types->ctypes, ctype);
         type.counted = hs_ctypes_counted(types->ctypes, ctype, &type.counted_at);
+        type.may_be_numbered = hs_ctypes_may_be_numbered(types->ctypes, ctype);
     }
     snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");
     HS_TRY(types_intern(types, name, &type, ret, err));
@@ -291,6 +293,34 @@ hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype,
     if (facts.n_bytes <= n_bytes && n_bytes - facts.n_bytes < HS_SLACK_BYTES)
         *ret = type->counted;
     return HS_OK;
+}
+
+hs_status hs_native_types_of_numbered(struct hs_native_types *types, hs_ctype ctype,
+                                      uint64_t at_bytes, hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(KEY_NUMBERED, ctype | at_bytes << 32);
+    hs_ntype element, listed;
+
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0)
+        return HS_OK;
+    HS_TRY(hs_native_types_of_ctype(types, ctype, false, &element, err));
+    HS_TRY(hs_native_types_of_ctype(types, ctype, true, &listed, err));
+    if (element == 0 || listed == 0)
+        return HS_OK;
+    const struct hs_native_type *of = hs_native_type_of(types, element);
+    struct hs_native_type type = {
+        .type = {.name = hs_native_type_of(types, listed)->type.name, .form = HS_FORM_RECORD},
+        .ctype = of->ctype,
+        .n_bytes = at_bytes,
+        .said_bytes = at_bytes,
+        .tail = {.element = of->ctype, .at_bytes = at_bytes, .is_numbered = true},
+        .tail_type = element,
+        .has_pointees = of->has_pointees,
+        .is_open = true,
+    };
+    HS_TRY(types_add(types, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
 hs_status hs_native_types_of_tail(struct hs_native_types *types, hs_ntype record, hs_ntype *ret,

@@ -27,6 +27,7 @@ struct hs_native_type {
     hs_ntype tail_type;   /* of an element; 0 until types flowed from a block of this one */
     hs_ctype counted;     /* see hs_ctypes_counted */
     uint64_t counted_at;  /* where the value is in it */
+    bool may_be_numbered; /* see hs_ctypes_may_be_numbered */
     bool is_array;
     bool has_pointees;      /* types flow on from it */
     bool has_unaligned;     /* pointers that are not at multiples of 8 */
@@ -79,6 +80,10 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
  * `offset` in it; 0: none. */
 hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype, uint64_t offset,
                                   uint64_t n_bytes, hs_ctype *ret, struct hs_error *err);
+/* An array of values of `ctype` that begin at `at_bytes` of the block, in the word before which is
+ * their number. */
+hs_status hs_native_types_of_numbered(struct hs_native_types *types, hs_ctype ctype,
+                                      uint64_t at_bytes, hs_ntype *ret, struct hs_error *err);
 /* The type of what stands behind a record of this type, from now on its tail_type; 0: none. */
 hs_status hs_native_types_of_tail(struct hs_native_types *types, hs_ntype record, hs_ntype *ret,
                                   struct hs_error *err);

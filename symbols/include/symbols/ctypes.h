@@ -98,6 +98,8 @@ enum hs_cused_by {
     HS_CUSED_BEFORE /* as END, but an address outside of the block says nothing */
 };
 
+enum { HS_CLIST_BYTES = 128, HS_CLIST_NONE = 0xff };
+
 struct hs_cchosen {
     hs_ctype pointee; /* what is declared: "dyn Shape", 0 for void * */
     uint8_t told_by;  /* enum hs_ctold_by: ask hs_ctypes_told of `word` */
@@ -105,6 +107,8 @@ struct hs_cchosen {
     uint64_t word, used;
     uint64_t used_from; /* with END and BEFORE: the address of the first element in use; outside of
                            the block it says nothing */
+    int64_t list_at;    /* of HS_CLIST_BYTES bytes, from the slot, each the number of an element in
+                           use or HS_CLIST_NONE: of the others there is nothing left; 0: no list */
 };
 
 /* Reads n_bytes (1, 2, 4, 8; little endian) of the value so far from the slot; false when they are
@@ -207,6 +211,10 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
  * pointer that Arc::into_raw gave leads there. 0: there is none, or both are used. */
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset);
 
+/* May an array of this type have the number of its elements before them, as `new T[n]` of C++ has
+ * where a T has a destructor (Itanium C++ ABI, 2.7)? Any record of C++ may. */
+bool hs_ctypes_may_be_numbered(struct hs_ctypes *types, hs_ctype type);
+
 /* What stands behind a record in its block: elements of the array that a record ends with, of no
  * length or one; of a QVector, a QString or a QList of Qt, whose header says which are in use.
  */
@@ -215,7 +223,8 @@ struct hs_ctail {
     uint64_t at_bytes;        /* where the first one is; it may be within the record */
     uint8_t begin_at, end_at; /* of the numbers (32 bits) of the first element in use and of the one
                                  behind the last; 0: it has none */
-    bool is_one; /* of one element, which may be all: an array of such records is one, too */
+    bool is_one;      /* of one element, which may be all: an array of such records is one, too */
+    bool is_numbered; /* the word before the first element is how many there are */
 };
 bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype type, struct hs_ctail *ret);
 
