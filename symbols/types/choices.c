@@ -156,6 +156,10 @@ static const struct told_rule {
      "_M_finish",
      {{"_M_start", 8, WHEN_USED_FROM, 0}, {"_M_finish", 8, WHEN_USED_BEFORE, 0}},
      false},
+    {"QArrayDataPointer<", /* of Qt 6: the elements are behind what `d` leads to */
+     "d",
+     {{"ptr", 8, WHEN_USED_FROM, 0}, {"size", 8, WHEN_USED_COUNT, 0}},
+     false},
     {"Span<", /* of Qt 6's QHash */
      "entries",
      {{"allocated", 1, WHEN_USED_COUNT, 0}, {"offsets", 1, WHEN_USED_LIST, 0}},

@@ -37,6 +37,7 @@ static const struct rules_container rules[] = {
     {RULES_QT_LIST, -1, RULES_QT, "", NULL, {NULL, NULL}},
     {RULES_QT_HASH, -1, RULES_QT, "", NULL, {NULL, NULL}},
     {RULES_QT_SPAN, -1, RULES_QT, "", NULL, {NULL, NULL}},
+    {RULES_QT_POINTER, -1, RULES_QT, "", NULL, {NULL, NULL}},
     {RULES_QT_ARRAY, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_INNER, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},

@@ -11,7 +11,8 @@
 #define RULES_JSON_DATA "data" /* in it, since 3.11.3 */
 #define RULES_QT_LIST "QList<"
 #define RULES_QT_HASH "QHash<"
-#define RULES_QT_SPAN "Span<" /* Qt 6 */
+#define RULES_QT_SPAN "Span<"                 /* Qt 6 */
+#define RULES_QT_POINTER "QArrayDataPointer<" /* Qt 6 */
 #define RULES_QT_ARRAY "QTypedArrayData<"
 #define RULES_VARIANT "_Variant_storage<"
 #define RULES_VARIANT_LLVM "__base<"

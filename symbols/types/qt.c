@@ -105,11 +105,23 @@ static void qt_span_apply(struct hs_ctypes *types, hs_ctype span, struct ctypes_
         types->choices[found[0].slot.first_choice + i].pointee = node;
 }
 
+/* The array, and the first element in use: what is not in the array is somebody else's, whom the
+ * container does not keep (fromRawData). */
+static void qt_pointer_apply(struct ctypes_found *found, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        found[i].slot.is_weak |= found[i].slot.offset_bytes == QT_POINTER_BYTES;
+}
+
 void hs_ctypes_qt_apply_(struct hs_ctypes *types, hs_ctype container, const char *rule,
                          struct ctypes_found *found, size_t n)
 {
     if (strcmp(rule, RULES_QT_SPAN) == 0) {
         qt_span_apply(types, container, found, n);
+        return;
+    }
+    if (strcmp(rule, RULES_QT_POINTER) == 0) {
+        qt_pointer_apply(found, n);
         return;
     }
     if (n != 1 || found[0].slot.offset_bytes != 0)

@@ -348,6 +348,172 @@ static void many_false_tables(void **state)
     assert_int_equal(flow.n_by_shape, 0);
 }
 
+/* ---- Qt: the process has an object of it, whose private part has its connections there. */
+
+enum { QT5 = 8, QT6 = 12 };
+
+static void run_qt(uint8_t connections)
+{
+    hs_ntype type;
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    WORLD_OK(
+        hs_native_types_of_name(&flow.types, "QObjectPrivate", HS_FORM_RECORD, &type, &world_err));
+    flow.types.types[type - 1].qt_connections = connections;
+    WORLD_OK(hs_native_shapes(&w->native, &flow, &world_err));
+}
+
+static struct hs_native_use use_of(hs_addr begin)
+{
+    struct hs_heap_block block;
+    assert_int_equal(hs_flow_resolve(&w->native, begin, &block), HS_POINTER_START);
+    return hs_native_reserves_use(&flow.reserves, block.rank, block.n_bytes);
+}
+
+static void uses(hs_addr block, uint64_t from, uint64_t end)
+{
+    const struct hs_native_use use = use_of(block);
+    assert_true(use.is_said);
+    assert_int_equal(use.from, from);
+    assert_int_equal(use.end, end);
+}
+
+/* references, size | room | where the elements are */
+static void put_array(hs_addr at, uint64_t size, uint64_t room)
+{
+    put_words(at, 1 | size << 32, room, 24);
+}
+
+static void arrays_of_qt5(void **state)
+{
+    (void)state;
+    hs_addr text = world_block(w, 56), vector = world_block(w, 88), list = world_block(w, 80);
+    hs_addr numbers = world_block(w, 64), many = world_block(w, 88), head = world_block(w, 40);
+    hs_addr odd_list = world_block(w, 80), loose = world_block(w, 200);
+    put_array(text, 11, 12); /* and a zero */
+    *world_word(w, text + 24) = *world_word(w, text + 32) = UINT64_C(0x0041004100410041);
+    *world_word(w, text + 40) = UINT64_C(0x0000004100410041);
+    *world_word(w, text + 48) = list; /* from before */
+    put_array(vector, 2, 8);
+    *world_word(w, vector + 24) = *world_word(w, vector + 72) = list;
+    *world_word(w, list) = *world_word(w, odd_list) = 1 | UINT64_C(8) << 32;
+    *world_word(w, list + 8) = *world_word(w, odd_list + 8) = 1 | UINT64_C(3) << 32;
+    *world_word(w, list + 24) = *world_word(w, list + 32) = vector;
+    *world_word(w, odd_list + 24) = vector; /* the other one leads nowhere */
+    put_array(numbers, 10, 10);
+    *world_word(w, numbers + 56) = UINT64_C(0x0000000700000007);
+    put_array(many, 9, 8); /* more than there is room for */
+    put_words(head, 1 | UINT64_C(5) << 32, 0, WORLD_STATIC - head);
+    put_array(loose, 2, 8); /* as much room does not fill it */
+    run_qt(QT5);
+    is(text, "Qt text");
+    is(vector, "Qt array");
+    uses(vector, 24, 40);
+    is(list, "Qt array");
+    uses(list, 24, 40);
+    is(numbers, "Qt numbers");
+    is(many, "");
+    is(odd_list, "");
+    is(loose, "");
+    is(head, "Qt text");
+}
+
+static void arrays_of_qt6(void **state)
+{
+    (void)state;
+    hs_addr holder = world_block(w, 120), array = world_block(w, 56), text = world_block(w, 56);
+    hs_addr other = world_block(w, 56), none = world_block(w, 56);
+    const hs_addr arrays[] = {array, text, other, none};
+    for (size_t i = 0; i < 4; i++) {
+        *world_word(w, arrays[i]) = 1;
+        *world_word(w, arrays[i] + 8) = 4; /* room */
+        put_words(holder + 24 * i, arrays[i], arrays[i] + 16, 2);
+        *world_word(w, arrays[i] + 40) = holder;
+    }
+    put_words(holder + 24, text, text + 16, 15);
+    *world_word(w, text + 8) = 16;
+    for (size_t i = 0; i < 4; i++)
+        *world_word(w, text + 16 + 8 * i) =
+            i < 3 ? UINT64_C(0x0041004100410041) : UINT64_C(0x0000004100410041);
+    put_words(holder + 48, other, other + 24, 3); /* one was taken at the front */
+    *world_word(w, none) = 0;                     /* no references */
+    run_qt(QT6);
+    is(array, "Qt array");
+    uses(array, 16, 32);
+    is(text, "Qt text");
+    is(other, "Qt array");
+    uses(other, 24, 48);
+    is(none, "");
+}
+
+/* `n`: what the table says. */
+static void put_hash5(hs_addr data, hs_addr table, uint64_t n, hs_addr first, hs_addr second)
+{
+    put_words(data, 0, table, 1 | n << 32);
+    put_words(data + 24, 32, 2, 0);
+    *world_word(w, table) = first;
+    *world_word(w, table + 8) = data;
+    *world_word(w, first) = second;
+    *world_word(w, second) = data;
+}
+
+static void tables_of_qt5(void **state)
+{
+    (void)state;
+    hs_addr data = world_block(w, 56), table = world_block(w, 24), a = world_block(w, 40);
+    hs_addr b = world_block(w, 40), other = world_block(w, 56), few = world_block(w, 24);
+    hs_addr c = world_block(w, 40), d = world_block(w, 40), circle = world_block(w, 56);
+    hs_addr ring = world_block(w, 24), e = world_block(w, 40);
+    put_hash5(data, table, 2, a, b);
+    put_hash5(other, few, 3, c, d);
+    put_hash5(circle, ring, 2, e, e);
+    *world_word(w, e) = e;
+    run_qt(QT5);
+    is(data, "QHash");
+    is(table, "QHash buckets");
+    is(a, "QHash node");
+    is(b, "QHash node");
+    is(other, "");
+    is(c, "");
+    is(circle, "");
+    is(e, "");
+}
+
+/* One span, whose bucket 5 has entry 1 of two. */
+static void put_hash6(hs_addr data, hs_addr spans, hs_addr entries, uint64_t n)
+{
+    put_words(data, 1, n, 128);
+    put_words(data + 24, 77, spans + 8, 0);
+    *world_word(w, spans) = 1;
+    for (unsigned i = 0; i < 16; i++)
+        *world_word(w, spans + 8 + 8 * i) = UINT64_MAX;
+    *world_word(w, spans + 8) = ~(UINT64_C(0xfe) << 40);
+    *world_word(w, spans + 136) = entries;
+    *world_word(w, spans + 144) = 2 | 0xff00;
+}
+
+static void tables_of_qt6(void **state)
+{
+    (void)state;
+    hs_addr data = world_block(w, 48), spans = world_block(w, 152), entries = world_block(w, 56);
+    hs_addr other = world_block(w, 48), few = world_block(w, 152), wrong = world_block(w, 56);
+    put_hash6(data, spans, entries, 1);
+    put_hash6(other, few, wrong, 2);
+    run_qt(QT6);
+    is(data, "QHash");
+    is(spans, "QHash spans");
+    is(entries, "QHash nodes");
+    struct hs_native_use use = use_of(entries);
+    assert_int_equal(use.end, 48);
+    assert_int_equal(use.list, spans + 8);
+    const struct hs_native_listed listed = hs_native_listed_of(&w->dump.image, &use);
+    assert_false(hs_native_listed_has(&listed, 0));
+    assert_true(hs_native_listed_has(&listed, 1));
+    is(other, "");
+    is(few, "");
+    is(wrong, "");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -369,6 +535,10 @@ int main(void)
         TEST(no_deques),
         TEST(deques_with_a_hole),
         TEST(many_false_tables),
+        TEST(arrays_of_qt5),
+        TEST(arrays_of_qt6),
+        TEST(tables_of_qt5),
+        TEST(tables_of_qt6),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,10 @@ bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_hea
     *ret = (struct hs_native_use){0};
     switch ((enum hs_cused_by)to->used_by) {
     case HS_CUSED_COUNT:
-        return element_bytes != 0 && hs_mul_fits(to->used, element_bytes, &ret->end);
+        ret->from = to->used_from == 0 ? 0 : from;
+        return element_bytes != 0 && ret->from <= block->n_bytes &&
+               hs_mul_fits(to->used, element_bytes, &ret->end) &&
+               hs_add_fits(ret->end, ret->from, &ret->end);
     case HS_CUSED_RING:
         return element_bytes != 0 && hs_mul_fits(to->used_from, element_bytes, &ret->from) &&
                hs_mul_fits(to->used, element_bytes, &ret->end) &&

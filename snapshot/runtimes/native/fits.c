@@ -211,10 +211,14 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
 
     if (n < 2 || block->n_bytes - type->n_bytes < HS_SLACK_BYTES || type->larger != 0)
         return false;
-    if (type->type.form == HS_FORM_SCALAR || fits_in_use(f, block, type, use))
+    if (type->type.form == HS_FORM_SCALAR)
         return true;
-    if (type->is_open || type->is_open_text || is_one_with_more(f, block, type))
+    if (type->is_open || type->is_open_text)
         return false; /* what stands behind it is more of it */
+    if (fits_in_use(f, block, type, use))
+        return true;
+    if (is_one_with_more(f, block, type))
+        return false;
     if (type->n_slots == 0)
         return has_no_pointer(f, block, type, n);
     if (type->heir_bytes != 0 && block->n_bytes < type->heir_bytes + HS_SLACK_BYTES)

@@ -34,6 +34,7 @@ void hs_flow_fini(struct hs_flow *flow)
     hs_pages_free(flow->large, flow->n_blocks, sizeof *flow->large);
     hs_native_types_fini(&flow->types);
     hs_native_reserves_fini(&flow->reserves);
+    hs_dict_fini(&flow->qt_shared);
     *flow = (struct hs_flow){0};
 }
 
@@ -388,23 +389,44 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     return flow_look_within(f, block, offset, pointee, err);
 }
 
+/* The elements of which a vector says how many are in use: *ret_bytes, 0 where they are numbers,
+ * which are no pointers, in use or not. */
+static hs_status flow_used_element(struct flow *f, const struct hs_native_chosen *to,
+                                   uint64_t *ret_bytes, struct hs_error *err)
+{
+    bool is_behind = to->used_by == HS_CUSED_COUNT && to->used_from != 0;
+    struct hs_ctype_facts facts;
+    hs_ctype element = to->pointee;
+    hs_ntype record = 0;
+
+    *ret_bytes = 0;
+    if (is_behind) {
+        HS_TRY(hs_native_types_of_ctype(&f->result->types, to->pointee, false, &record, err));
+        element = record == 0 ? 0 : hs_native_type_of(&f->result->types, record)->tail.element;
+    }
+    hs_ctype_facts(f->native->ctypes, element, &facts);
+    if (element != 0 && !hs_native_is_number(&facts))
+        *ret_bytes = facts.n_bytes;
+    return HS_OK;
+}
+
 /* What a vector says of its array, a deque of its blocks. */
 static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block,
                                const struct hs_native_chosen *to, const struct flow_place *place,
                                struct hs_error *err)
 {
-    struct hs_ctype_facts facts;
     struct hs_native_use use;
+    uint64_t element_bytes;
 
-    hs_ctype_facts(f->native->ctypes, to->pointee, &facts);
-    if (hs_native_is_number(&facts) || !hs_native_chosen_use(to, block, facts.n_bytes, &use))
-        return HS_OK; /* numbers are no pointers, in use or not */
+    HS_TRY(flow_used_element(f, to, &element_bytes, err));
+    if (element_bytes == 0 || !hs_native_chosen_use(to, block, element_bytes, &use))
+        return HS_OK;
     if (to->list_at != 0 && place->address != 0)
         HS_TRY(hs_native_reserves_say_list(&f->result->reserves, block->rank,
                                            place->address + place->at + (uint64_t)to->list_at,
                                            err));
     return hs_native_reserves_say(&f->result->reserves, block->rank, block->n_bytes, use,
-                                  facts.n_bytes, err);
+                                  element_bytes, err);
 }
 
 /* A word leads into the block, and so much is known of what to. */
@@ -444,6 +466,22 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
     return HS_OK;
 }
 
+/* Which elements behind a record are in use: its own numbers say it, or who has it. */
+static struct hs_native_use flow_tail_use(const struct flow *f, const struct hs_heap_block *block,
+                                          hs_ntype record, uint64_t element_bytes)
+{
+    struct hs_native_use use = hs_native_tail_use(
+        &hs_native_type_of(&f->result->types, record)->tail, block, element_bytes);
+    const struct hs_native_use said =
+        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
+
+    if (said.from > use.from)
+        use.from += (said.from - use.from + element_bytes - 1) / element_bytes * element_bytes;
+    if (said.end < use.end)
+        use.end = said.end;
+    return use;
+}
+
 /* From the elements behind a record. */
 static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *block, hs_ntype record,
                                 struct hs_error *err)
@@ -456,8 +494,7 @@ static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *bloc
     const struct hs_native_type element = *hs_native_type_of(&f->result->types, number);
     if (!element.has_pointees)
         return HS_OK;
-    const struct hs_native_use use = hs_native_tail_use(
-        &hs_native_type_of(&f->result->types, record)->tail, block, element.n_bytes);
+    const struct hs_native_use use = flow_tail_use(f, block, record, element.n_bytes);
     for (uint64_t at = use.from, i = 0; at < use.end; at += element.n_bytes, i++) {
         if (i % TAIL_PART == 0) { /* past what was never touched */
             uint64_t next = hs_flow_touched(f->native, block, at & ~(HS_FLOW_PART - 1));
@@ -634,6 +671,40 @@ static hs_status flow_settle(struct flow *f, struct hs_error *err)
     return f->enclosing.has_missed ? flow_again(f, err) : HS_OK;
 }
 
+/* The one size of those that are deleted which the least block is for. */
+static void flow_take_deleted(struct hs_native_type *type)
+{
+    uint64_t found = 0;
+
+    for (size_t i = 0; i < type->deleted.n; i++) {
+        uint64_t n_bytes = type->deleted.bytes[i];
+        if (n_bytes > type->n_bytes || type->n_bytes - n_bytes >= HS_SLACK_BYTES)
+            continue;
+        if (found != 0)
+            return;
+        found = n_bytes;
+    }
+    type->n_bytes = found != 0 ? found : type->n_bytes;
+}
+
+/* All objects of one class have one size, whatever room they got: that of the least block. */
+static void flow_learn_sizes(const struct hs_native *native, struct hs_flow *flow)
+{
+    struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block)) {
+        hs_ntype number = hs_flow_type(flow, block.rank);
+        struct hs_native_type *type = number == 0 ? NULL : &flow->types.types[number - 1];
+        if (type != NULL && type->is_dynamic &&
+            (type->n_bytes == 0 || block.n_bytes < type->n_bytes))
+            type->n_bytes = block.n_bytes;
+    }
+    for (size_t i = 0; i < flow->types.n_types; i++)
+        if (flow->types.types[i].is_dynamic)
+            flow_take_deleted(&flow->types.types[i]);
+}
+
 static hs_status flow_run(struct flow *f, struct hs_error *err)
 {
     const struct hs_native *native = f->native;
@@ -650,7 +721,11 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
         HS_TRY(flow_settle(f, err));
     }
     HS_TRY(hs_native_qt(f->native, f->result, err));
-    return f->rtti.is_possible ? hs_native_shapes(f->native, f->result, err) : HS_OK;
+    if (!f->rtti.is_possible)
+        return HS_OK;
+    HS_TRY(hs_native_shapes(f->native, f->result, err));
+    flow_learn_sizes(f->native, f->result);
+    return HS_OK;
 }
 
 static hs_status flow_alloc(struct hs_flow *flow, struct hs_error *err)

@@ -69,6 +69,12 @@ void hs_rtti_close(struct hs_rtti *rtti);
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
                        hs_ntype *ret, struct hs_error *err);
 
+/* ---- rtti_size.c: which sizes the first functions of the virtual table at an address give back:
+ * that of its class is one of them, where it has a virtual destructor and its program was made
+ * for C++14 or later. O(SLOTS functions). */
+void hs_rtti_deleted_sizes(const struct hs_native *native, hs_addr table,
+                           struct hs_deleted_sizes *ret);
+
 /* ---- named.c: the type of a block whose object leads to what names it (heaps/allocator.h,
  * object_name). Where the binary that has the type describes a record of that name, and the object
  * begins with the block, it is that record; else its name, and `inner` is the record at

@@ -129,6 +129,8 @@ struct hs_flow {
     struct hs_native_types types;
     uint64_t n_typed, n_by_rtti, n_by_shape, n_python;
     struct hs_native_reserves reserves;
+    struct hs_dict qt_shared; /* by the address of what an object's weak pointers share (qt.h): the
+                                 object */
 };
 /* While types flow, a block's type may be tentative, still to be tried: flow.c's own. */
 #define HS_FLOW_IS_TENTATIVE ((hs_ntype)1 << 31)

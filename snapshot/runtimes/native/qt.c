@@ -1,28 +1,44 @@
-/* Connections of signals to slots of Qt (private/qobject_p_p.h of 5.14 to 5.15 and of 6).
+/* What the private part of an object of Qt leads to (QtCore/qobject.h, private/qobject_p.h and
+ * private/qobject_p_p.h of 5.14 to 5.15 and of 6): its children, its connections of signals to
+ * slots, and what its weak pointers share.
  *
- *   private part:    table | object | parent | ... | connections
+ *   private part:    table | object | parent | children ... | connections | ... | shared
+ *   children:        two numbers | first in use, behind the last (5) | object ...
  *   ConnectionData:  numbers | signals | senders | ...
  *   SignalVector:    next | how many | first, last connection of each signal ...
  *   Connection:      next of senders | previous | next of the signal | previous | sender | receiver
  * | data of the receiver's thread | slot object ...
+ *   slot object:     references | function | what a lambda captured ...
+ *   QSingleShotTimer:  QObject | numbers | weak pointer to the receiver | slot object
  *
  * A connection belongs to its sender's signal. It finds its receiver, and that finds the
  * connections to it, but neither keeps the other: through the words of these every object of a
- * program could be reached from any. */
+ * program could be reached from any.
+ *
+ * Behind the children in use are those that are gone. A weak pointer (QPointer) is two words, what
+ * the pointers to one object share and the object: who leads to both knows it by the first. */
 #include "qt.h"
 
 #include "base/load.h"
 
 enum { WORD = 8, QT_OBJECT = 1, QT_SIGNALS = 1, QT_FIRST_SIGNAL = 2, QT_NEXT = 2, QT_SENDER = 4 };
+enum { QT_RECEIVER = 5, QT_SLOT = 7, QT_SLOT_BYTES = 24, QT_CAPTURED = 2, QT_MOST_CAPTURED = 16 };
+enum { QT_TIMER_BYTES = 48, QT_TIMER_RECEIVER = 4, QT_TIMER_SLOT = 5 };
+enum { QT_CHILDREN = 3, QT_HEADER_BYTES = 16, QT5_FROM_AT = 8, QT5_END_AT = 12 };
+enum { QT_SHARED_BEHIND = 2, QT_MOST_SHARED = 1 << 18 };
 enum { QT_DATA_BYTES = 40, QT_CONNECTION_BYTES = 88, QT_MOST_WORDS = 1 << 20 };
-enum { QT_OTHERS_OF_DATA = 1 << 2, QT_OTHERS_OF_CONNECTION = 1 << 0 | 1 << 1 | 7 << 4 };
+enum {
+    QT_OTHERS_OF_SHARED = 1 << 1,
+    QT_OTHERS_OF_DATA = 1 << 2,
+    QT_OTHERS_OF_CONNECTION = 1 << 0 | 1 << 1 | 7 << 4
+};
 
 struct qt {
     const struct hs_native *native; /* borrowed */
     struct hs_flow *flow;           /* borrowed */
     struct hs_error *err;
-    hs_str signals; /* the name of what is of many sizes */
-    hs_ntype data, connection;
+    hs_str signals, children, slot; /* the names of what is of many sizes */
+    hs_ntype data, connection, shared;
 };
 
 static hs_status qt_name(struct qt *qt, const char *name, uint64_t n_bytes, uint16_t others,
@@ -52,19 +68,41 @@ static void qt_set(struct qt *qt, const struct hs_heap_block *block, hs_ntype ty
     qt->flow->n_typed++;
 }
 
+/* What a connection or a timer calls: a function and what a lambda captured, which mostly is the
+ * object that it is called for. That finds it, as the connection does. */
+static hs_status qt_slot(struct qt *qt, const struct hs_heap_block *from, uint64_t word,
+                         uint64_t receiver)
+{
+    struct hs_heap_block slot;
+    uint16_t others = 0;
+    hs_ntype type;
+
+    if (!qt_block(qt, from, word, QT_SLOT_BYTES, &slot) || receiver == 0 ||
+        hs_objects_object_at(&qt->native->dump->objects, hs_load_u64(slot.bytes + WORD)) == NULL)
+        return HS_OK;
+    for (uint64_t i = QT_CAPTURED; i < QT_MOST_CAPTURED && (i + 1) * WORD <= slot.n_bytes; i++)
+        if (hs_load_u64(slot.bytes + i * WORD) == receiver)
+            others |= (uint16_t)(1U << i);
+    HS_TRY(hs_native_types_of_finder(&qt->flow->types, qt->slot, others, &type, qt->err));
+    qt_set(qt, &slot, type);
+    return HS_OK;
+}
+
 /* The connections of one signal, whose list begins at a word of the vector. Each is new, so that a
  * list that is damaged ends. */
-static void qt_list(struct qt *qt, const struct hs_heap_block *vector, uint64_t word,
-                    uint64_t object)
+static hs_status qt_list(struct qt *qt, const struct hs_heap_block *vector, uint64_t word,
+                         uint64_t object)
 {
     struct hs_heap_block from = *vector, found;
 
     while (qt_block(qt, &from, word, QT_CONNECTION_BYTES, &found) &&
            hs_load_u64(found.bytes + QT_SENDER * WORD) == object) {
         qt_set(qt, &found, qt->connection);
+        HS_TRY(qt_slot(qt, &found, QT_SLOT, hs_load_u64(found.bytes + QT_RECEIVER * WORD)));
         from = found;
         word = QT_NEXT;
     }
+    return HS_OK;
 }
 
 /* The lists of an object's signals: as many as it says, and one for all of them. */
@@ -79,8 +117,58 @@ static hs_status qt_vector(struct qt *qt, const struct hs_heap_block *vector, ui
                                     n_words < QT_MOST_WORDS ? n_words * WORD : 0, &type, qt->err));
     qt_set(qt, vector, type);
     for (uint64_t at = QT_FIRST_SIGNAL; at < n_words; at += 2)
-        qt_list(qt, vector, at, object);
+        HS_TRY(qt_list(qt, vector, at, object));
     return HS_OK;
+}
+
+/* Which bytes of the list of children are in use; false where it is no such list. */
+static bool qt_children_use(const struct hs_heap_block *part, const struct hs_heap_block *list,
+                            bool is_qt5, struct hs_native_use *ret)
+{
+    uint64_t n_bytes = list->n_bytes - QT_HEADER_BYTES, first, n;
+
+    if (is_qt5) {
+        first = QT_HEADER_BYTES + WORD * (uint64_t)hs_load_u32(list->bytes + QT5_FROM_AT);
+        n = (uint64_t)hs_load_u32(list->bytes + QT5_END_AT) -
+            hs_load_u32(list->bytes + QT5_FROM_AT);
+    } else {
+        first = hs_load_u64(part->bytes + (QT_CHILDREN + 1) * WORD) - list->begin;
+        n = hs_load_u64(part->bytes + (QT_CHILDREN + 2) * WORD);
+    }
+    if (first < QT_HEADER_BYTES || first % WORD != 0 || first > list->n_bytes ||
+        n > n_bytes / WORD || n * WORD > list->n_bytes - first)
+        return false;
+    *ret = (struct hs_native_use){.from = first, .end = first + n * WORD, .is_said = true};
+    return true;
+}
+
+static hs_status qt_children(struct qt *qt, const struct hs_heap_block *part, bool is_qt5)
+{
+    struct hs_heap_block list;
+    struct hs_native_use use;
+    hs_ntype type;
+
+    if (!qt_block(qt, part, QT_CHILDREN, QT_HEADER_BYTES + WORD, &list) ||
+        !qt_children_use(part, &list, is_qt5, &use))
+        return HS_OK;
+    HS_TRY(hs_native_types_of_sized(&qt->flow->types, qt->children,
+                                    use.end < QT_MOST_WORDS * WORD ? use.end : 0, &type, qt->err));
+    qt_set(qt, &list, type);
+    return hs_native_reserves_say(&qt->flow->reserves, list.rank, list.n_bytes, use, WORD, qt->err);
+}
+
+/* What weak pointers to the object have beside them. */
+static hs_status qt_shared(struct qt *qt, const struct hs_heap_block *part, uint64_t word)
+{
+    struct hs_heap_block shared;
+    uint64_t object = hs_load_u64(part->bytes + QT_OBJECT * WORD);
+
+    if (!qt_block(qt, part, word, QT_HEADER_BYTES, &shared))
+        return HS_OK;
+    qt_set(qt, &shared, qt->shared);
+    return qt->flow->qt_shared.n == QT_MOST_SHARED
+               ? HS_OK
+               : hs_dict_put(&qt->flow->qt_shared, shared.begin, object, qt->err);
 }
 
 /* What an object's private part leads to. */
@@ -88,6 +176,10 @@ static hs_status qt_object(struct qt *qt, const struct hs_heap_block *part, uint
 {
     struct hs_heap_block data, vector;
 
+    if (part->n_bytes < (connections + 1) * WORD)
+        return HS_OK;
+    HS_TRY(qt_children(qt, part, connections == HS_QT5_CONNECTIONS));
+    HS_TRY(qt_shared(qt, part, connections + QT_SHARED_BEHIND));
     if (!qt_block(qt, part, connections, QT_DATA_BYTES, &data))
         return HS_OK;
     qt_set(qt, &data, qt->data);
@@ -102,6 +194,7 @@ hs_status hs_native_qt(const struct hs_native *native, struct hs_flow *flow, str
     struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
     struct hs_heap_block block;
     bool is_used = false;
+    hs_str timer;
 
     for (size_t i = 0; i < flow->types.n_types && !is_used; i++)
         is_used = flow->types.types[i].qt_connections != 0;
@@ -112,13 +205,21 @@ hs_status hs_native_qt(const struct hs_native *native, struct hs_flow *flow, str
         qt_name(&qt, "QObjectPrivate::ConnectionData", QT_DATA_BYTES, QT_OTHERS_OF_DATA, &qt.data));
     HS_TRY(qt_name(&qt, "QObjectPrivate::Connection", QT_CONNECTION_BYTES, QT_OTHERS_OF_CONNECTION,
                    &qt.connection));
+    HS_TRY(hs_strtab_add(flow->types.strings, "QObjectPrivate::children", &qt.children, err));
+    HS_TRY(qt_name(&qt, "QtSharedPointer::ExternalRefCountData", QT_HEADER_BYTES,
+                   QT_OTHERS_OF_SHARED, &qt.shared));
+    HS_TRY(hs_strtab_add(flow->types.strings, "QtPrivate::QSlotObjectBase", &qt.slot, err));
+    HS_TRY(hs_strtab_add(flow->types.strings, "QSingleShotTimer", &timer, err));
     while (hs_heap_map_next(&it, &block)) {
-        hs_ntype type = hs_flow_type(flow, block.rank);
-        uint8_t connections = type == 0 || block.bytes == NULL
-                                  ? 0
-                                  : hs_native_type_of(&flow->types, type)->qt_connections;
-        if (connections != 0)
-            HS_TRY(qt_object(&qt, &block, connections));
+        hs_ntype number = hs_flow_type(flow, block.rank);
+        if (number == 0 || block.bytes == NULL)
+            continue;
+        const struct hs_native_type *type = hs_native_type_of(&flow->types, number);
+        if (type->qt_connections != 0)
+            HS_TRY(qt_object(&qt, &block, type->qt_connections));
+        else if (type->type.name == timer && block.n_bytes >= QT_TIMER_BYTES)
+            HS_TRY(qt_slot(&qt, &block, QT_TIMER_SLOT,
+                           hs_load_u64(block.bytes + QT_TIMER_RECEIVER * WORD)));
     }
     return HS_OK;
 }

@@ -10,6 +10,7 @@
 #include "symbols/elf.h"
 
 enum { MAX_TABLES = 1 << 20, MAX_BASES = 16, NAME_BYTES = 1024, WORD = 8 };
+enum { BASE_OFFSET_SHIFT = 8, BASE_IS_VIRTUAL = 1 }; /* of __base_class_type_info */
 
 /* Where the object file says that a segment is, unless that lies outside of what is mapped. */
 static bool rtti_segment(const struct hs_object *object, const struct hs_elf_segment *segment,
@@ -143,10 +144,33 @@ struct rtti_qt {
     uint8_t connections;
 };
 
-static const struct rtti_qt rtti_qt_versions[] = {{"libQt5Core.so.5.14", 1 << 2 | 1 << 7, 8},
-                                                  {"libQt5Core.so.5.15", 1 << 2 | 1 << 7, 8},
-                                                  {"libQt5Core", 1 << 2 | 1 << 7, 0},
-                                                  {"libQt6Core", 1 << 2 | 1 << 11, 12}};
+static const struct rtti_qt rtti_qt_versions[] = {
+    {"libQt5Core.so.5.14", 1 << 2 | 1 << 7, HS_QT5_CONNECTIONS},
+    {"libQt5Core.so.5.15", 1 << 2 | 1 << 7, HS_QT5_CONNECTIONS},
+    {"libQt5Core", 1 << 2 | 1 << 7, 0},
+    {"libQt6Core", 1 << 2 | 1 << 11, 12}};
+
+/* The base class that a class begins with: its only one (__si_class_type_info), or of several
+ * (__vmi_class_type_info: flags, how many; of each its type, and flags below its offset). */
+static bool rtti_first_base(const struct hs_rtti *rtti, hs_addr info, hs_addr *ret)
+{
+    uint64_t word, base, place;
+
+    if (!rtti_word(rtti, info + 2 * WORD, &word))
+        return false;
+    *ret = word;
+    if (rtti_in_object(rtti, word))
+        return true;
+    for (uint64_t i = 0; i < word >> 32 && i < MAX_BASES; i++) {
+        hs_addr at = info + 3 * WORD + 2 * WORD * i;
+        if (!rtti_word(rtti, at, &base) || !rtti_word(rtti, at + WORD, &place))
+            return false;
+        *ret = base;
+        if (place >> BASE_OFFSET_SHIFT == 0 && (place & BASE_IS_VIRTUAL) == 0)
+            return true;
+    }
+    return false;
+}
 
 /* NULL for what is no private part of an object. */
 static const struct rtti_qt *rtti_qt(const struct hs_rtti *rtti, hs_addr info)
@@ -160,7 +184,7 @@ static const struct rtti_qt *rtti_qt(const struct hs_rtti *rtti, hs_addr info)
         if (!rtti_word(rtti, info + WORD, &at) || !rtti_name(rtti, at, name, sizeof name))
             return NULL;
         is_one = strcmp(name, "14QObjectPrivate") == 0;
-        if (!is_one && !rtti_word(rtti, info + 2 * WORD, &info)) /* of one base */
+        if (!is_one && !rtti_first_base(rtti, info, &info))
             return NULL;
     }
     const struct hs_rtti_segment *segment = rtti_segment_at(rtti, info);
@@ -196,6 +220,8 @@ static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types,
     if (*ret == 0) {
         hs_shorten_type(name, shorter, sizeof shorter);
         HS_TRY(hs_native_types_of_own_word(types, shorter, ret, err));
+        types->types[*ret - 1].is_dynamic = true;
+        hs_rtti_deleted_sizes(native, address, &types->types[*ret - 1].deleted);
     }
     const struct rtti_qt *qt = rtti_qt(rtti, info);
     if (qt != NULL) {

@@ -174,11 +174,13 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     if (native->ctypes != NULL)
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_ENCLOSING_BYTES(n_blocks),
                                     "members that lists are linked by", err));
-    if (native->ctypes == NULL ||
-        (!hs_rtti_is_possible(&dump->objects) && hs_native_rust_object(&dump->objects) == NULL))
+    bool is_cpp = hs_rtti_is_possible(&dump->objects);
+    bool is_rust = native->ctypes != NULL && hs_native_rust_object(&dump->objects) != NULL;
+    if (!is_cpp && !is_rust)
         return HS_OK;
     return hs_dump_plan_reserve(&dump->plan,
-                                hs_native_reserves_bytes(n_blocks) + HS_TASKS_BYTES(n_blocks),
+                                hs_native_reserves_bytes(n_blocks) +
+                                    (native->ctypes != NULL ? HS_TASKS_BYTES(n_blocks) : 0),
                                 "what vectors and tasks say", err);
 }
 

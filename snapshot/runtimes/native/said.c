@@ -77,6 +77,7 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
     if (said.end > block->n_bytes)
         said.end = block->n_bytes;
     said.has_rest = type->is_open_text || type->is_sized ||
+                    (type->is_dynamic && said_is_rounded(scan, block, said.end)) ||
                     (!type->is_open && type->said_bytes == type->n_bytes &&
                      (said_is_rounded(scan, block, said.end) ||
                       (!type->is_array && said_is_least(scan, block, said.end))));
@@ -97,13 +98,24 @@ static bool said_is_half(uint64_t offset, const struct hs_heap_block *target)
            ((low < HALF_SMALL && offset > low) || before + behind >= HALF_MUCH);
 }
 
+/* A weak pointer of Qt: the word before is what those to this object share. */
+static bool said_is_qt_weak(const struct hs_said *said, uint64_t at, uint64_t word)
+{
+    const struct hs_dict *shared = &said->flow->qt_shared;
+
+    return shared->n != 0 && at >= WORD &&
+           hs_dict_get(shared, hs_load_u64(said->block->bytes + at - WORD), 0) == word;
+}
+
 /* The class of a word of which nobody says whether it is a pointer. */
 static unsigned said_untold(const struct hs_said *said, const struct hs_object_words *words,
                             uint64_t at, enum hs_pointer how, const struct hs_heap_block *target)
 {
+    uint64_t word = hs_object_address(words, at / WORD, hs_load_u64(said->block->bytes + at));
+    if (said_is_qt_weak(said, at, word))
+        return HS_EDGE_GUESSED;
     if (how != HS_POINTER_INTERIOR)
         return hs_scan_class(how);
-    uint64_t word = hs_object_address(words, at / WORD, hs_load_u64(said->block->bytes + at));
     return said_is_half(hs_flow_offset(said->native, word, target), target) ? HS_EDGE_GUESSED
                                                                             : HS_EDGE_INTERIOR;
 }

@@ -105,8 +105,8 @@ const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
     if (number == 0)
         return NULL;
     const struct hs_native_type *type = hs_native_type_of(&scan->flow->types, number);
-    return (type->ctype == 0 && !type->is_plain && !type->is_sized) || type->is_memory ? NULL
-                                                                                       : type;
+    bool is_known = type->ctype != 0 || type->is_plain || type->is_sized || type->is_dynamic;
+    return is_known && !type->is_memory ? type : NULL;
 }
 
 hs_status hs_scan_packed(struct hs_scan *scan, const struct hs_heap_block *block,

@@ -14,56 +14,6 @@ enum { WORD = 8, TREE_BYTES = 32, STEPS_PER_BLOCK = 16, STEPS = 1 << 20 };
 /* How often windows of a copy in a file may be read: each a few times, and some more. */
 enum { PASSES = 4, FAULTS = 4096 };
 
-static const char *const shape_names[HS_N_SHAPES] = {
-    "red-black tree node", "doubly linked list node", "std::string text", "std::vector storage",
-    "std::unordered node", "std::unordered buckets",  "std::deque block", "std::deque map",
-};
-
-static const uint8_t shape_forms[HS_N_SHAPES] = {
-    HS_FORM_RECORD, HS_FORM_RECORD, HS_FORM_SCALAR, HS_FORM_BYTES,
-    HS_FORM_RECORD, HS_FORM_BYTES,  HS_FORM_BYTES,  HS_FORM_BYTES,
-};
-
-bool hs_shapes_is_spent(const struct hs_shapes *s)
-{
-    const struct hs_paged *paged = s->native->dump->image.paged;
-    return paged != NULL && paged->n_faults > s->most_faults;
-}
-
-bool hs_shapes_word(struct hs_shapes *s, hs_addr address, uint64_t *ret)
-{
-    const struct hs_image_range *range;
-
-    if (address % WORD != 0 || address == 0)
-        return false;
-    range = hs_image_find(&s->native->dump->image, address, &s->hint);
-    if (range == NULL || range->end - address < WORD)
-        return false;
-    *ret = hs_load_u64(range->bytes + (address - range->begin));
-    return true;
-}
-
-bool hs_shapes_body_at(struct hs_shapes *s, uint64_t word, struct hs_heap_block *ret)
-{
-    return hs_flow_resolve(s->native, word, ret) == HS_POINTER_START && ret->bytes != NULL &&
-           hs_flow_type(s->flow, ret->rank) == 0 && (ret->span->states & HS_BLOCK_MAPPING) == 0;
-}
-
-hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, enum hs_shape shape,
-                        struct hs_error *err)
-{
-    if (s->types[shape] == 0) {
-        HS_TRY(hs_native_types_of_name(&s->flow->types, shape_names[shape],
-                                       (enum hs_type_form)shape_forms[shape], &s->types[shape],
-                                       err));
-        s->flow->types.types[s->types[shape] - 1].is_storage = shape == HS_SHAPE_VECTOR;
-    }
-    hs_flow_set_type(s->flow, block->rank, s->types[shape]);
-    s->flow->n_typed++;
-    s->flow->n_by_shape++;
-    return HS_OK;
-}
-
 /* The node at `at` has `parent` as its parent. */
 static bool shapes_hangs_below(struct hs_shapes *s, hs_addr at, hs_addr parent)
 {
@@ -109,6 +59,15 @@ static bool shapes_is_list_node(struct hs_shapes *s, const struct hs_heap_block 
            hs_shapes_word(s, previous, &forth) && forth == block->begin;
 }
 
+static hs_status shapes_qt(struct hs_shapes *s, const struct hs_heap_block *block,
+                           struct hs_error *err)
+{
+    HS_TRY(hs_shapes_try_qt_hash(s, block, err));
+    return s->qt_version == 5 && hs_flow_type(s->flow, block->rank) == 0
+               ? hs_shapes_try_qt5(s, block, err)
+               : HS_OK;
+}
+
 static hs_status shapes_nodes(struct hs_shapes *s, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &s->native->dump->heaps.map};
@@ -117,6 +76,10 @@ static hs_status shapes_nodes(struct hs_shapes *s, struct hs_error *err)
     while (!hs_shapes_is_spent(s) && hs_heap_map_next(&it, &block)) {
         if (block.bytes == NULL || hs_flow_type(s->flow, block.rank) != 0 ||
             (block.span->states & HS_BLOCK_MAPPING) != 0)
+            continue;
+        if (s->qt_version != 0)
+            HS_TRY(shapes_qt(s, &block, err));
+        if (hs_flow_type(s->flow, block.rank) != 0)
             continue;
         if (block.n_bytes > TREE_BYTES && shapes_is_tree_node(s, &block))
             HS_TRY(hs_shapes_set(s, &block, HS_SHAPE_TREE, err));
@@ -198,6 +161,8 @@ hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struc
 
     if (map->n_spans == 0)
         return HS_OK;
+    for (size_t i = 0; i < flow->types.n_types && shapes.qt_version == 0; i++)
+        shapes.qt_version = hs_native_qt_version(&flow->types.types[i]);
     shapes.low = map->spans[0].begin;
     shapes.high = map->spans[map->n_spans - 1].end;
     shapes.budget = map->n_blocks * STEPS_PER_BLOCK + STEPS;

@@ -1,4 +1,5 @@
-/* What the parts of the search for containers share: shapes.c, shapes_holders.c. */
+/* What the parts of the search for containers share: shapes.c, shapes_holders.c, shapes_qt.c,
+ * shapes_qt_hash.c, shapes_blocks.c. */
 #ifndef HS_NATIVE_SHAPES_H
 #define HS_NATIVE_SHAPES_H
 
@@ -13,6 +14,9 @@ enum hs_shape {
     HS_SHAPE_HASH_BUCKETS,
     HS_SHAPE_DEQUE_BLOCK,
     HS_SHAPE_DEQUE_MAP,
+    HS_SHAPE_QT_TEXT,
+    HS_SHAPE_QT_NUMBERS,
+    HS_SHAPE_QT_ARRAY,
     HS_N_SHAPES
 };
 
@@ -23,6 +27,7 @@ struct hs_shapes {
     hs_addr low, high;           /* all blocks are in [low, high) */
     uint64_t budget;             /* steps that may still be spent on what turns out to be nothing */
     size_t hint;                 /* of the image */
+    unsigned qt_version;         /* 5, 6; 0: the process has no objects of Qt */
     uint64_t most_faults;        /* of a copy in a file, until the search ends early */
 };
 
@@ -34,8 +39,22 @@ bool hs_shapes_is_spent(const struct hs_shapes *s);
 bool hs_shapes_word(struct hs_shapes *s, hs_addr address, uint64_t *ret);
 /* A block without a type that begins at `word`. */
 bool hs_shapes_body_at(struct hs_shapes *s, uint64_t word, struct hs_heap_block *ret);
+/* Gives it this type, or one of the shapes. */
+void hs_shapes_give(struct hs_shapes *s, const struct hs_heap_block *block, hs_ntype type);
 hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, enum hs_shape shape,
                         struct hs_error *err);
+
+/* A block for `n` bytes: an allocator adds no more than it must. All round to 16 and leave no rest
+ * below 32; what is mapped has whole pages. */
+bool hs_shapes_fits(const struct hs_heap_block *block, uint64_t n);
+
+/* A hash table of Qt whose first block this is; O(its buckets and nodes). */
+hs_status hs_shapes_try_qt_hash(struct hs_shapes *s, const struct hs_heap_block *block,
+                                struct hs_error *err);
+/* An array of Qt 5 that the block is, one of Qt 6 whose holder's three words these are. */
+hs_status hs_shapes_try_qt5(struct hs_shapes *s, const struct hs_heap_block *block,
+                            struct hs_error *err);
+hs_status hs_shapes_try_qt6(struct hs_shapes *s, const uint64_t *words, struct hs_error *err);
 
 /* Gives bodies and nodes of the container whose holder begins at `at` their types, when there is
  * one. `words`: what stands there, the first three of them at least; 0 where it is not known. */

@@ -13,25 +13,10 @@
 
 #include "shapes.h"
 
-enum { WORD = 8, SSO_BYTES = 15, SLACK_BYTES = 32, PAGE_BYTES = 4096, MAPPED_BYTES = 1 << 17 };
+enum { WORD = 8, SSO_BYTES = 15 };
 enum { DEQUE_BLOCK_BYTES_MAX = 1 << 20 };
 #define BODY_BYTES_MAX (UINT64_C(1) << 40)
 #define TEXT_BYTES_MAX (UINT64_C(1) << 12)
-
-/* A block for `n` bytes: an allocator adds no more than it must. All round to 16 and leave no rest
- * below 32; what is mapped has whole pages. */
-static bool holder_fits(const struct hs_heap_block *block, uint64_t n)
-{
-    if (n > block->n_bytes)
-        return false;
-    uint64_t spare = block->n_bytes - n;
-    if (spare < SLACK_BYTES)
-        return true;
-    if (block->span->owner < HS_N_ALLOCATORS &&
-        hs_allocators[block->span->owner]->may_round != NULL)
-        return hs_allocators[block->span->owner]->may_round(block, n);
-    return block->n_bytes >= MAPPED_BYTES && spare < PAGE_BYTES + SLACK_BYTES;
-}
 
 /* Steps that led to nothing. */
 static void holder_spend(struct hs_shapes *s, uint64_t n)
@@ -51,16 +36,30 @@ static bool holder_is_buffer(struct hs_shapes *s, hs_addr at, const uint64_t *wo
     return words[3] == words[0] && hs_shapes_word(s, at - WORD, &before) && before == words[0];
 }
 
+/* The storage of a vector, known by another one already or not: what was moved from may still say
+ * less than the one that has it now. */
+static bool holder_storage(struct hs_shapes *s, uint64_t word, struct hs_heap_block *ret)
+{
+    if (hs_shapes_body_at(s, word, ret))
+        return true;
+    hs_ntype vector = s->types[HS_SHAPE_VECTOR];
+    return vector != 0 && hs_flow_resolve(s->native, word, ret) == HS_POINTER_START &&
+           hs_flow_type(s->flow, ret->rank) == vector;
+}
+
 static hs_status try_vector(struct hs_shapes *s, hs_addr at, const uint64_t *words,
                             struct hs_error *err)
 {
     struct hs_heap_block body;
 
     if (words[0] >= words[1] || words[1] > words[2] || words[2] - words[0] >= BODY_BYTES_MAX ||
-        !hs_shapes_body_at(s, words[0], &body) || !holder_fits(&body, words[2] - words[0]) ||
+        !holder_storage(s, words[0], &body) || !hs_shapes_fits(&body, words[2] - words[0]) ||
         holder_is_buffer(s, at, words))
         return HS_OK;
-    return hs_shapes_set(s, &body, HS_SHAPE_VECTOR, err);
+    if (hs_flow_type(s->flow, body.rank) == 0)
+        HS_TRY(hs_shapes_set(s, &body, HS_SHAPE_VECTOR, err));
+    const struct hs_native_use use = {.end = words[1] - words[0]};
+    return hs_native_reserves_say(&s->flow->reserves, body.rank, body.n_bytes, use, WORD, err);
 }
 
 /* A small text may be told by its shape; what is larger may as well be anybody's buffer that holds
@@ -70,7 +69,7 @@ static hs_status try_string(struct hs_shapes *s, const uint64_t *words, struct h
     struct hs_heap_block body;
 
     if (words[1] > words[2] || words[2] <= SSO_BYTES || words[2] >= TEXT_BYTES_MAX ||
-        !hs_shapes_body_at(s, words[0], &body) || !holder_fits(&body, words[2] + 1))
+        !hs_shapes_body_at(s, words[0], &body) || !hs_shapes_fits(&body, words[2] + 1))
         return HS_OK;
     size_t n_text = (size_t)words[1]; /* below the block's size */
     if (body.bytes[n_text] != '\0' || memchr(body.bytes, '\0', n_text) != NULL)
@@ -122,7 +121,7 @@ static hs_status try_hash(struct hs_shapes *s, hs_addr at, const uint64_t *words
 
     if (n_buckets < 2 || n_buckets >= BODY_BYTES_MAX || n_nodes == 0 ||
         n_nodes > s->flow->n_blocks || !holder_in_heap(s, words[2]) ||
-        !hs_shapes_body_at(s, words[0], &buckets) || !holder_fits(&buckets, n_buckets * WORD) ||
+        !hs_shapes_body_at(s, words[0], &buckets) || !hs_shapes_fits(&buckets, n_buckets * WORD) ||
         n_buckets > s->budget || !hash_is_chain(s, words[2], n_nodes) ||
         !hash_leads_back(s, &buckets, n_buckets, at + 2 * WORD))
         return HS_OK;
@@ -154,7 +153,7 @@ static bool deque_has_blocks(struct hs_shapes *s, const struct hs_heap_block *ma
 
     for (uint64_t place = first; place < end; place += WORD) {
         if (s->budget == 0 || !hs_shapes_body_at(s, hs_load_u64(map->bytes + place), &block) ||
-            !holder_fits(&block, block_bytes)) {
+            !hs_shapes_fits(&block, block_bytes)) {
             holder_spend(s, (place - first) / WORD);
             return false;
         }
@@ -169,7 +168,7 @@ static hs_status try_deque(struct hs_shapes *s, const uint64_t *words, struct hs
 
     if (words[1] == 0 || words[1] >= BODY_BYTES_MAX || block_bytes == 0 ||
         block_bytes > DEQUE_BLOCK_BYTES_MAX || words[5] > words[9] ||
-        !hs_shapes_body_at(s, words[0], &map) || !holder_fits(&map, map_bytes) ||
+        !hs_shapes_body_at(s, words[0], &map) || !hs_shapes_fits(&map, map_bytes) ||
         !deque_iterator(words + 2, block_bytes, words[0], map_bytes, map.bytes) ||
         !deque_iterator(words + 6, block_bytes, words[0], map_bytes, map.bytes))
         return HS_OK;
@@ -188,6 +187,8 @@ hs_status hs_shapes_try_holder(struct hs_shapes *s, hs_addr at,
 {
     if (words[0] % WORD != 0 || !holder_in_heap(s, words[0]))
         return HS_OK;
+    if (s->qt_version == 6 && words[0] < words[1] && words[2] < words[0])
+        HS_TRY(hs_shapes_try_qt6(s, words, err));
     if (words[0] < words[1] && words[1] <= words[2])
         return try_vector(s, at, words, err);
     if (words[2] < TEXT_BYTES_MAX)

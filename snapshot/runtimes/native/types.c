@@ -18,7 +18,10 @@ enum types_key {
     KEY_MEMORY,
     KEY_SIZED,
     KEY_TABLE,
-    KEY_NUMBERED
+    KEY_NUMBERED,
+    KEY_FINDER,
+    KEY_ELEMENTS,
+    KEY_SLOTTED
 };
 #define KEY_SHIFT 60
 #define WORD 8
@@ -122,18 +125,72 @@ hs_status hs_native_types_of_object(struct hs_native_types *types,
     return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
+static hs_status types_of_sized(struct hs_native_types *types, enum types_key kind, hs_str name,
+                                uint64_t n_bytes, hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(kind, name | n_bytes << 32);
+
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0)
+        return HS_OK;
+    bool is_array = kind == KEY_ELEMENTS;
+    struct hs_native_type type = {
+        .type = {.name = name, .form = HS_FORM_RECORD, .stride_bytes = is_array ? n_bytes : 0},
+        .n_bytes = n_bytes,
+        .is_array = is_array,
+        .is_sized = n_bytes != 0,
+        .is_own_word = true};
+    HS_TRY(types_add(types, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
+}
+
 hs_status hs_native_types_of_sized(struct hs_native_types *types, hs_str name, uint64_t n_bytes,
                                    hs_ntype *ret, struct hs_error *err)
 {
-    uint64_t key = types_key(KEY_SIZED, name | n_bytes << 32);
+    return types_of_sized(types, KEY_SIZED, name, n_bytes, ret, err);
+}
+
+hs_status hs_native_types_of_elements(struct hs_native_types *types, hs_str name,
+                                      uint64_t element_bytes, hs_ntype *ret, struct hs_error *err)
+{
+    return types_of_sized(types, KEY_ELEMENTS, name, element_bytes, ret, err);
+}
+
+hs_status hs_native_types_of_slotted(struct hs_native_types *types, hs_str name,
+                                     uint64_t element_bytes, const struct hs_cslot *slots,
+                                     size_t n_slots, hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(KEY_SLOTTED, name | element_bytes << 32);
+    struct hs_native_type element = {.type = {.name = name, .form = HS_FORM_RECORD},
+                                     .n_bytes = element_bytes,
+                                     .said_bytes = element_bytes,
+                                     .slots = slots,
+                                     .n_slots = n_slots};
+    struct hs_native_type type = {.type = element.type,
+                                  .n_bytes = WORD,
+                                  .is_sized = true,
+                                  .is_own_word = true,
+                                  .tail = {.at_bytes = WORD, .is_numbered = true}};
+
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0)
+        return HS_OK;
+    HS_TRY(types_add(types, &element, &type.tail_type, err));
+    HS_TRY(types_add(types, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
+}
+
+hs_status hs_native_types_of_finder(struct hs_native_types *types, hs_str name,
+                                    uint16_t other_words, hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(KEY_FINDER, name | (uint64_t)other_words << 32);
 
     *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
     if (*ret != 0)
         return HS_OK;
     struct hs_native_type type = {.type = {.name = name, .form = HS_FORM_RECORD},
-                                  .n_bytes = n_bytes,
-                                  .is_sized = n_bytes != 0,
-                                  .is_own_word = true};
+                                  .is_own_word = true,
+                                  .other_words = other_words};
     HS_TRY(types_add(types, &type, ret, err));
     return hs_dict_put(&types->by_key, key, *ret, err);
 }

@@ -14,6 +14,15 @@
 
 typedef uint32_t hs_ntype; /* 0: none */
 
+/* Where a private part of Qt 5's has its connections; one of Qt 6's, later. */
+enum { HS_QT5_CONNECTIONS = 8 };
+
+enum { HS_DELETED_SIZES = 4 };
+struct hs_deleted_sizes {
+    uint32_t bytes[HS_DELETED_SIZES];
+    size_t n;
+};
+
 struct hs_native_type {
     struct hs_type type; /* as written */
     hs_ctype ctype;      /* 0: not of the debug information: nothing is known of its words */
@@ -29,16 +38,19 @@ struct hs_native_type {
     uint64_t counted_at;  /* where the value is in it */
     bool may_be_numbered; /* see hs_ctypes_may_be_numbered */
     bool is_array;
-    bool has_pointees;      /* types flow on from it */
-    bool has_unaligned;     /* pointers that are not at multiples of 8 */
-    bool is_open;           /* behind a record may be more of it that is not known */
-    bool is_open_text;      /* behind a record are numbers or characters of its last member */
-    bool is_memory;         /* bytes of any use: nothing is known of its words */
-    bool is_table;          /* the buckets of a hash table (swiss.h): of some there is nothing in */
-    bool is_of_middle;      /* by a pointer into the middle */
-    bool is_plain;          /* no word of it is a pointer; of a type without a ctype */
-    bool is_sized;          /* of a type without a ctype: what lies behind n_bytes is not of it */
-    bool is_own_word;       /* an object says itself that it is of this type */
+    bool has_pointees;  /* types flow on from it */
+    bool has_unaligned; /* pointers that are not at multiples of 8 */
+    bool is_open;       /* behind a record may be more of it that is not known */
+    bool is_open_text;  /* behind a record are numbers or characters of its last member */
+    bool is_memory;     /* bytes of any use: nothing is known of its words */
+    bool is_table;      /* the buckets of a hash table (swiss.h): of some there is nothing in */
+    bool is_of_middle;  /* by a pointer into the middle */
+    bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
+    bool is_sized;      /* of a type without a ctype: what lies behind n_bytes is not of it */
+    bool is_own_word;   /* an object says itself that it is of this type */
+    bool is_dynamic;    /* by its virtual table, and nothing else is known: n_bytes is of the least
+                           block that has one, or what `deleted` says of it */
+    struct hs_deleted_sizes deleted; /* of a dynamic type: its size may be one of these */
     bool is_storage;        /* of a vector that is known by its shape: it is its holder's */
     uint16_t other_words;   /* bits: of the words of an object those by which it finds what it does
                                not keep */
@@ -66,6 +78,12 @@ static inline const struct hs_native_type *hs_native_type_of(const struct hs_nat
                                                              hs_ntype type)
 {
     return &types->types[type - 1];
+}
+
+/* The version of Qt that this is the private part of an object of; 0: it is none. */
+static inline unsigned hs_native_qt_version(const struct hs_native_type *type)
+{
+    return type->qt_connections == 0 ? 0 : type->qt_connections == HS_QT5_CONNECTIONS ? 5 : 6;
 }
 
 /* A number, or a character of a text: no word of such is a pointer, as one of memory of any use
@@ -107,6 +125,17 @@ hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *na
  * nothing of its words. */
 hs_status hs_native_types_of_sized(struct hs_native_types *types, hs_str name, uint64_t n_bytes,
                                    hs_ntype *ret, struct hs_error *err);
+/* An array of such, of which all that is known is how many bytes each has. */
+hs_status hs_native_types_of_elements(struct hs_native_types *types, hs_str name,
+                                      uint64_t element_bytes, hs_ntype *ret, struct hs_error *err);
+/* An array behind the number of its elements, of each of which only the words of `slots` (borrowed;
+ * static) may be pointers. */
+hs_status hs_native_types_of_slotted(struct hs_native_types *types, hs_str name,
+                                     uint64_t element_bytes, const struct hs_cslot *slots,
+                                     size_t n_slots, hs_ntype *ret, struct hs_error *err);
+/* What is called so, all of its block, with other_words. */
+hs_status hs_native_types_of_finder(struct hs_native_types *types, hs_str name,
+                                    uint16_t other_words, hs_ntype *ret, struct hs_error *err);
 /* What an interpreter calls its objects of this number: described once. */
 hs_status hs_native_types_of_object(struct hs_native_types *types,
                                     const struct hs_interpreter *interpreter, uint32_t number,
