@@ -34,6 +34,7 @@ void hs_flow_fini(struct hs_flow *flow)
     hs_pages_free(flow->large, flow->n_blocks, sizeof *flow->large);
     hs_native_types_fini(&flow->types);
     hs_native_reserves_fini(&flow->reserves);
+    hs_bitmap_fini(&flow->qt_children);
     hs_dict_fini(&flow->qt_shared);
     *flow = (struct hs_flow){0};
 }

@@ -129,6 +129,8 @@ struct hs_flow {
     struct hs_native_types types;
     uint64_t n_typed, n_by_rtti, n_by_shape, n_python;
     struct hs_native_reserves reserves;
+    struct hs_bitmap qt_children; /* by rank: objects of Qt that their parent has in its list; empty
+                                     when there are none */
     struct hs_dict qt_shared; /* by the address of what an object's weak pointers share (qt.h): the
                                  object */
 };

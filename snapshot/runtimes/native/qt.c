@@ -21,7 +21,15 @@
 
 #include "base/load.h"
 
-enum { WORD = 8, QT_OBJECT = 1, QT_SIGNALS = 1, QT_FIRST_SIGNAL = 2, QT_NEXT = 2, QT_SENDER = 4 };
+enum {
+    WORD = 8,
+    QT_OBJECT = 1,
+    QT_PARENT = 2,
+    QT_SIGNALS = 1,
+    QT_FIRST_SIGNAL = 2,
+    QT_NEXT = 2,
+    QT_SENDER = 4
+};
 enum { QT_RECEIVER = 5, QT_SLOT = 7, QT_SLOT_BYTES = 24, QT_CAPTURED = 2, QT_MOST_CAPTURED = 16 };
 enum { QT_TIMER_BYTES = 48, QT_TIMER_RECEIVER = 4, QT_TIMER_SLOT = 5 };
 enum { QT_CHILDREN = 3, QT_HEADER_BYTES = 16, QT5_FROM_AT = 8, QT5_END_AT = 12 };
@@ -142,6 +150,36 @@ static bool qt_children_use(const struct hs_heap_block *part, const struct hs_he
     return true;
 }
 
+/* The object at a word of the list, a block of its own whose private part says the same parent. */
+static bool qt_is_child(const struct qt *qt, uint64_t word, uint64_t parent,
+                        struct hs_heap_block *ret)
+{
+    struct hs_heap_block part;
+    hs_ntype type;
+
+    return hs_flow_resolve(qt->native, word, ret) == HS_POINTER_START && ret->bytes != NULL &&
+           ret->n_bytes >= 2 * WORD &&
+           hs_flow_resolve(qt->native, hs_load_u64(ret->bytes + WORD), &part) == HS_POINTER_START &&
+           part.bytes != NULL && (type = hs_flow_type(qt->flow, part.rank)) != 0 &&
+           hs_native_type_of(&qt->flow->types, type)->qt_connections != 0 &&
+           hs_load_u64(part.bytes + QT_PARENT * WORD) == parent;
+}
+
+/* Notes the children that the list has. */
+static hs_status qt_own(struct qt *qt, const struct hs_heap_block *part,
+                        const struct hs_heap_block *list, struct hs_native_use use)
+{
+    uint64_t parent = hs_load_u64(part->bytes + QT_OBJECT * WORD);
+    struct hs_heap_block child;
+
+    if (qt->flow->qt_children.n_bits == 0)
+        HS_TRY(hs_bitmap_init(&qt->flow->qt_children, qt->flow->n_blocks, qt->err));
+    for (uint64_t at = use.from; at < use.end; at += WORD)
+        if (qt_is_child(qt, hs_load_u64(list->bytes + at), parent, &child))
+            hs_bitmap_set(&qt->flow->qt_children, child.rank);
+    return HS_OK;
+}
+
 static hs_status qt_children(struct qt *qt, const struct hs_heap_block *part, bool is_qt5)
 {
     struct hs_heap_block list;
@@ -153,7 +191,9 @@ static hs_status qt_children(struct qt *qt, const struct hs_heap_block *part, bo
         return HS_OK;
     HS_TRY(hs_native_types_of_sized(&qt->flow->types, qt->children,
                                     use.end < QT_MOST_WORDS * WORD ? use.end : 0, &type, qt->err));
+    qt->flow->types.types[type - 1].is_qt_children = true;
     qt_set(qt, &list, type);
+    HS_TRY(qt_own(qt, part, &list, use));
     return hs_native_reserves_say(&qt->flow->reserves, list.rank, list.n_bytes, use, WORD, qt->err);
 }
 
@@ -188,7 +228,23 @@ static hs_status qt_object(struct qt *qt, const struct hs_heap_block *part, uint
                : HS_OK;
 }
 
-hs_status hs_native_qt(const struct hs_native *native, struct hs_flow *flow, struct hs_error *err)
+/* A variable that leads to an object which its parent keeps. */
+static void qt_lower_roots(struct hs_native *native, const struct hs_flow *flow)
+{
+    struct hs_roots *roots = &native->roots;
+    struct hs_heap_block block;
+
+    for (size_t i = 0; flow->qt_children.n_bits != 0 && i < roots->n_leaves; i++) {
+        struct hs_root_leaf *leaf = &roots->leaves[i];
+        if (leaf->root.tier == HS_TIER_FIRM &&
+            hs_heap_map_resolve(&native->dump->heaps.map, leaf->target, &block) ==
+                HS_POINTER_START &&
+            hs_bitmap_get(&flow->qt_children, block.rank))
+            leaf->root.tier = HS_TIER_RUNTIME;
+    }
+}
+
+hs_status hs_native_qt(struct hs_native *native, struct hs_flow *flow, struct hs_error *err)
 {
     struct qt qt = {.native = native, .flow = flow, .err = err};
     struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
@@ -221,5 +277,6 @@ hs_status hs_native_qt(const struct hs_native *native, struct hs_flow *flow, str
             HS_TRY(qt_slot(&qt, &block, QT_TIMER_SLOT,
                            hs_load_u64(block.bytes + QT_TIMER_RECEIVER * WORD)));
     }
+    qt_lower_roots(native, flow);
     return HS_OK;
 }

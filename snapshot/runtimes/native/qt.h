@@ -7,6 +7,22 @@
 
 /* Gives connections of signals their types; blocks that have one keep it. After types have flowed:
  * what has the type of a private part is known by then. O(blocks). Fails with HS_LIMIT. */
-hs_status hs_native_qt(const struct hs_native *native, struct hs_flow *flow, struct hs_error *err);
+hs_status hs_native_qt(struct hs_native *native, struct hs_flow *flow, struct hs_error *err);
+
+/* Is this block the list of children of an object? */
+static inline bool hs_qt_is_children(const struct hs_flow *flow, const struct hs_heap_block *block)
+{
+    hs_ntype type = hs_flow_type(flow, block->rank);
+    return type != 0 && hs_native_type_of(&flow->types, type)->is_qt_children;
+}
+
+/* An object that has a parent is deleted by it: others that lead to it find it, among them `from`.
+ */
+static inline bool hs_qt_finds(const struct hs_flow *flow, const struct hs_heap_block *from,
+                               const struct hs_heap_block *to)
+{
+    return flow->qt_children.n_bits != 0 && hs_bitmap_get(&flow->qt_children, to->rank) &&
+           !hs_qt_is_children(flow, from);
+}
 
 #endif

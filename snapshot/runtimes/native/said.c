@@ -4,6 +4,7 @@
 #include "base/bisect.h"
 #include "base/load.h"
 #include "flow.h"
+#include "qt.h"
 
 /* All allocators round to 16. */
 enum { ROUNDED_BYTES = 16, LEAST_BYTES = 24, WIDE_ONE_IN = 8, WORD = 8 };
@@ -192,6 +193,8 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
         return HS_EDGE_GUESSED;
     if (words->is_exact)
         return said_untold(said, words, at, how, target);
+    if (hs_qt_finds(said->flow, said->block, target))
+        return HS_EDGE_GUESSED;
     bool is_other = at / WORD < 16 && (said->other_words >> at / WORD & 1) != 0;
     if (is_other || !said_is_in_use(said, at))
         return HS_EDGE_GUESSED;

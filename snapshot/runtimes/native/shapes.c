@@ -133,7 +133,9 @@ static hs_status shapes_holders_in(struct hs_shapes *s, const struct hs_heap_blo
     return HS_OK;
 }
 
-/* Holders are in blocks that the debug information does not describe, and in slots of roots. */
+/* Holders are in blocks that the debug information does not describe, and in slots of roots. Those
+ * of vectors are all looked for: their storage is not read, and what they have in reserve keeps
+ * nothing, however much memory a dump has. */
 static hs_status shapes_bodies(struct hs_shapes *s, struct hs_error *err)
 {
     const struct hs_roots *roots = &s->native->roots;
@@ -141,13 +143,13 @@ static hs_status shapes_bodies(struct hs_shapes *s, struct hs_error *err)
     struct hs_heap_block block;
     uint64_t words[HS_HOLDER_WORDS];
 
-    while (!hs_shapes_is_spent(s) && hs_heap_map_next(&it, &block)) {
+    while (hs_heap_map_next(&it, &block)) {
         hs_ntype type = hs_flow_type(s->flow, block.rank);
         if (block.bytes != NULL &&
             (type == 0 || hs_native_type_of(&s->flow->types, type)->ctype == 0))
             HS_TRY(shapes_holders_in(s, &block, err));
     }
-    for (size_t i = 0; i < roots->n_leaves && !hs_shapes_is_spent(s); i++) {
+    for (size_t i = 0; i < roots->n_leaves; i++) {
         shapes_words(s, roots->leaves[i].root.address, words);
         HS_TRY(hs_shapes_try_holder(s, roots->leaves[i].root.address, words, err));
     }

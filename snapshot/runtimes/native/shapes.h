@@ -44,6 +44,8 @@ void hs_shapes_give(struct hs_shapes *s, const struct hs_heap_block *block, hs_n
 hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, enum hs_shape shape,
                         struct hs_error *err);
 
+/* Steps that led to nothing. */
+void hs_shapes_spend(struct hs_shapes *s, uint64_t n);
 /* A block for `n` bytes: an allocator adds no more than it must. All round to 16 and leave no rest
  * below 32; what is mapped has whole pages. */
 bool hs_shapes_fits(const struct hs_heap_block *block, uint64_t n);

@@ -78,3 +78,8 @@ bool hs_shapes_fits(const struct hs_heap_block *block, uint64_t n)
         return hs_allocators[block->span->owner]->may_round(block, n);
     return block->n_bytes >= MAPPED_BYTES && spare < PAGE_BYTES + SLACK_BYTES;
 }
+
+void hs_shapes_spend(struct hs_shapes *s, uint64_t n)
+{
+    s->budget -= n < s->budget ? n : s->budget;
+}

@@ -18,12 +18,6 @@ enum { DEQUE_BLOCK_BYTES_MAX = 1 << 20 };
 #define BODY_BYTES_MAX (UINT64_C(1) << 40)
 #define TEXT_BYTES_MAX (UINT64_C(1) << 12)
 
-/* Steps that led to nothing. */
-static void holder_spend(struct hs_shapes *s, uint64_t n)
-{
-    s->budget -= n < s->budget ? n : s->budget;
-}
-
 static bool holder_in_heap(const struct hs_shapes *s, uint64_t word)
 {
     return word - s->low < s->high - s->low;
@@ -86,13 +80,13 @@ static bool hash_is_chain(struct hs_shapes *s, uint64_t first, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         if (i >= s->budget || hs_shapes_is_spent(s) || !hs_shapes_body_at(s, at, &node) ||
             node.n_bytes < 2 * WORD) {
-            holder_spend(s, i);
+            hs_shapes_spend(s, i);
             return false;
         }
         at = hs_load_u64(node.bytes);
     }
     if (at != 0)
-        holder_spend(s, n);
+        hs_shapes_spend(s, n);
     return at == 0;
 }
 
@@ -109,7 +103,7 @@ static bool hash_leads_back(struct hs_shapes *s, const struct hs_heap_block *buc
     }
     if (n_back == 1 && n_odd == 0)
         return true;
-    holder_spend(s, n);
+    hs_shapes_spend(s, n);
     return false;
 }
 
@@ -154,7 +148,7 @@ static bool deque_has_blocks(struct hs_shapes *s, const struct hs_heap_block *ma
     for (uint64_t place = first; place < end; place += WORD) {
         if (s->budget == 0 || !hs_shapes_body_at(s, hs_load_u64(map->bytes + place), &block) ||
             !hs_shapes_fits(&block, block_bytes)) {
-            holder_spend(s, (place - first) / WORD);
+            hs_shapes_spend(s, (place - first) / WORD);
             return false;
         }
     }
@@ -187,10 +181,12 @@ hs_status hs_shapes_try_holder(struct hs_shapes *s, hs_addr at,
 {
     if (words[0] % WORD != 0 || !holder_in_heap(s, words[0]))
         return HS_OK;
-    if (s->qt_version == 6 && words[0] < words[1] && words[2] < words[0])
-        HS_TRY(hs_shapes_try_qt6(s, words, err));
     if (words[0] < words[1] && words[1] <= words[2])
         return try_vector(s, at, words, err);
+    if (hs_shapes_is_spent(s))
+        return HS_OK;
+    if (s->qt_version == 6 && words[0] < words[1] && words[2] < words[0])
+        HS_TRY(hs_shapes_try_qt6(s, words, err));
     if (words[2] < TEXT_BYTES_MAX)
         return try_string(s, words, err);
     HS_TRY(try_hash(s, at, words, err));

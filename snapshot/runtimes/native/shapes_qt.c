@@ -34,9 +34,13 @@ static bool qt_is_text(struct hs_shapes *s, const struct hs_heap_block *block,
         (is_small && block->n_bytes - n_bytes >= ROUNDED_BYTES) || end + each > block->n_bytes ||
         block->bytes[end] != 0 || block->bytes[end + each - 1] != 0)
         return false;
+    if (end / WORD > s->budget)
+        return false;
     for (uint64_t at = array->header_bytes; at + WORD <= end; at += WORD)
-        if (hs_flow_resolve(s->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE)
+        if (hs_flow_resolve(s->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE) {
+            hs_shapes_spend(s, at / WORD);
             return false;
+        }
     return true;
 }
 

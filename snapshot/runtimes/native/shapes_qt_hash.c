@@ -82,7 +82,7 @@ static hs_status qt5_try(struct hs_shapes *s, const struct hs_heap_block *block,
     if (!qt5_hash_of(s, block, &hash))
         return HS_OK;
     if (!qt5_hash_nodes(s, &hash, 0)) {
-        s->budget -= hash.n;
+        hs_shapes_spend(s, hash.n);
         return HS_OK;
     }
     HS_TRY(hash_sized(s, "QHash", HASH_BYTES, HASH_NUMBERS, &data, err));
@@ -176,10 +176,14 @@ static hs_status qt6_try(struct hs_shapes *s, const struct hs_heap_block *block,
     if (!qt6_hash_of(s, block, &hash))
         return HS_OK;
     for (uint64_t i = 0; i < hash.n_spans; i++, n += n_here)
-        if (!qt6_span(s, hash.spans.bytes + WORD + i * SPAN_BYTES, &n_here, &entries))
+        if (!qt6_span(s, hash.spans.bytes + WORD + i * SPAN_BYTES, &n_here, &entries)) {
+            hs_shapes_spend(s, (i + 1) * SPAN_BUCKETS);
             return HS_OK;
-    if (n != hash.n)
+        }
+    if (n != hash.n) {
+        hs_shapes_spend(s, hash.n_spans * SPAN_BUCKETS);
         return HS_OK;
+    }
     for (uint64_t i = 0; i < hash.n_spans; i++) {
         uint64_t at = WORD + i * SPAN_BYTES;
         const uint8_t *span = hash.spans.bytes + at;

@@ -56,6 +56,7 @@ struct hs_native_type {
                                not keep */
     uint8_t qt_connections; /* of the private part of a QObject: the word that leads to its
                                connections (qt.h); else 0 */
+    bool is_qt_children;    /* the list of children of an object of Qt */
     hs_ntype listed_as;     /* 0, or the type that blocks of this one are written with */
     /* Of an interpreter's object; borrowed from its model. */
     const struct hs_object_member *members;
