@@ -110,20 +110,34 @@ static hs_status leave_out_nameless(struct shortening *s)
     return HS_OK;
 }
 
-static hs_status leave_out_qualifiers(struct shortening *s)
+static hs_status leave_out_some(struct shortening *s, bool keeps_last)
 {
     while (s->at < s->end) {
         const char *behind = qualifier_end(s->at, s->end);
-        if (behind != s->at && s->excess != 0) {
+        bool is_last = behind == s->at || qualifier_end(behind, s->end) == behind;
+        if (behind != s->at && s->excess != 0 && !(keeps_last && is_last)) {
             HS_TRY(leave_out(s, behind));
             continue;
         }
-        const char *next = name_end(s->at, s->end);
+        const char *next = is_last ? behind : s->at;
+        if (next == s->at)
+            next = name_end(s->at, s->end);
         if (next == s->at)
             (void)hs_text_next(&next, s->end);
         HS_TRY(keep(s, next));
     }
     return HS_OK;
+}
+
+static hs_status leave_out_qualifiers(struct shortening *s)
+{
+    return leave_out_some(s, false);
+}
+
+/* All but what a name is in itself: of two variables of one name it tells which. */
+static hs_status leave_out_outer(struct shortening *s)
+{
+    return leave_out_some(s, true);
 }
 
 /* The end of what begins with '<' at `at`, or `at` where nothing ends it. "->" is no bracket. */
@@ -201,8 +215,8 @@ static hs_status step(step_run *run, const struct hs_buffer *text, size_t width,
 hs_status hs_text_shorten_names_(const char *text, size_t n_bytes, size_t width,
                                  struct hs_buffer *ret, struct hs_error *err)
 {
-    static step_run *const steps[] = {leave_out_nameless, leave_out_qualifiers, leave_out_arguments,
-                                      leave_out_qualifiers};
+    static step_run *const steps[] = {leave_out_nameless, leave_out_outer, leave_out_qualifiers,
+                                      leave_out_arguments, leave_out_qualifiers};
     struct hs_buffer before = {0};
     hs_status status = hs_buffer_reserve(ret, n_bytes, err);
 

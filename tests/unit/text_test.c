@@ -231,7 +231,7 @@ static void qualified_names_keep_what_tells_most(void **state)
          DOTS "result::Result<app::Args, alloc::boxed::Box<dyn E>>::and_then<T, fn() -> i32> "
               "argument self");
     fits(self, 80,
-         DOTS "Result<" DOTS "Args, alloc::boxed::Box<dyn E>>::and_then<T, fn() -> i32> argument "
+         DOTS "Result<app::Args, " DOTS "boxed::Box<dyn E>>::and_then<T, fn() -> i32> argument "
               "self");
     fits(self, 70,
          DOTS "Result<" DOTS "Args, " DOTS "Box<dyn E>>::and_then<T, fn() -> i32> argument self");
@@ -239,8 +239,10 @@ static void qualified_names_keep_what_tells_most(void **state)
     fits(self, 40, DOTS "Result<" DOTS ">::and_then<" DOTS "i32> argument self");
     fits(self, 28, DOTS "and_then<" DOTS "> argument self");
     fits(self, 20, DOTS "and_then<" DOTS "ment self");
-    fits("alloc::sync::ArcInner<rg::args::ArgsImp>", 30, DOTS "ArcInner<rg::args::ArgsImp>");
+    fits("alloc::sync::ArcInner<rg::args::ArgsImp>", 30, DOTS "ArcInner<" DOTS "args::ArgsImp>");
     fits("alloc::sync::ArcInner<rg::args::ArgsImp>", 20, DOTS "ArcInner<" DOTS "ArgsImp>");
+    fits("qbt::Session::instance, qbt::net::Server::instance", 40,
+         DOTS "Session::instance, " DOTS "Server::instance");
     fits("app::{impl#4}::run::{closure_env#0}<T>", 30, DOTS "run::{closure_env#0}<T>");
     fits("app::{impl#4}::run::{closure_env#0}<T>", 37, DOTS "run::{closure_env#0}<T>");
     fits("block_on<core::future::GenFuture<app::main::{async_env#0}>> local f", 52,
