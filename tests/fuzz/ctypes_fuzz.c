@@ -52,6 +52,7 @@ static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
         hs_ctype_facts(types, type, &facts);
         if (facts.name == NULL || strlen(facts.name) > 1 << 14)
             __builtin_trap();
+        (void)hs_ctypes_may_be_numbered(types, type);
         const struct hs_cslot *slots = hs_ctypes_slots(types, type, &n, &is_cut);
         if (n > HS_CTYPE_MAX_SLOTS)
             __builtin_trap();

@@ -422,7 +422,7 @@ static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block
     HS_TRY(flow_used_element(f, to, &element_bytes, err));
     if (element_bytes == 0 || !hs_native_chosen_use(to, block, element_bytes, &use))
         return HS_OK;
-    if (to->list_at != 0 && place->address != 0)
+    if (to->list_at != 0 && place->address != 0 && use.end <= block->n_bytes)
         HS_TRY(hs_native_reserves_say_list(&f->result->reserves, block->rank,
                                            place->address + place->at + (uint64_t)to->list_at,
                                            err));
@@ -677,7 +677,7 @@ static void flow_take_deleted(struct hs_native_type *type)
 {
     uint64_t found = 0;
 
-    for (size_t i = 0; i < type->deleted.n; i++) {
+    for (size_t i = 0; !type->deleted.are_more && i < type->deleted.n; i++) {
         uint64_t n_bytes = type->deleted.bytes[i];
         if (n_bytes > type->n_bytes || type->n_bytes - n_bytes >= HS_SLACK_BYTES)
             continue;

@@ -58,6 +58,7 @@ struct hs_rtti {
     } * segments; /* owned: ascending; where tables can be */
     size_t n_segments;
     struct hs_dict tables; /* by address: its hs_ntype, 0 where there is none */
+    uint64_t n_sized;      /* whose classes' sizes were asked for */
     bool is_possible;      /* the process has something of C++ */
 };
 /* Does the process have anything of C++? */

@@ -19,6 +19,9 @@
  * the pointers to one object share and the object: who leads to both knows it by the first. */
 #include "qt.h"
 
+#include <limits.h>
+#include <string.h>
+
 #include "base/load.h"
 
 enum {
@@ -34,6 +37,8 @@ enum { QT_RECEIVER = 5, QT_SLOT = 7, QT_SLOT_BYTES = 24, QT_CAPTURED = 2, QT_MOS
 enum { QT_TIMER_BYTES = 48, QT_TIMER_RECEIVER = 4, QT_TIMER_SLOT = 5 };
 enum { QT_CHILDREN = 3, QT_HEADER_BYTES = 16, QT5_FROM_AT = 8, QT5_END_AT = 12 };
 enum { QT_SHARED_BEHIND = 2, QT_MOST_SHARED = 1 << 18 };
+/* Of a small heap each object may have weak pointers. */
+enum { QT_FEW_SHARED = 64, QT_SHARED_ONE_IN = 16, QT_SHARED_BYTES = 24 };
 enum { QT_DATA_BYTES = 40, QT_CONNECTION_BYTES = 88, QT_MOST_WORDS = 1 << 20 };
 enum {
     QT_OTHERS_OF_SHARED = 1 << 1,
@@ -48,6 +53,21 @@ struct qt {
     hs_str signals, children, slot; /* the names of what is of many sizes */
     hs_ntype data, connection, shared;
 };
+
+static uint64_t qt_most_shared(uint64_t n_blocks)
+{
+    uint64_t n = n_blocks / QT_SHARED_ONE_IN + QT_FEW_SHARED;
+    return n < QT_MOST_SHARED ? n : QT_MOST_SHARED;
+}
+
+uint64_t hs_native_qt_bytes(const struct hs_objects *objects, uint64_t n_blocks)
+{
+    for (size_t i = 0; i < objects->n; i++)
+        if (strncmp(objects->objects[i].name, "libQt5Core", strlen("libQt5Core")) == 0 ||
+            strncmp(objects->objects[i].name, "libQt6Core", strlen("libQt6Core")) == 0)
+            return n_blocks / CHAR_BIT + qt_most_shared(n_blocks) * QT_SHARED_BYTES;
+    return 0;
+}
 
 static hs_status qt_name(struct qt *qt, const char *name, uint64_t n_bytes, uint16_t others,
                          hs_ntype *ret)
@@ -160,7 +180,8 @@ static bool qt_is_child(const struct qt *qt, uint64_t word, uint64_t parent,
     return hs_flow_resolve(qt->native, word, ret) == HS_POINTER_START && ret->bytes != NULL &&
            ret->n_bytes >= 2 * WORD &&
            hs_flow_resolve(qt->native, hs_load_u64(ret->bytes + WORD), &part) == HS_POINTER_START &&
-           part.bytes != NULL && (type = hs_flow_type(qt->flow, part.rank)) != 0 &&
+           part.bytes != NULL && part.n_bytes >= (QT_PARENT + 1) * WORD &&
+           (type = hs_flow_type(qt->flow, part.rank)) != 0 &&
            hs_native_type_of(&qt->flow->types, type)->qt_connections != 0 &&
            hs_load_u64(part.bytes + QT_PARENT * WORD) == parent;
 }
@@ -206,7 +227,7 @@ static hs_status qt_shared(struct qt *qt, const struct hs_heap_block *part, uint
     if (!qt_block(qt, part, word, QT_HEADER_BYTES, &shared))
         return HS_OK;
     qt_set(qt, &shared, qt->shared);
-    return qt->flow->qt_shared.n == QT_MOST_SHARED
+    return qt->flow->qt_shared.n >= qt_most_shared(qt->flow->n_blocks)
                ? HS_OK
                : hs_dict_put(&qt->flow->qt_shared, shared.begin, object, qt->err);
 }

@@ -5,6 +5,9 @@
 
 #include "flow.h"
 
+/* What it takes to know objects of Qt, where the process has its library. */
+uint64_t hs_native_qt_bytes(const struct hs_objects *objects, uint64_t n_blocks);
+
 /* Gives connections of signals their types; blocks that have one keep it. After types have flowed:
  * what has the type of a private part is known by then. O(blocks). Fails with HS_LIMIT. */
 hs_status hs_native_qt(struct hs_native *native, struct hs_flow *flow, struct hs_error *err);

@@ -12,6 +12,7 @@ enum {
     RESERVE_SLACK_BYTES = 16,
     WORD = 8,
     WHOLE = 3,
+    LIST_UNSURE = 1, /* two say different ones */
     END_BITS = 36
 };
 #define END_MASK ((UINT64_C(1) << END_BITS) - 1)
@@ -108,9 +109,10 @@ hs_status hs_native_reserves_say(struct hs_native_reserves *reserves, uint64_t r
 hs_status hs_native_reserves_say_list(struct hs_native_reserves *reserves, uint64_t rank,
                                       hs_addr list, struct hs_error *err)
 {
-    if (hs_dict_find(&reserves->lists, rank) == NULL && reserves_are_full(reserves))
+    const uint64_t *known = hs_dict_find(&reserves->lists, rank);
+    if (known != NULL ? *known == list : reserves_are_full(reserves))
         return HS_OK;
-    return hs_dict_put(&reserves->lists, rank, list, err);
+    return hs_dict_put(&reserves->lists, rank, known == NULL ? list : LIST_UNSURE, err);
 }
 
 static struct hs_native_use reserves_use(const struct hs_native_reserves *reserves, uint64_t rank,
@@ -130,6 +132,7 @@ struct hs_native_use hs_native_reserves_use(const struct hs_native_reserves *res
     struct hs_native_use use = reserves_use(reserves, rank, n_bytes);
     if (reserves->lists.n != 0)
         use.list = hs_dict_get(&reserves->lists, rank, 0);
+    use.list = use.list == LIST_UNSURE ? 0 : use.list;
     return use;
 }
 

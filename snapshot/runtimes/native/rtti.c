@@ -10,6 +10,7 @@
 #include "symbols/elf.h"
 
 enum { MAX_TABLES = 1 << 20, MAX_BASES = 16, NAME_BYTES = 1024, WORD = 8 };
+enum { MAX_SIZED = 1 << 14 };                        /* tables whose code is read */
 enum { BASE_OFFSET_SHIFT = 8, BASE_IS_VIRTUAL = 1 }; /* of __base_class_type_info */
 
 /* Where the object file says that a segment is, unless that lies outside of what is mapped. */
@@ -197,6 +198,26 @@ static const struct rtti_qt *rtti_qt(const struct hs_rtti *rtti, hs_addr info)
     return NULL;
 }
 
+static bool rtti_same_sizes(const struct hs_deleted_sizes *a, const struct hs_deleted_sizes *b)
+{
+    return a->n == b->n && a->are_more == b->are_more &&
+           memcmp(a->bytes, b->bytes, a->n * sizeof *a->bytes) == 0;
+}
+
+/* Two classes may have one name, each in its file: of such nothing is known. */
+static void rtti_learn_size(struct hs_rtti *rtti, hs_addr address, struct hs_native_type *type)
+{
+    struct hs_deleted_sizes sizes = {0};
+    bool is_first = !type->is_dynamic && !type->is_ambiguous;
+
+    if (rtti->n_sized < MAX_SIZED)
+        hs_rtti_deleted_sizes(rtti->native, address, &sizes);
+    rtti->n_sized++;
+    type->is_ambiguous |= !is_first && !rtti_same_sizes(&sizes, &type->deleted);
+    type->is_dynamic = !type->is_ambiguous;
+    type->deleted = sizes;
+}
+
 /* What the table at `address` is the table of, by its own words. */
 static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types, hs_addr address,
                             size_t object, hs_ntype *ret, struct hs_error *err)
@@ -220,8 +241,7 @@ static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types,
     if (*ret == 0) {
         hs_shorten_type(name, shorter, sizeof shorter);
         HS_TRY(hs_native_types_of_own_word(types, shorter, ret, err));
-        types->types[*ret - 1].is_dynamic = true;
-        hs_rtti_deleted_sizes(native, address, &types->types[*ret - 1].deleted);
+        rtti_learn_size(rtti, address, &types->types[*ret - 1]);
     }
     const struct rtti_qt *qt = rtti_qt(rtti, info);
     if (qt != NULL) {

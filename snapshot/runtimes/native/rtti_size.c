@@ -14,7 +14,10 @@
 #include "process/constants.h"
 
 enum { SLOTS = 8, CODE_BYTES = 512, MAX_OPERANDS = 96, STUB_BYTES = 16, WORD = 8 };
-enum { MOVE_ESI = 0xbe, MOVE_BYTES = 5, BEFORE_BYTES = 24 };
+/* Of x86-64's instructions. */
+enum { MOVE_ESI = 0xbe, MOVE_BYTES = 5, TO_R14D = 0x41, BEFORE_BYTES = 24 };
+enum { RETURN = 0xc3, LEAVE = 0xc9, POP_FIRST = 0x58, POP_LAST = 0x5f };
+enum { GROUP_5 = 0xff, GROUP_5_JUMP = 4 };
 
 static const char sized_delete[] = "_ZdlPvm";
 
@@ -67,50 +70,96 @@ static uint64_t second_argument(const struct code *code, size_t at)
 {
     size_t least = at > BEFORE_BYTES ? at - BEFORE_BYTES : 0;
 
-    for (size_t i = at; i >= least + MOVE_BYTES; i--)
-        if (code->bytes[i - MOVE_BYTES] == MOVE_ESI)
-            return hs_load_u32(code->bytes + i - MOVE_BYTES + 1);
+    for (size_t i = at; i >= least + MOVE_BYTES; i--) {
+        size_t move = i - MOVE_BYTES;
+        bool is_other = move > 0 && code->bytes[move - 1] == TO_R14D;
+        if (code->bytes[move] == MOVE_ESI && !is_other)
+            return hs_load_u32(code->bytes + move + 1);
+    }
     return 0;
+}
+
+/* The first return behind a pop or a leave. */
+static size_t before_return(const uint8_t *code, size_t n_bytes)
+{
+    for (size_t i = 1; i < n_bytes; i++)
+        if (code[i] == RETURN &&
+            (code[i - 1] == LEAVE || (code[i - 1] >= POP_FIRST && code[i - 1] <= POP_LAST)))
+            return i;
+    return n_bytes;
+}
+
+/* Does the function end with this instruction? */
+static bool is_last(const struct code *code, const struct hs_operand *operand)
+{
+    size_t at = (size_t)(operand->insn - code->vaddr);
+    bool is_jump_through = operand->kind == HS_OPERAND_CALL_THROUGH && at + 1 < code->n_bytes &&
+                           code->bytes[at] == GROUP_5 &&
+                           (code->bytes[at + 1] >> 3 & 7) == GROUP_5_JUMP;
+    return operand->kind == HS_OPERAND_JUMP || is_jump_through;
 }
 
 static void add_size(struct hs_deleted_sizes *sizes, uint64_t n_bytes)
 {
-    if (n_bytes < WORD || n_bytes > UINT32_MAX || sizes->n == HS_DELETED_SIZES)
+    if (n_bytes < WORD || n_bytes > UINT32_MAX)
         return;
     for (size_t i = 0; i < sizes->n; i++)
         if (sizes->bytes[i] == n_bytes)
             return;
-    sizes->bytes[sizes->n++] = (uint32_t)n_bytes;
+    if (sizes->n == HS_DELETED_SIZES)
+        sizes->are_more = true;
+    else
+        sizes->bytes[sizes->n++] = (uint32_t)n_bytes;
 }
 
-static void in_function(const struct hs_native *native, hs_addr address,
-                        struct hs_deleted_sizes *ret)
+/* Up to `end`, where another function begins. */
+static void in_function(struct code *code, hs_addr end, struct hs_deleted_sizes *ret)
 {
     struct hs_operand operands[MAX_OPERANDS];
-    struct code code = {.native = native,
-                        .object = hs_objects_object_at(&native->dump->objects, address)};
+    size_t n_most = end - code->vaddr < CODE_BYTES ? (size_t)(end - code->vaddr) : CODE_BYTES;
 
-    if (code.object == NULL)
-        return;
-    code.vaddr = address - code.object->bias;
-    code.n_bytes = hs_elf_copy_at(code.object->elf, code.vaddr, code.bytes, sizeof code.bytes);
+    code->n_bytes = hs_elf_copy_at(code->object->elf, code->vaddr, code->bytes, n_most);
+    code->n_bytes = before_return(code->bytes, code->n_bytes);
     struct hs_harvest found =
-        hs_operands_harvest(code.bytes, code.n_bytes, code.vaddr, operands, MAX_OPERANDS);
+        hs_operands_harvest(code->bytes, code->n_bytes, code->vaddr, operands, MAX_OPERANDS);
     for (size_t i = 0; i < found.n_operands; i++) {
-        uint64_t n_bytes = second_argument(&code, (size_t)(operands[i].insn - code.vaddr));
-        if (n_bytes != 0 && calls_delete(&code, &operands[i]))
-            add_size(ret, n_bytes);
+        uint64_t n_bytes = second_argument(code, (size_t)(operands[i].insn - code->vaddr));
+        if (n_bytes == 0 || !calls_delete(code, &operands[i]))
+            continue;
+        add_size(ret, n_bytes);
+        if (is_last(code, &operands[i]))
+            return;
     }
+}
+
+/* The object whose code is at an address; NULL: there is none. */
+static const struct hs_object *code_at(const struct hs_native *native, hs_addr address)
+{
+    const struct hs_object *object = hs_objects_object_at(&native->dump->objects, address);
+    const struct hs_elf_segment *segment =
+        object == NULL ? NULL : hs_elf_segment_at(object->elf, address - object->bias);
+    return segment != NULL && segment->executable ? object : NULL;
 }
 
 void hs_rtti_deleted_sizes(const struct hs_native *native, hs_addr table,
                            struct hs_deleted_sizes *ret)
 {
     const struct hs_dump *dump = native->dump;
-    uint64_t function;
+    uint64_t functions[SLOTS];
+    size_t n = 0;
 
     *ret = (struct hs_deleted_sizes){0};
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (hs_constant_u64(&dump->image, &dump->objects, table + i * WORD, &function))
-            in_function(native, function, ret);
+    while (n < SLOTS &&
+           hs_constant_u64(&dump->image, &dump->objects, table + n * WORD, &functions[n]) &&
+           code_at(native, functions[n]) != NULL)
+        n++;
+    for (size_t i = 0; i < n; i++) {
+        struct code code = {.native = native, .object = code_at(native, functions[i])};
+        hs_addr end = UINT64_MAX;
+        code.vaddr = functions[i] - code.object->bias;
+        for (size_t j = 0; j < n; j++)
+            if (functions[j] > functions[i] && functions[j] - code.object->bias < end)
+                end = functions[j] - code.object->bias;
+        in_function(&code, end, ret);
+    }
 }

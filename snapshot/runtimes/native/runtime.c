@@ -15,6 +15,7 @@
 #include "garbage.h"
 #include "guess.h"
 #include "prepare.h"
+#include "qt.h"
 #include "signal_stacks.h"
 #include "sites.h"
 #include "strangers.h"
@@ -180,7 +181,8 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
         return HS_OK;
     return hs_dump_plan_reserve(&dump->plan,
                                 hs_native_reserves_bytes(n_blocks) +
-                                    (native->ctypes != NULL ? HS_TASKS_BYTES(n_blocks) : 0),
+                                    (native->ctypes != NULL ? HS_TASKS_BYTES(n_blocks) : 0) +
+                                    hs_native_qt_bytes(&dump->objects, n_blocks),
                                 "what vectors and tasks say", err);
 }
 

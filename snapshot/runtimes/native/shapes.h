@@ -39,6 +39,10 @@ bool hs_shapes_is_spent(const struct hs_shapes *s);
 bool hs_shapes_word(struct hs_shapes *s, hs_addr address, uint64_t *ret);
 /* A block without a type that begins at `word`. */
 bool hs_shapes_body_at(struct hs_shapes *s, uint64_t word, struct hs_heap_block *ret);
+/* The same, or of a holder's elements, known by another holder already: what was moved from may
+ * still say less than the one that has them now. */
+bool hs_shapes_storage(struct hs_shapes *s, uint64_t word, enum hs_shape shape,
+                       struct hs_heap_block *ret);
 /* Gives it this type, or one of the shapes. */
 void hs_shapes_give(struct hs_shapes *s, const struct hs_heap_block *block, hs_ntype type);
 hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, enum hs_shape shape,

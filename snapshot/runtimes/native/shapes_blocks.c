@@ -45,6 +45,15 @@ bool hs_shapes_body_at(struct hs_shapes *s, uint64_t word, struct hs_heap_block 
            hs_flow_type(s->flow, ret->rank) == 0 && (ret->span->states & HS_BLOCK_MAPPING) == 0;
 }
 
+bool hs_shapes_storage(struct hs_shapes *s, uint64_t word, enum hs_shape shape,
+                       struct hs_heap_block *ret)
+{
+    if (hs_shapes_body_at(s, word, ret))
+        return true;
+    return s->types[shape] != 0 && hs_flow_resolve(s->native, word, ret) == HS_POINTER_START &&
+           hs_flow_type(s->flow, ret->rank) == s->types[shape];
+}
+
 void hs_shapes_give(struct hs_shapes *s, const struct hs_heap_block *block, hs_ntype type)
 {
     hs_flow_set_type(s->flow, block->rank, type);

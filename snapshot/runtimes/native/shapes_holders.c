@@ -30,25 +30,14 @@ static bool holder_is_buffer(struct hs_shapes *s, hs_addr at, const uint64_t *wo
     return words[3] == words[0] && hs_shapes_word(s, at - WORD, &before) && before == words[0];
 }
 
-/* The storage of a vector, known by another one already or not: what was moved from may still say
- * less than the one that has it now. */
-static bool holder_storage(struct hs_shapes *s, uint64_t word, struct hs_heap_block *ret)
-{
-    if (hs_shapes_body_at(s, word, ret))
-        return true;
-    hs_ntype vector = s->types[HS_SHAPE_VECTOR];
-    return vector != 0 && hs_flow_resolve(s->native, word, ret) == HS_POINTER_START &&
-           hs_flow_type(s->flow, ret->rank) == vector;
-}
-
 static hs_status try_vector(struct hs_shapes *s, hs_addr at, const uint64_t *words,
                             struct hs_error *err)
 {
     struct hs_heap_block body;
 
     if (words[0] >= words[1] || words[1] > words[2] || words[2] - words[0] >= BODY_BYTES_MAX ||
-        !holder_storage(s, words[0], &body) || !hs_shapes_fits(&body, words[2] - words[0]) ||
-        holder_is_buffer(s, at, words))
+        !hs_shapes_storage(s, words[0], HS_SHAPE_VECTOR, &body) ||
+        !hs_shapes_fits(&body, words[2] - words[0]) || holder_is_buffer(s, at, words))
         return HS_OK;
     if (hs_flow_type(s->flow, body.rank) == 0)
         HS_TRY(hs_shapes_set(s, &body, HS_SHAPE_VECTOR, err));

@@ -12,6 +12,7 @@
 
 enum { WORD = 8, QT_HEADER_BYTES = 16, QT5_HEADER_BYTES = 24, LEAST_BYTES = 4, ROUNDED_BYTES = 16 };
 enum { QT_MOST_REFERENCES = 1 << 24, QT_MOST_FLAGS = 3, QT5_ROOM_MASK = 0x7fffffff };
+#define QT_FAR_BYTES (UINT64_C(1) << 28)
 #define QT_MOST_ROOM (UINT64_C(1) << 40)
 
 struct qt_array {
@@ -30,13 +31,13 @@ static bool qt_is_text(struct hs_shapes *s, const struct hs_heap_block *block,
     uint64_t end = array->first + array->n * each;
     bool is_small = (block->n_bytes - array->header_bytes) / array->room >= LEAST_BYTES;
 
-    if (!hs_shapes_fits(block, n_bytes) ||
+    if (array->n >= array->room + array->n_zeros || !hs_shapes_fits(block, n_bytes) ||
         (is_small && block->n_bytes - n_bytes >= ROUNDED_BYTES) || end + each > block->n_bytes ||
         block->bytes[end] != 0 || block->bytes[end + each - 1] != 0)
         return false;
     if (end / WORD > s->budget)
         return false;
-    for (uint64_t at = array->header_bytes; at + WORD <= end; at += WORD)
+    for (uint64_t at = array->header_bytes; at < end && at + WORD <= block->n_bytes; at += WORD)
         if (hs_flow_resolve(s->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE) {
             hs_shapes_spend(s, at / WORD);
             return false;
@@ -58,7 +59,8 @@ static hs_status qt_set(struct hs_shapes *s, const struct hs_heap_block *block,
 {
     const struct hs_native_use use = {.from = array->first, .end = array->first + array->n * each};
 
-    HS_TRY(hs_shapes_set(s, block, HS_SHAPE_QT_ARRAY, err));
+    if (hs_flow_type(s->flow, block->rank) == 0)
+        HS_TRY(hs_shapes_set(s, block, HS_SHAPE_QT_ARRAY, err));
     return hs_native_reserves_say(&s->flow->reserves, block->rank, block->n_bytes, use, each, err);
 }
 
@@ -67,16 +69,17 @@ static hs_status qt_try(struct hs_shapes *s, const struct hs_heap_block *block,
 {
     if (array->room == 0 || array->room > QT_MOST_ROOM || array->n > array->room)
         return HS_OK;
-    for (uint64_t each = 1; each <= 2; each++)
+    bool is_new = hs_flow_type(s->flow, block->rank) == 0;
+    for (uint64_t each = 1; is_new && each <= 2; each++)
         if (qt_is_text(s, block, array, each))
             return hs_shapes_set(s, block, HS_SHAPE_QT_TEXT, err);
     uint64_t each = qt_element_bytes(block, array);
-    if (each == 0)
+    if (each >= WORD)
+        return qt_set(s, block, array, each, err);
+    if (each == 0 || !is_new)
         return HS_OK;
-    if (each < WORD)
-        return hs_shapes_set(s, block, each < LEAST_BYTES ? HS_SHAPE_QT_TEXT : HS_SHAPE_QT_NUMBERS,
-                             err);
-    return qt_set(s, block, array, each, err);
+    return hs_shapes_set(s, block, each < LEAST_BYTES ? HS_SHAPE_QT_TEXT : HS_SHAPE_QT_NUMBERS,
+                         err);
 }
 
 static bool qt_has_references(const struct hs_heap_block *block)
@@ -99,13 +102,13 @@ static bool qt5_leads_on(struct hs_shapes *s, const struct hs_heap_block *block,
 }
 
 /* Only the head of an array whose elements are somebody else's (fromRawData): no room, and they
- * stand somewhere else. */
+ * stand somewhere else: before it, or so far behind that it is no number of anything. */
 static bool qt5_is_head(struct hs_shapes *s, const struct hs_heap_block *block)
 {
     uint64_t at = block->begin + hs_load_u64(block->bytes + QT_HEADER_BYTES);
 
     return hs_shapes_fits(block, QT5_HEADER_BYTES) && hs_load_u32(block->bytes + 4) != 0 &&
-           hs_load_u32(block->bytes + 8) == 0 && at - block->begin >= block->n_bytes &&
+           hs_load_u32(block->bytes + 8) == 0 && at - block->begin >= QT_FAR_BYTES &&
            hs_target_mapping_at(&s->native->dump->target, at) != NULL;
 }
 
@@ -141,7 +144,7 @@ hs_status hs_shapes_try_qt6(struct hs_shapes *s, const uint64_t *words, struct h
     struct hs_heap_block block;
     uint64_t first = words[1] - words[0];
 
-    if (first < QT_HEADER_BYTES || !hs_shapes_body_at(s, words[0], &block) ||
+    if (first < QT_HEADER_BYTES || !hs_shapes_storage(s, words[0], HS_SHAPE_QT_ARRAY, &block) ||
         first > block.n_bytes || block.n_bytes <= QT_HEADER_BYTES || !qt_has_references(&block) ||
         hs_load_u32(block.bytes + 4) > QT_MOST_FLAGS)
         return HS_OK;

@@ -35,7 +35,7 @@ static bool qt5_hash_of(struct hs_shapes *s, const struct hs_heap_block *block,
                              .node_bytes = hs_load_u32(block->bytes + HASH_NODE_BYTES_AT),
                              .n_buckets = hs_load_u32(block->bytes + HASH_BUCKETS_AT)};
     return ret->n != 0 && ret->n_buckets != 0 && ret->node_bytes >= HASH_LEAST_NODE_BYTES &&
-           ret->n + ret->n_buckets <= s->budget &&
+           ret->node_bytes < QT_MOST_SIZED && ret->n + ret->n_buckets <= s->budget &&
            hs_shapes_body_at(s, hs_load_u64(block->bytes + WORD), &ret->buckets) &&
            hs_shapes_fits(&ret->buckets, ret->n_buckets * WORD);
 }
@@ -82,7 +82,7 @@ static hs_status qt5_try(struct hs_shapes *s, const struct hs_heap_block *block,
     if (!qt5_hash_of(s, block, &hash))
         return HS_OK;
     if (!qt5_hash_nodes(s, &hash, 0)) {
-        hs_shapes_spend(s, hash.n);
+        hs_shapes_spend(s, hash.n + hash.n_buckets);
         return HS_OK;
     }
     HS_TRY(hash_sized(s, "QHash", HASH_BYTES, HASH_NUMBERS, &data, err));
@@ -116,8 +116,8 @@ static bool qt6_hash_of(struct hs_shapes *s, const struct hs_heap_block *block,
     return references != 0 && references < QT_MOST_REFERENCES && n != 0 && n <= n_buckets &&
            n_buckets % SPAN_BUCKETS == 0 && n_buckets <= s->budget &&
            hs_shapes_body_at(s, hs_load_u64(block->bytes + 4 * WORD) - WORD, &ret->spans) &&
-           hs_load_u64(ret->spans.bytes) == ret->n_spans &&
-           hs_shapes_fits(&ret->spans, WORD + ret->n_spans * SPAN_BYTES);
+           hs_shapes_fits(&ret->spans, WORD + ret->n_spans * SPAN_BYTES) &&
+           hs_load_u64(ret->spans.bytes) == ret->n_spans;
 }
 
 /* How many buckets of a span have something; *ret_entries: their block, if there are any. False

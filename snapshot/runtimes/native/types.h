@@ -17,10 +17,11 @@ typedef uint32_t hs_ntype; /* 0: none */
 /* Where a private part of Qt 5's has its connections; one of Qt 6's, later. */
 enum { HS_QT5_CONNECTIONS = 8 };
 
-enum { HS_DELETED_SIZES = 4 };
+enum { HS_DELETED_SIZES = 8 };
 struct hs_deleted_sizes {
     uint32_t bytes[HS_DELETED_SIZES];
     size_t n;
+    bool are_more; /* than are here: nothing is known then */
 };
 
 struct hs_native_type {
@@ -50,6 +51,7 @@ struct hs_native_type {
     bool is_own_word;   /* an object says itself that it is of this type */
     bool is_dynamic;    /* by its virtual table, and nothing else is known: n_bytes is of the least
                            block that has one, or what `deleted` says of it */
+    bool is_ambiguous;  /* of several classes with one name: no dynamic type */
     struct hs_deleted_sizes deleted; /* of a dynamic type: its size may be one of these */
     bool is_storage;        /* of a vector that is known by its shape: it is its holder's */
     uint16_t other_words;   /* bits: of the words of an object those by which it finds what it does
