@@ -137,6 +137,10 @@ static const struct told_rule {
     {"__optional_destruct_base<", "", {{"__engaged_", 1, WHEN_IS, 0}}, false},
     {"optional_base<", "m_storage", {{"m_initialized", 1, WHEN_IS, 0}}, false}, /* boost */
     {"_Vector_impl", "_M_start", {{"_M_finish", 8, WHEN_USED_END, 0}}, false},
+    {"circular_buffer<",
+     "m_buff",
+     {{"m_end", 8, WHEN_USED_END, 0}},
+     false}, /* boost: all its room */
     {"vector<", "__begin_", {{"__end_", 8, WHEN_USED_END, 0}}, false},
     {"Vec<", "buf", {{"len", 8, WHEN_USED_COUNT, 0}}, true},
     {"VecDeque<", "buf", {{"head", 8, WHEN_USED_HEAD, 0}, {"len", 8, WHEN_USED_COUNT, 0}}, true},
