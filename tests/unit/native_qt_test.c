@@ -41,14 +41,14 @@ static struct hs_heap_block block_at(hs_addr begin)
     return block;
 }
 
-/* An object at `at`, whose private part has n_bytes. */
+/* An object at `at`, whose private part has n_bytes. In memory that is no more the part's stands
+ * what would stand there if it were. */
 static hs_addr put_part(hs_addr at, hs_addr parent, uint64_t n_bytes)
 {
     hs_addr part = world_block(w, n_bytes);
     *world_word(w, at + 8) = part;
     *world_word(w, part + 8) = at;
-    if (n_bytes >= 24)
-        *world_word(w, part + 16) = parent;
+    *world_word(w, part + 16) = parent;
     parts[n_parts++] = part;
     return part;
 }
@@ -149,7 +149,7 @@ static void no_children(void **state)
     hs_addr parent = world_block(w, 64), list = world_block(w, 56), odd = object(0);
     hs_addr small = world_block(w, OBJECT_BYTES), bad = world_block(w, 56);
     put_part(parent, 0, PART_BYTES);
-    put_part(small, 0, 16);
+    put_part(small, parent, 16);
     put_list6(parent, list, 16, 2);
     *world_word(w, list + 16) = parent + 32;
     *world_word(w, list + 24) = small;
