@@ -174,3 +174,10 @@ bool hs_operands_hint_absolute(const uint8_t *code, size_t n_bytes, hs_addr low,
     (void)code, (void)n_bytes, (void)low, (void)high, (void)at, (void)ret_first;
     return false;
 }
+
+size_t hs_operands_constant_calls(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                  struct hs_constant_call *ret, size_t capacity)
+{
+    (void)code, (void)n_bytes, (void)vaddr, (void)ret, (void)capacity;
+    return 0;
+}

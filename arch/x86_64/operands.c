@@ -172,3 +172,78 @@ struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_ad
     }
     return harvest;
 }
+
+/* ---- constants in the second argument: rsi in the System V ABI */
+
+struct constant_walk {
+    size_t furthest; /* where a jump leads to, at the furthest */
+    uint64_t second;
+    bool is_known;
+};
+
+static bool constant_is_second(const ZydisDecodedOperand *o)
+{
+    return o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value) ==
+               ZYDIS_REGISTER_RSI;
+}
+
+/* What the instruction does to the register. */
+static void constant_follow(struct constant_walk *walk, const struct harvest_step *step)
+{
+    const ZydisDecodedOperand *o = step->operands;
+
+    if (step->insn->mnemonic == ZYDIS_MNEMONIC_MOV && constant_is_second(&o[0]) &&
+        o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        walk->second = o[1].imm.value.u;
+        walk->is_known = true;
+        return;
+    }
+    for (uint8_t i = 0; i < step->insn->operand_count; i++)
+        if ((o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 && constant_is_second(&o[i]))
+            walk->is_known = false;
+}
+
+/* Notes where a jump within the code leads; true when nothing goes on behind the instruction. */
+static bool constant_ends(struct constant_walk *walk, const struct harvest_step *step, size_t at,
+                          hs_addr vaddr, size_t n_bytes)
+{
+    ZydisInstructionCategory category = step->insn->meta.category;
+    bool is_jump = category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_COND_BR;
+    struct hs_operand to;
+
+    if (is_jump && operand_take(step, &step->operands[0], &to) && to.kind == HS_OPERAND_JUMP &&
+        to.target - vaddr < n_bytes && to.target - vaddr > walk->furthest)
+        walk->furthest = (size_t)(to.target - vaddr);
+    bool goes_on = category != ZYDIS_CATEGORY_UNCOND_BR && category != ZYDIS_CATEGORY_RET;
+    return !goes_on && at + step->insn->length > walk->furthest;
+}
+
+size_t hs_operands_constant_calls(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                  struct hs_constant_call *ret, size_t capacity)
+{
+    struct constant_walk walk = {0};
+    ZydisDecoder decoder;
+    size_t n = 0;
+
+    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+        return 0;
+    for (size_t at = 0; at < n_bytes && n < capacity;) {
+        ZydisDecodedInstruction insn;
+        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+        if (!ZYAN_SUCCESS(
+                ZydisDecoderDecodeFull(&decoder, code + at, n_bytes - at, &insn, operands)))
+            break;
+        struct harvest_step step = {&insn, operands, vaddr + at};
+        bool is_call = insn.meta.category == ZYDIS_CATEGORY_CALL;
+        if (walk.is_known && (is_call || insn.meta.category == ZYDIS_CATEGORY_UNCOND_BR) &&
+            operand_take(&step, &operands[0], &ret[n].to))
+            ret[n++].second = walk.second;
+        if (constant_ends(&walk, &step, at, vaddr, n_bytes))
+            break;
+        constant_follow(&walk, &step);
+        walk.is_known = walk.is_known && !is_call;
+        at += insn.length;
+    }
+    return n;
+}

@@ -237,6 +237,39 @@ static void finds_the_finalisers_of_a_stripped_runtime(void **state)
     assert_int_equal(n_lists, 1);
 }
 
+/* A deleting destructor: a member of 16 bytes is deleted when there is one, and the object of 64
+ * by a jump, behind which the next function begins. */
+static void constants_of_one_function(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {
+        0x53,                            /* 00 push rbx */
+        0x48, 0x89, 0xfb,                /* 01 mov rbx, rdi */
+        0x48, 0x85, 0xff,                /* 04 test rdi, rdi */
+        0x74, 0x0a,                      /* 07 je 0x13 */
+        0xbe, 0x10, 0x00, 0x00, 0x00,    /* 09 mov esi, 16 */
+        0xe8, 0xed, 0x0f, 0x00, 0x00,    /* 0e call 0x1000 */
+        0xe8, 0xe8, 0x1f, 0x00, 0x00,    /* 13 call 0x2000: nothing is known of its argument */
+        0x41, 0xbe, 0x07, 0,    0,    0, /* 18 mov r14d, 7 */
+        0xbe, 0x40, 0x00, 0x00, 0x00,    /* 1e mov esi, 64 */
+        0x48, 0x89, 0xdf,                /* 23 mov rdi, rbx */
+        0x5b,                            /* 26 pop rbx */
+        0xe9, 0xd4, 0x0f, 0x00, 0x00,    /* 27 jmp 0x1000 */
+        0xbe, 0x60, 0x00, 0x00, 0x00,    /* 2c mov esi, 96 */
+        0xe8, 0xca, 0x0f, 0x00, 0x00,    /* 31 call 0x1000, of the next function */
+    };
+    struct hs_constant_call calls[4];
+    assert_int_equal(hs_operands_constant_calls(code, sizeof code, 0, calls, 4), 2);
+    assert_int_equal(calls[0].second, 16);
+    assert_int_equal(calls[0].to.target, 0x1000);
+    assert_int_equal(calls[0].to.kind, HS_OPERAND_CALL);
+    assert_int_equal(calls[1].second, 64);
+    assert_int_equal(calls[1].to.target, 0x1000);
+    assert_int_equal(calls[1].to.kind, HS_OPERAND_JUMP);
+    assert_int_equal(hs_operands_constant_calls(code, sizeof code, 0, calls, 1), 1);
+    assert_int_equal(hs_operands_constant_calls(code, 0x0d, 0, calls, 4), 0); /* cut */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +279,7 @@ int main(void)
         cmocka_unit_test(leaves_out_what_names_nothing),
         cmocka_unit_test(stops_at_what_is_no_code),
         cmocka_unit_test(stops_at_a_full_array),
+        cmocka_unit_test(constants_of_one_function),
         cmocka_unit_test(finds_a_static_variable),
         cmocka_unit_test(finds_the_finalisers_of_a_stripped_runtime),
     };

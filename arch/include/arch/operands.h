@@ -53,4 +53,16 @@ bool hs_operands_hint_absolute(const uint8_t *code, size_t n_bytes, hs_addr low,
 struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
                                       struct hs_operand *ret, size_t capacity);
 
+/* A call, or a jump, and the constant that its second argument (an integer) is. */
+struct hs_constant_call {
+    struct hs_operand to; /* HS_OPERAND_CALL, JUMP or CALL_THROUGH */
+    uint64_t second;
+};
+
+/* Those of one function that begins with `code`, up to where it ends: behind a return or a jump,
+ * unless a jump before leads further. Returns how many, `capacity` at the most. As fast as a
+ * harvest. */
+size_t hs_operands_constant_calls(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                  struct hs_constant_call *ret, size_t capacity);
+
 #endif

@@ -13,11 +13,7 @@
 #include "flow.h"
 #include "process/constants.h"
 
-enum { SLOTS = 8, CODE_BYTES = 512, MAX_OPERANDS = 96, STUB_BYTES = 16, WORD = 8 };
-/* Of x86-64's instructions. */
-enum { MOVE_ESI = 0xbe, MOVE_BYTES = 5, TO_R14D = 0x41, BEFORE_BYTES = 24 };
-enum { RETURN = 0xc3, LEAVE = 0xc9, POP_FIRST = 0x58, POP_LAST = 0x5f };
-enum { GROUP_5 = 0xff, GROUP_5_JUMP = 4 };
+enum { SLOTS = 8, CODE_BYTES = 512, MAX_CALLS = 32, STUB_BYTES = 16, WORD = 8 };
 
 static const char sized_delete[] = "_ZdlPvm";
 
@@ -25,8 +21,6 @@ struct code {
     const struct hs_native *native;
     const struct hs_object *object;
     hs_addr vaddr;
-    uint8_t bytes[CODE_BYTES];
-    size_t n_bytes;
 };
 
 static bool is_delete(const struct code *code, hs_addr address)
@@ -65,40 +59,6 @@ static bool calls_delete(const struct code *code, const struct hs_operand *opera
            is_delete_at(code, through.target + bias);
 }
 
-/* What was put into the second argument last before the instruction at `at`; 0: nothing. */
-static uint64_t second_argument(const struct code *code, size_t at)
-{
-    size_t least = at > BEFORE_BYTES ? at - BEFORE_BYTES : 0;
-
-    for (size_t i = at; i >= least + MOVE_BYTES; i--) {
-        size_t move = i - MOVE_BYTES;
-        bool is_other = move > 0 && code->bytes[move - 1] == TO_R14D;
-        if (code->bytes[move] == MOVE_ESI && !is_other)
-            return hs_load_u32(code->bytes + move + 1);
-    }
-    return 0;
-}
-
-/* The first return behind a pop or a leave. */
-static size_t before_return(const uint8_t *code, size_t n_bytes)
-{
-    for (size_t i = 1; i < n_bytes; i++)
-        if (code[i] == RETURN &&
-            (code[i - 1] == LEAVE || (code[i - 1] >= POP_FIRST && code[i - 1] <= POP_LAST)))
-            return i;
-    return n_bytes;
-}
-
-/* Does the function end with this instruction? */
-static bool is_last(const struct code *code, const struct hs_operand *operand)
-{
-    size_t at = (size_t)(operand->insn - code->vaddr);
-    bool is_jump_through = operand->kind == HS_OPERAND_CALL_THROUGH && at + 1 < code->n_bytes &&
-                           code->bytes[at] == GROUP_5 &&
-                           (code->bytes[at + 1] >> 3 & 7) == GROUP_5_JUMP;
-    return operand->kind == HS_OPERAND_JUMP || is_jump_through;
-}
-
 static void add_size(struct hs_deleted_sizes *sizes, uint64_t n_bytes)
 {
     if (n_bytes < WORD || n_bytes > UINT32_MAX)
@@ -112,24 +72,18 @@ static void add_size(struct hs_deleted_sizes *sizes, uint64_t n_bytes)
         sizes->bytes[sizes->n++] = (uint32_t)n_bytes;
 }
 
-/* Up to `end`, where another function begins. */
+/* Up to `end` at the most, where another function begins. */
 static void in_function(struct code *code, hs_addr end, struct hs_deleted_sizes *ret)
 {
-    struct hs_operand operands[MAX_OPERANDS];
+    struct hs_constant_call calls[MAX_CALLS];
+    uint8_t bytes[CODE_BYTES];
     size_t n_most = end - code->vaddr < CODE_BYTES ? (size_t)(end - code->vaddr) : CODE_BYTES;
+    size_t n_bytes = hs_elf_copy_at(code->object->elf, code->vaddr, bytes, n_most);
+    size_t n = hs_operands_constant_calls(bytes, n_bytes, code->vaddr, calls, MAX_CALLS);
 
-    code->n_bytes = hs_elf_copy_at(code->object->elf, code->vaddr, code->bytes, n_most);
-    code->n_bytes = before_return(code->bytes, code->n_bytes);
-    struct hs_harvest found =
-        hs_operands_harvest(code->bytes, code->n_bytes, code->vaddr, operands, MAX_OPERANDS);
-    for (size_t i = 0; i < found.n_operands; i++) {
-        uint64_t n_bytes = second_argument(code, (size_t)(operands[i].insn - code->vaddr));
-        if (n_bytes == 0 || !calls_delete(code, &operands[i]))
-            continue;
-        add_size(ret, n_bytes);
-        if (is_last(code, &operands[i]))
-            return;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (calls_delete(code, &calls[i].to))
+            add_size(ret, calls[i].second);
 }
 
 /* The object whose code is at an address; NULL: there is none. */
