@@ -88,6 +88,9 @@ static void talk_stop(const struct hs_stop_report *stop)
     if (stop->n_late != 0)
         hs_talk("%lu waits at sockets begin anew: their limits could not be changed for a moment",
                 (unsigned long)stop->n_late);
+    if (stop->n_anew != 0)
+        hs_talk("%lu reads of terminals begin anew, with all of their time (VTIME)",
+                (unsigned long)stop->n_anew);
     if (stop->n_broken_off != 0)
         hs_talk("%lu system calls return EINTR, as under a debugger: how long they have waited is "
                 "not known",
@@ -121,6 +124,9 @@ static void talk_report(const struct hs_tool *tool, const struct hs_dump_report 
             bytes);
     if (report->remark[0] != '\0')
         hs_talk("%s", report->remark);
+    if (report->stop.n_cut != 0)
+        hs_talk("%lu system calls returned with part of their work done, as when a signal comes",
+                (unsigned long)report->stop.n_cut);
     if (report->stop.why_no_copy[0] != '\0')
         hs_talk("no frozen copy was made: %s", report->stop.why_no_copy);
     if (tool->is_verbose && report->stop.way != HS_WAY_CORE)

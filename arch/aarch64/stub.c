@@ -54,6 +54,30 @@ bool hs_regs_call_restart(struct hs_regs *regs)
     return false;
 }
 
+bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_partial_call *ret)
+{
+    (void)number, (void)arguments, (void)ret;
+    return false;
+}
+
+bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret)
+{
+    (void)regs, (void)ret;
+    return false;
+}
+
+bool hs_call_reads(uint64_t number)
+{
+    (void)number;
+    return false;
+}
+
+bool hs_regs_read_begins_anew(const struct hs_regs *regs)
+{
+    (void)regs;
+    return false;
+}
+
 struct hs_wait hs_wait_of(uint64_t number, const uint64_t arguments[6])
 {
     (void)number, (void)arguments;

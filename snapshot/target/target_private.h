@@ -161,6 +161,9 @@ void hs_priority_lend(pid_t tid);
 /* Just before the first interrupt: which threads sleep in calls with a limit, and since when.
  * About 10 us a thread, 60 for each that does. Never fails: what cannot be seen is not known. */
 void hs_waits_look(struct hs_target *target);
+/* The call that it sleeps in; false when it does not. */
+bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread,
+                  uint64_t *ret_number, uint64_t arguments[6], hs_addr *ret_sp);
 /* How often the thread has gone to sleep; false when the system does not tell. About 20 us. */
 bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret);
 /* In the stop: when the wait began that the stop broke off. */
@@ -174,7 +177,17 @@ bool hs_wait_has_moved(const struct hs_target *target, const struct hs_thread *t
  */
 bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *thread);
 
+/* ---- live/partial.c */
+/* Before the stop: waits for a moment in which no thread may have done part of the call that it is
+ * in, until then at most. About 5 us a thread. */
+void hs_partial_wait(struct hs_target *target, uint64_t until_ns);
+/* In the stop, when it has all registers: takes back what cut calls have left with their sockets,
+ * and counts them. */
+void hs_partial_settle(struct hs_target *target);
+
 /* ---- live/sockets.c */
+/* A descriptor of our own for the target's file; -1 when the system does not give it. */
+int hs_target_own_fd(const struct hs_target *target, int fd);
 enum { HS_SOCKETS_MAX = 64 }; /* bits of a word */
 /* Waits at sockets that are begun again at the same time, each at a socket of its own. */
 struct hs_socket_round {

@@ -14,6 +14,23 @@ bool hs_regs_call_is_broken_off(const struct hs_regs *regs);
  * first: then it returns EINTR. False when it is none of these. */
 bool hs_regs_call_restart(struct hs_regs *regs);
 
+/* A call that returns what it has done until then when a stop, or a signal, finds it asleep: it
+ * cannot start again. */
+struct hs_partial_call {
+    int fd;            /* the file it waits for; -1: none */
+    uint64_t n_asked;  /* bytes or messages; 0: not to be told by its arguments */
+    bool is_write;     /* of one piece: all or nothing where a pipe has to take it whole */
+    bool leaves_error; /* with its socket, for the next call there */
+};
+/* False when the call is none, or was asked for so little that there are no parts. */
+bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_partial_call *ret);
+/* It has returned with some of what it was asked for, and not with all. */
+bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret);
+/* May it read from a terminal? */
+bool hs_call_reads(uint64_t number);
+/* A read that the kernel starts again, with all of its time. */
+bool hs_regs_read_begins_anew(const struct hs_regs *regs);
+
 /* How a call says how long it waits at most. Calls that are not named here, those that wait until a
  * point in time, and those that were told no limit, are untimed: to start again is all they need.
  */

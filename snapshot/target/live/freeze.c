@@ -79,7 +79,9 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
     target->report = (struct hs_stop_report){.n_restarted = target->report.n_restarted,
                                              .n_shortened = target->report.n_shortened,
                                              .n_late = target->report.n_late,
-                                             .n_broken_off = target->report.n_broken_off};
+                                             .n_broken_off = target->report.n_broken_off,
+                                             .n_cut = target->report.n_cut,
+                                             .n_anew = target->report.n_anew};
     target->is_over_limit = false;
     target->pace_ns = target->pace_bytes = 0;
     HS_TRY(hs_copy_plan_make(target, err));

@@ -31,10 +31,9 @@
 #define SOCKETS_GUARD_MS 1000
 #define SOCKETS_GUARD_NS 1000000
 
-/* Our own descriptor; -1 when it is no socket, or the system does not give it. */
-static int sockets_open(const struct hs_target *target, const struct hs_wait *wait)
+int hs_target_own_fd(const struct hs_target *target, int fd)
 {
-    return target->pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, target->pidfd, wait->fd, 0);
+    return target->pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, target->pidfd, fd, 0);
 }
 
 static int sockets_option(const struct hs_wait *wait)
@@ -51,7 +50,7 @@ static bool sockets_get(int fd, int option, struct timeval *ret)
 bool hs_socket_limit(const struct hs_target *target, const struct hs_wait *wait, uint64_t *ret_ns)
 {
     struct timeval limit = {0};
-    int fd = sockets_open(target, wait);
+    int fd = hs_target_own_fd(target, wait->fd);
 
     if (fd < 0)
         return false;
@@ -90,7 +89,7 @@ bool hs_socket_take(struct hs_socket_round *round, const struct hs_target *targe
 
     if (round->n == HS_SOCKETS_MAX)
         return false;
-    limit.fd = sockets_open(target, &wait);
+    limit.fd = hs_target_own_fd(target, wait.fd);
     if (limit.fd < 0)
         return false;
     if (!sockets_get(limit.fd, limit.option, &limit.limit) || fstat(limit.fd, &file) != 0 ||

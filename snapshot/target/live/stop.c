@@ -32,8 +32,9 @@
 #define STOP_LEAST_NS ((uint64_t)10000000)    /* a busy machine takes as long */
 #define STOP_BLOCKED_NS ((uint64_t)500000000) /* for a thread that no tracer reaches */
 #define STOP_LOOK_NS ((uint64_t)2000000)
-#define STOP_PATIENT_ROUNDS 32 /* then look for threads that will never stop */
-#define STOP_WINDOW 64         /* threads that are looked at while one is waited for */
+#define STOP_MOMENT_NS ((uint64_t)100000000) /* for one in which no call would be cut short */
+#define STOP_PATIENT_ROUNDS 32               /* then look for threads that will never stop */
+#define STOP_WINDOW 64 /* threads that are looked at while one is waited for */
 #define STOP_NAP_MIN_NS 10000
 #define STOP_NAP_MAX_NS 500000
 #define STOP_LEFT_OVER_NAP_NS 2000000
@@ -367,6 +368,15 @@ static bool stop_has_all(const struct stop *stop)
            hs_proc_number(text, "Threads", 10, &n_threads) && n_threads == stop->target->n_threads;
 }
 
+/* The second look is the one just before the first interrupt. */
+static void stop_choose_moment(struct hs_target *target)
+{
+    if (target->options.leaves_interrupted)
+        return;
+    hs_partial_wait(target, hs_now_ns() + STOP_MOMENT_NS);
+    hs_waits_look(target);
+}
+
 static hs_status stop_all(struct stop *stop, struct hs_error *err)
 {
     bool any_new = true;
@@ -378,8 +388,7 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
             return stop_too_many(stop, err);
     }
     hs_copy_pass_seized();
-    if (!stop->target->options.leaves_interrupted)
-        hs_waits_look(stop->target);
+    stop_choose_moment(stop->target);
     stop_begin(stop);
     do {
         any_new = false;
@@ -627,6 +636,7 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
     stop_read_registers(stop);
     if (stop->target->n_threads == 0)
         return stop_ended(err);
+    hs_partial_settle(stop->target);
     stop_restart_early(stop->target);
     hs_process_follow(stop->target);
     stop->target->is_stopped = true; /* what is read from here on is read within the bound */

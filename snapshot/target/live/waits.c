@@ -86,9 +86,9 @@ static void waits_path(const struct hs_target *target, const struct hs_thread *t
     snprintf(path, HS_PROC_PATH_BYTES, "/proc/%d/task/%d/%s", target->pid, thread->tid, name);
 }
 
-/* The call that it sleeps in. The file is of one moment, or says "running". */
-static bool waits_call(const struct hs_target *target, const struct hs_thread *thread,
-                       uint64_t *ret_number, uint64_t arguments[6], hs_addr *ret_sp)
+/* The file is of one moment, or says "running". */
+bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread,
+                  uint64_t *ret_number, uint64_t arguments[6], hs_addr *ret_sp)
 {
     char path[HS_PROC_PATH_BYTES], text[WAITS_FILE_BYTES], *at = text;
 
@@ -125,7 +125,7 @@ bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *
     uint64_t number, arguments[6];
     hs_addr sp;
 
-    return waits_call(target, thread, &number, arguments, &sp) &&
+    return hs_wait_call(target, thread, &number, arguments, &sp) &&
            (hs_wait_of(number, arguments).form != HS_WAIT_UNTIMED ||
             (thread->tid == target->pid && hs_call_is_kept(number)));
 }
@@ -220,9 +220,9 @@ static void waits_look_at(struct waits_look *look, struct hs_thread *thread)
     uint64_t number, arguments[6];
     hs_addr sp;
 
+    bool is_asleep = hs_wait_call(look->target, thread, &number, arguments, &sp);
     thread->asleep_sp = 0;
-    thread->may_break_off =
-        waits_call(look->target, thread, &number, arguments, &sp) && hs_call_may_break_off(number);
+    thread->may_break_off = is_asleep && hs_call_may_break_off(number);
     if (thread->may_break_off) { /* before its sleeps are counted */
         thread->asleep_sp = sp;
         thread->asleep_stack = waits_stack(look->target, sp);

@@ -1,0 +1,155 @@
+/* Calls that a stop cannot put right: those that return what they have done until then, and reads
+ * of terminals with a limit of their own, which begin anew.
+ *
+ * Nobody can tell from outside how much a call has done, nor have it do the rest: another moment is
+ * chosen where one comes soon, and what is cut all the same is counted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/calls.h"
+#include "base/progress.h"
+#include "target/procfs.h"
+#include "target_private.h"
+
+#define PARTIAL_NAP_NS 200000
+
+/* The kind of the target's file, as in st_mode; 0 when it cannot be told. No file system is asked:
+ * one that hangs would hold us. */
+static mode_t partial_kind(const struct hs_target *target, int fd)
+{
+    char path[HS_PROC_PATH_BYTES];
+    struct statx file;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", target->pid, fd);
+    if (fd < 0 || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &file) != 0)
+        return 0;
+    return file.stx_mode & S_IFMT;
+}
+
+/* A pipe takes a write of at most PIPE_BUF whole, or not yet (pipe(7)). */
+static bool partial_has_parts(const struct hs_target *target, const struct hs_partial_call *call)
+{
+    mode_t kind = partial_kind(target, call->fd);
+
+    if (call->fd < 0) /* it waits for no file */
+        return true;
+    if (kind == S_IFIFO && call->is_write && call->n_asked <= PIPE_BUF)
+        return false;
+    return kind == S_IFIFO || kind == S_IFSOCK || kind == S_IFCHR;
+}
+
+/* Its user may have stopped it in the call. */
+static bool partial_sleeps(const struct hs_target *target, const struct hs_thread *thread)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_proc_stat stat;
+
+    return hs_proc_stat_of(target->pid, thread->tid, &stat, &ignored) == HS_OK && stat.state == 'S';
+}
+
+/* Does a read end after some time, by the terminal's own setting (termios(3))? */
+static bool partial_is_timed(const struct hs_target *target, int fd)
+{
+    struct termios settings;
+
+    if (partial_kind(target, fd) != S_IFCHR)
+        return false;
+    int own = hs_target_own_fd(target, fd);
+    bool is_timed = own >= 0 && tcgetattr(own, &settings) == 0 &&
+                    (settings.c_lflag & ICANON) == 0 && settings.c_cc[VTIME] != 0 &&
+                    settings.c_cc[VMIN] == 0;
+    if (own >= 0)
+        close(own);
+    return is_timed;
+}
+
+/* One that is awake may be so for a moment, in the middle of its call: it is looked at again, if it
+ * was seen in such a call, or nothing is known of it yet. */
+static bool partial_may_be_awake(struct hs_thread *thread)
+{
+    bool is_first = thread->n_awake == 0;
+
+    if (thread->n_awake < UINT8_MAX)
+        thread->n_awake++;
+    return is_first && (thread->has_parts || !thread->was_looked_at);
+}
+
+/* May it have done part of the call that it is in, or will the kernel begin that anew? */
+static void partial_look(const struct hs_target *target, struct hs_thread *thread)
+{
+    struct hs_partial_call call;
+    uint64_t number, arguments[6];
+    hs_addr sp;
+
+    thread->reads_timed = false;
+    if (!hs_wait_call(target, thread, &number, arguments, &sp)) {
+        thread->may_be_cut = partial_may_be_awake(thread);
+    } else {
+        thread->may_be_cut = hs_call_is_partial(number, arguments, &call) &&
+                             partial_has_parts(target, &call) && partial_sleeps(target, thread);
+        thread->reads_timed = hs_call_reads(number) && partial_is_timed(target, (int)arguments[0]);
+        thread->has_parts |= thread->may_be_cut;
+        thread->n_awake = 0;
+    }
+    thread->was_looked_at = true;
+}
+
+/* At all threads, or those that were in such a call before. Is any? */
+static bool partial_look_all(struct hs_target *target, bool only_those)
+{
+    bool is_any = false;
+
+    for (size_t i = 0; i < target->n_threads; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (!only_those || thread->may_be_cut)
+            partial_look(target, thread);
+        is_any |= thread->may_be_cut;
+    }
+    return is_any;
+}
+
+void hs_partial_wait(struct hs_target *target, uint64_t until_ns)
+{
+    const struct timespec nap = {.tv_nsec = PARTIAL_NAP_NS};
+
+    while (partial_look_all(target, false) && hs_now_ns() < until_ns)
+        do
+            nanosleep(&nap, NULL);
+        while (partial_look_all(target, true) && hs_now_ns() < until_ns);
+}
+
+/* The kernel leaves what interrupted a recvmmsg that had some messages as the socket's error, which
+ * the next call there returns: EINTR, or 512, which no program should ever see (net/socket.c). To
+ * ask for it takes it away; who else would have got another error in this very moment does not. */
+static void partial_take_error(const struct hs_target *target, int fd)
+{
+    int own = hs_target_own_fd(target, fd), error = 0;
+    socklen_t n = sizeof error;
+
+    if (own < 0)
+        return;
+    (void)getsockopt(own, SOL_SOCKET, SO_ERROR, &error, &n);
+    close(own);
+}
+
+void hs_partial_settle(struct hs_target *target)
+{
+    struct hs_partial_call call;
+
+    for (size_t i = 0; i < target->n_threads && !target->was_stopped_already; i++) {
+        const struct hs_thread *thread = &target->threads[i];
+        target->report.n_anew += thread->reads_timed && hs_regs_read_begins_anew(&thread->regs);
+        if (!hs_regs_call_is_cut(&thread->regs, &call) || !partial_has_parts(target, &call))
+            continue;
+        target->report.n_cut++;
+        if (call.leaves_error)
+            partial_take_error(target, call.fd);
+    }
+}

@@ -1,0 +1,93 @@
+# Calls that do their work in parts. None of them fails for a stop, nor the one after it; those that
+# are often over are not cut short, as another moment is chosen; what is cut all the same is told.
+. "$(dirname "$0")/_stop.sh"
+
+python "$@" <<'END_OF_TEST'
+from stop_lib import *
+
+program = compile_c("stop_partial.c", "stop_partial", "-g", "-O1", "-std=gnu2x", "-pthread",
+                    "-lutil")
+N_STOPS = 12
+
+
+class Calls(Target):
+    def __init__(self, *names):
+        super().__init__(program, *names)
+        time.sleep(0.2)
+
+    def counts(self):
+        """{name: (calls, short, wrong)}"""
+        self.process.stdin.write("count\n")
+        self.process.stdin.flush()
+        found = {}
+        for line in self.process.stdout:
+            if line.startswith("READY"):
+                return found
+            name, *numbers = line.split()
+            found[name] = tuple(int(number) for number in numbers)
+        raise Failure("the target ended")
+
+    def stops(self, what, *words):
+        """Some stops, and what they told in all."""
+        told = {"cut": 0, "anew": 0}
+        for i in range(N_STOPS):
+            figures = run(self, f"{what} {i}", "empty=1", *words).figures
+            for name in told:
+                told[name] += figures[name]
+            time.sleep(0.03)
+        return told
+
+
+def both(names):
+    for mode in ("copy", "read"):
+        target = Calls(*names)
+        yield mode, target
+        target.end()
+
+
+def next_call():
+    """What is cut leaves no error for the call after it."""
+    for mode, target in both(["recvmmsg", "recv_all"]):
+        told = target.stops(mode, f"mode={mode}")
+        time.sleep(0.3)
+        counts = target.counts()
+        n_short = sum(short for _, short, _ in counts.values())
+        check(all(wrong == 0 for _, _, wrong in counts.values()), f"{mode}: {counts}")
+        check(all(counts[name][0] > N_STOPS / 2 for name in ("recvmmsg", "recv_all")),
+              f"{mode}: {counts}")
+        check(n_short == told["cut"], f"{mode}: told {told['cut']} of {counts}")
+    return f"{n_short} calls cut short by the last {N_STOPS} stops, none failed"
+
+
+def another_moment():
+    """As a rule none is cut that is over soon; they all are where nobody looks."""
+    n_short = {}
+    for words in ((), ("interrupted=1",)):
+        target = Calls("burst")
+        told = target.stops("moment", "mode=read", *words)
+        n_calls, n_short[words], n_wrong = target.counts()["burst"]
+        check(n_wrong == 0 and n_calls > N_STOPS / 2, f"{n_calls} calls, {n_wrong} wrong")
+        check(words or told["cut"] == n_short[words], f"told {told['cut']} of {n_short[words]}")
+        target.end()
+    careful, careless = n_short.values()
+    check(careful < max(2, careless), f"{careful} of {N_STOPS} were cut, {careless} by who "
+          "does not look")
+    return f"{careful} of {N_STOPS} cut, {careless} by who does not look"
+
+
+def told():
+    """Those of which one is always under way; and small writes to a pipe are none of them."""
+    for mode, target in both(["crowd", "small", "terminal"]):
+        figures = target.stops(mode, f"mode={mode}")
+        time.sleep(0.5)
+        counts = target.counts()
+        check(0 < figures["cut"] <= N_STOPS and figures["cut"] == counts["crowd"][1],
+              f"{mode}: {figures}, {counts}")
+        check(figures["anew"] > 0, f"{mode}: {figures}")
+        check(counts["small"][1:] == (0, 0) and counts["small"][0] > 0, f"{mode}: {counts}")
+        check(counts["terminal"][2] == 0, f"{mode}: {counts}")
+    return f"{figures['cut']} cut, {figures['anew']} anew"
+
+
+main(next_call, another_moment, told)
+END_OF_TEST
