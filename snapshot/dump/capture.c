@@ -201,7 +201,7 @@ static hs_status capture_refuse(const struct hs_dump *dump, const char *seen, st
         (void)hs_fail(err, HS_TARGET, "no heap block was found in '%s': its allocator is %s",
                       program, seen);
         return hs_hint(err, "that allocator is recognised, not supported yet; glibc, jemalloc, "
-                            "CPython's and pools registered with register.h are");
+                            "mimalloc 2, CPython's and pools registered with register.h are");
     }
     (void)hs_fail(err, HS_TARGET, "no heap block was found in '%s'", program);
     if (dump->target.core != NULL && hs_core_note(&dump->target)[0] != '\0')
@@ -226,7 +226,7 @@ static hs_status capture_check(struct hs_dump *dump, struct hs_error *err)
     for (size_t i = 0; i < dump->n_serving; i++)
         if (dump->serving[i].runtime->has_own_heap)
             return HS_OK;
-    hs_heaps_recognise(&dump->process, seen, sizeof seen);
+    hs_heaps_recognise(&dump->process, hs_heaps_in_use(&dump->heaps), seen, sizeof seen);
     hs_heaps_join_names(seen, sizeof seen);
     if (!capture_has_block(&dump->heaps.map))
         return capture_refuse(dump, seen, err);

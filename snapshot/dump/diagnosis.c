@@ -109,37 +109,45 @@ static bool is_malloc_replaced(const struct hs_objects *objects)
     return false;
 }
 
-/* What is supported, by name: a dump finds allocators by their structure, which needs a copy. */
-static void list_supported(const struct hs_objects *objects, bool is_replaced, char *text,
-                           size_t n_bytes)
+/* What is supported, by name, as a set: a dump finds allocators by their structure, which needs a
+ * copy. */
+static uint64_t find_supported(const struct hs_objects *objects)
 {
     struct hs_live_symbol symbol;
+    uint64_t found = 0;
 
-    text[0] = '\0';
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
         const struct hs_allocator *a = hs_allocators[i];
-        if (is_replaced && i == HS_OWNER_glibc)
-            continue;
         bool is_there = a->library != NULL && has_library(objects, a->library);
         for (size_t k = 0; !is_there && k < HS_ALLOCATOR_SYMBOLS && a->symbols[k] != NULL; k++)
             is_there = hs_objects_find(objects, a->symbols[k], &symbol);
-        if (is_there)
-            hs_append_item(text, n_bytes, ", ", a->known_as);
+        found |= (uint64_t)is_there << i;
     }
+    return found;
+}
+
+static void list_supported(uint64_t found, char *text, size_t n_bytes)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        if ((found >> i & 1) != 0)
+            hs_append_item(text, n_bytes, ", ", hs_allocators[i]->known_as);
 }
 
 static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
 {
     const struct hs_process_copy process = {.target = &dump->target, .objects = &dump->objects};
     char known[NAMES_BYTES], other[NAMES_BYTES];
+    uint64_t supported = find_supported(&dump->objects);
 
-    hs_heaps_recognise(&process, other, sizeof other);
-    list_supported(&dump->objects, other[0] != '\0' && is_malloc_replaced(&dump->objects), known,
-                   sizeof known);
+    hs_heaps_recognise(&process, supported, other, sizeof other);
+    if (other[0] != '\0' && is_malloc_replaced(&dump->objects))
+        supported &= ~HS_ALLOCATOR_BIT(glibc);
+    list_supported(supported, known, sizeof known);
     hs_heaps_join_names(other, sizeof other);
     if (other[0] != '\0')
         add(d, "allocator", known[0] != '\0' ? HS_VERDICT_WARNING : HS_VERDICT_REFUSED,
-            "supported are glibc, jemalloc, CPython's, and pools registered with register.h",
+            "supported are glibc, jemalloc, mimalloc 2, CPython's, and what register.h registers",
             "%s: recognised, not supported yet%s%s", other, known[0] != '\0' ? "; also seen: " : "",
             known);
     else if (known[0] != '\0')

@@ -17,12 +17,14 @@ struct recognise_mark {
     const char *sections[RECOGNISE_MOST]; /* exact */
     const char *mapping;                  /* exact: how it names its anonymous memory, prctl(2) */
     bool is_runtime;
+    uint64_t reader; /* a bit: of the allocator that reads some versions of it */
 };
 
 static const struct recognise_mark marks[] = {
     /* gperftools/tcmalloc.h; tcmalloc/tcmalloc.cc of Abseil's */
     {"tcmalloc", .files = {"libtcmalloc"}, .symbols = {"tc_malloc", "TCMallocInternalMalloc"}},
-    {"mimalloc", .files = {"libmimalloc"}, .symbols = {"mi_malloc"}},
+    {"mimalloc", .files = {"libmimalloc"}, .symbols = {"mi_malloc"},
+     .reader = HS_ALLOCATOR_BIT(mimalloc)},
     /* The loader is the library, whose own name may be libc.so: ldso/dlstart.c. For static
      * programs src/malloc/free.c and mallocng/glue.h; musl 1.2.1 and later */
     {"musl", .files = {"ld-musl-", "libc.musl-"},
@@ -123,8 +125,8 @@ static const struct hs_object *recognise_find(const struct hs_process_copy *proc
     return objects->n != 0 && recognise_maps(process->target, mark) ? &objects->objects[0] : NULL;
 }
 
-static void recognise_all(const struct hs_process_copy *process, bool runtimes, char *text,
-                          size_t n_bytes)
+static void recognise_all(const struct hs_process_copy *process, bool runtimes, uint64_t read,
+                          char *text, size_t n_bytes)
 {
     size_t n = 0;
 
@@ -133,20 +135,32 @@ static void recognise_all(const struct hs_process_copy *process, bool runtimes, 
     text[0] = '\0';
     for (size_t i = 0; process->objects != NULL && i < sizeof marks / sizeof marks[0]; i++) {
         const struct hs_object *object =
-            marks[i].is_runtime == runtimes ? recognise_find(process, &marks[i]) : NULL;
+            marks[i].is_runtime == runtimes && (marks[i].reader & read) == 0
+                ? recognise_find(process, &marks[i])
+                : NULL;
         if (object != NULL)
             n += recognise_tell(&marks[i], object, text + n, n_bytes - n);
     }
 }
 
-void hs_heaps_recognise(const struct hs_process_copy *process, char *text, size_t n_bytes)
+uint64_t hs_heaps_in_use(const struct hs_heaps *heaps)
 {
-    recognise_all(process, false, text, n_bytes);
+    uint64_t in_use = 0;
+
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        in_use |= (uint64_t)(heaps->states[i] != NULL) << i;
+    return in_use;
+}
+
+void hs_heaps_recognise(const struct hs_process_copy *process, uint64_t read, char *text,
+                        size_t n_bytes)
+{
+    recognise_all(process, false, read, text, n_bytes);
 }
 
 void hs_heaps_recognise_runtimes(const struct hs_process_copy *process, char *text, size_t n_bytes)
 {
-    recognise_all(process, true, text, n_bytes);
+    recognise_all(process, true, 0, text, n_bytes);
 }
 
 void hs_heaps_join_names(char *text, size_t n_bytes)

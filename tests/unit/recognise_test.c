@@ -25,7 +25,7 @@ static const char *recognise(size_t n_objects)
 {
     objects.n = n_objects;
     memset(text, 'x', sizeof text);
-    hs_heaps_recognise(&process, text, sizeof text);
+    hs_heaps_recognise(&process, 0, text, sizeof text);
     return text;
 }
 
@@ -150,13 +150,13 @@ static void each_once_and_several(void **state)
     object[1].name = first;
     assert_string_equal(recognise(2), "mimalloc (libmimalloc.so.2)\n");
     for (size_t room = 1; room < 29; room++) { /* what does not fit is left out */
-        hs_heaps_recognise(&process, text, room);
+        hs_heaps_recognise(&process, 0, text, room);
         assert_string_equal(text, "");
     }
-    hs_heaps_recognise(&process, text, 29);
+    hs_heaps_recognise(&process, 0, text, 29);
     assert_string_equal(text, "mimalloc (libmimalloc.so.2)\n");
     text[0] = 'y';
-    hs_heaps_recognise(&process, text, 0);
+    hs_heaps_recognise(&process, 0, text, 0);
     assert_int_equal(text[0], 'y');
 }
 

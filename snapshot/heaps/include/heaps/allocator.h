@@ -133,9 +133,15 @@ hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_process_copy *pr
                         struct hs_error *err);
 void hs_heaps_close(struct hs_heaps *heaps);
 
-/* ---- recognise.c: allocators that are seen but not supported: "tcmalloc (libtcmalloc.so.4)",
- * "mimalloc", "musl". One name per line into `text`, "" when there is none. */
-void hs_heaps_recognise(const struct hs_process_copy *process, char *text, size_t n_bytes);
+/* ---- recognise.c */
+/* Sets of allocators: which have found something, as bits. */
+#define HS_ALLOCATOR_BIT(name) ((uint64_t)1 << HS_OWNER_##name)
+uint64_t hs_heaps_in_use(const struct hs_heaps *heaps);
+/* Allocators that are seen but not supported: "tcmalloc (libtcmalloc.so.4)", "musl". One name per
+ * line into `text`, "" when there is none. Not those of which one of the set `read` has been read.
+ */
+void hs_heaps_recognise(const struct hs_process_copy *process, uint64_t read, char *text,
+                        size_t n_bytes);
 /* The same of languages' runtimes that have heaps of their own: "Ruby (libruby-3.1.so.3.1)". */
 void hs_heaps_recognise_runtimes(const struct hs_process_copy *process, char *text, size_t n_bytes);
 /* Lines of such names become a list, in place: "Ruby (ruby), mimalloc (app)"; cut where there is no

@@ -9,6 +9,7 @@
 #define HS_ALLOCATORS(X) \
     X(glibc)             \
     X(jemalloc)          \
+    X(mimalloc)          \
     X(cpython)           \
     X(registered)        \
     X(recorded)          \
