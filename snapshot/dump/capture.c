@@ -200,8 +200,9 @@ static hs_status capture_refuse(const struct hs_dump *dump, const char *seen, st
     if (seen[0] != '\0') {
         (void)hs_fail(err, HS_TARGET, "no heap block was found in '%s': its allocator is %s",
                       program, seen);
-        return hs_hint(err, "that allocator is recognised, not supported yet; glibc, jemalloc, "
-                            "mimalloc 2, CPython's and pools registered with register.h are");
+        return hs_hint(err,
+                       "that allocator is recognised, not supported yet; glibc, jemalloc, "
+                       "mimalloc 2, tcmalloc, CPython's and pools registered with register.h are");
     }
     (void)hs_fail(err, HS_TARGET, "no heap block was found in '%s'", program);
     if (dump->target.core != NULL && hs_core_note(&dump->target)[0] != '\0')

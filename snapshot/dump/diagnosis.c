@@ -147,7 +147,8 @@ static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
     hs_heaps_join_names(other, sizeof other);
     if (other[0] != '\0')
         add(d, "allocator", known[0] != '\0' ? HS_VERDICT_WARNING : HS_VERDICT_REFUSED,
-            "supported are glibc, jemalloc, mimalloc 2, CPython's, and what register.h registers",
+            "supported are glibc, jemalloc, mimalloc 2, tcmalloc, CPython's, and what register.h "
+            "registers",
             "%s: recognised, not supported yet%s%s", other, known[0] != '\0' ? "; also seen: " : "",
             known);
     else if (known[0] != '\0')

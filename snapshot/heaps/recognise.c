@@ -22,7 +22,8 @@ struct recognise_mark {
 
 static const struct recognise_mark marks[] = {
     /* gperftools/tcmalloc.h; tcmalloc/tcmalloc.cc of Abseil's */
-    {"tcmalloc", .files = {"libtcmalloc"}, .symbols = {"tc_malloc", "TCMallocInternalMalloc"}},
+    {"tcmalloc", .files = {"libtcmalloc"}, .symbols = {"tc_malloc", "TCMallocInternalMalloc"},
+     .reader = HS_ALLOCATOR_BIT(tcmalloc)},
     {"mimalloc", .files = {"libmimalloc"}, .symbols = {"mi_malloc"},
      .reader = HS_ALLOCATOR_BIT(mimalloc)},
     /* The loader is the library, whose own name may be libc.so: ldso/dlstart.c. For static

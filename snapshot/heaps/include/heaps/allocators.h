@@ -10,6 +10,7 @@
     X(glibc)             \
     X(jemalloc)          \
     X(mimalloc)          \
+    X(tcmalloc)          \
     X(cpython)           \
     X(registered)        \
     X(recorded)          \

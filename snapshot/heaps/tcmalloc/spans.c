@@ -1,0 +1,117 @@
+/* The spans of the page map, and the free blocks of each. */
+#include "base/alloc.h"
+#include "base/load.h"
+#include "tcmalloc/parts.h"
+
+/* Of a span's last word: 16 bits of a number, 8 of a class, 2 of where it is. */
+enum { BITS_CLASS = 16, BITS_LOCATION = 24 };
+
+uint64_t hs_tcmalloc_n_blocks(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span)
+{
+    return span->class_number == 0
+               ? 0
+               : (span->end - span->begin) / tcmalloc->class_bytes[span->class_number];
+}
+
+bool hs_tcmalloc_span(const struct tcmalloc *tcmalloc, hs_addr address, struct tcmalloc_span *ret)
+{
+    const uint8_t *bytes =
+        address % HS_WORD_BYTES != 0 || address >= HS_USER_END
+            ? NULL
+            : hs_image_bytes(tcmalloc->process->image, address, TCMALLOC_SPAN_BYTES);
+
+    if (bytes == NULL)
+        return false;
+    const uint64_t most = HS_USER_END >> TCMALLOC_PAGE_SHIFT;
+    uint64_t first = hs_load_u64(bytes), n = hs_load_u64(bytes + 8);
+    uint32_t bits = hs_load_u32(bytes + 40);
+    if (first == 0 || n == 0 || first >= most || n > most - first ||
+        (bits >> BITS_CLASS & 255) >= tcmalloc->n_classes)
+        return false;
+    bool is_in_use = (bits >> BITS_LOCATION & 3) == 0;
+    *ret =
+        (struct tcmalloc_span){.address = address,
+                               .begin = first << TCMALLOC_PAGE_SHIFT,
+                               .end = (first + n) << TCMALLOC_PAGE_SHIFT,
+                               .objects = hs_load_u64(bytes + 32),
+                               .n_used = bits & 0xffff,
+                               .class_number = is_in_use ? (uint8_t)(bits >> BITS_CLASS & 255) : 0,
+                               .is_in_use = is_in_use};
+    return true;
+}
+
+/* One of the leaf's words: the first page of a span has it in any case. Others may be left from
+ * spans that are no more, whose descriptions lead to nothing, or to another. */
+static hs_status spans_add(struct tcmalloc *tcmalloc, uint64_t page, hs_addr address,
+                           struct hs_error *err)
+{
+    const struct tcmalloc_span *last =
+        tcmalloc->n_spans == 0 ? NULL : &tcmalloc->spans[tcmalloc->n_spans - 1];
+    struct tcmalloc_span span;
+
+    if (!hs_tcmalloc_span(tcmalloc, address, &span) || span.begin != page << TCMALLOC_PAGE_SHIFT)
+        return HS_OK;
+    if ((last != NULL && span.begin < last->end) ||
+        (span.class_number != 0 && hs_tcmalloc_n_blocks(tcmalloc, &span) == 0)) {
+        tcmalloc->n_damaged++;
+        return HS_OK;
+    }
+    HS_TRY(HS_GROW(&tcmalloc->spans, &tcmalloc->spans_capacity, tcmalloc->n_spans + 1, err));
+    tcmalloc->spans[tcmalloc->n_spans++] = span;
+    return HS_OK;
+}
+
+static hs_status spans_of_leaf(struct tcmalloc *tcmalloc, uint64_t number, hs_addr leaf,
+                               struct hs_error *err)
+{
+    const struct hs_image *image = tcmalloc->process->image;
+    hs_addr part, part_end = leaf;
+    uint64_t word;
+
+    HS_TRY(HS_GROW(&tcmalloc->leaves, &tcmalloc->leaves_capacity, tcmalloc->n_leaves + 1, err));
+    tcmalloc->leaves[tcmalloc->n_leaves++] = leaf;
+    while (hs_image_next_present(image, part_end, leaf + TCMALLOC_LEAF_BYTES, &part, &part_end))
+        for (hs_addr at = part; at + HS_WORD_BYTES <= part_end; at += HS_WORD_BYTES)
+            if (hs_image_u64(image, at, &word) && word != 0)
+                HS_TRY(spans_add(tcmalloc,
+                                 (number << TCMALLOC_LEAF_SHIFT) + (at - leaf) / HS_WORD_BYTES,
+                                 word, err));
+    return HS_OK;
+}
+
+hs_status hs_tcmalloc_spans(struct tcmalloc *tcmalloc, struct hs_error *err)
+{
+    const struct hs_image *image = tcmalloc->process->image;
+    const hs_addr end = tcmalloc->root + TCMALLOC_LEAVES * HS_WORD_BYTES;
+    hs_addr part, part_end = tcmalloc->root;
+    uint64_t word;
+
+    while (hs_image_next_present(image, part_end, end, &part, &part_end))
+        for (hs_addr at = part; at + HS_WORD_BYTES <= part_end; at += HS_WORD_BYTES)
+            if (hs_image_u64(image, at, &word) && word != 0 && word % HS_WORD_BYTES == 0 &&
+                word < HS_USER_END - TCMALLOC_LEAF_BYTES)
+                HS_TRY(spans_of_leaf(tcmalloc, (at - tcmalloc->root) / HS_WORD_BYTES, word, err));
+    return HS_OK;
+}
+
+bool hs_tcmalloc_free_blocks(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span,
+                             uint64_t *free, uint64_t *ret_n)
+{
+    const uint64_t n_blocks = hs_tcmalloc_n_blocks(tcmalloc, span);
+    const uint64_t block_bytes = tcmalloc->class_bytes[span->class_number];
+    uint64_t n = 0, word;
+    bool is_sound = true;
+
+    for (hs_addr at = span->objects; at != 0 && is_sound; at = word) {
+        uint64_t offset = at - span->begin, number = offset / block_bytes;
+        is_sound = number < n_blocks && offset % block_bytes == 0 &&
+                   (free[number / 64] >> (number % 64) & 1) == 0 &&
+                   hs_image_u64(tcmalloc->process->image, at, &word);
+        if (!is_sound)
+            break;
+        free[number / 64] |= UINT64_C(1) << (number % 64);
+        n++;
+    }
+    *ret_n = n;
+    return is_sound && span->n_used == n_blocks - n;
+}
