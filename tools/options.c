@@ -38,7 +38,7 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_MAX_PAUSE] =
         {"max-pause", 0, HS_OPTION_TEXT, "TIME", NULL,
          "let go and exit with 6 after TIME (ms s m; default 2s; 0: no limit); should "
-         "heapsnap itself be stopped meanwhile, within twice that"},
+         "heapsnap itself be stopped meanwhile, within twice that, or 10 ms after it"},
     [HS_OPT_MAX_GROWTH] =
         {"max-growth", 0, HS_OPTION_TEXT, "SIZE|N%", NULL,
          "give the copy up when the process grows so much by it (default: as memory allows)"},

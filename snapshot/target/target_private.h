@@ -258,12 +258,18 @@ size_t hs_core_page_runs(const struct hs_target *target, hs_addr begin, hs_addr 
 /* ---- deadman.c */
 /* Makes ready what arm needs, while we are small: under 1 ms, once. */
 void hs_deadman_prepare(void);
+/* Tells, before anything is held, what limit arm will be given. */
+void hs_deadman_expect(uint64_t limit_ns);
 /* From arm to rest the process is about to be held, or is: whatever hinders us from letting it go
  * ends us, and the kernel lets it go. Until hold, and when limit_ns is 0, a step may take 30 s and
- * is renewed; from hold on it is limit_ns in all. A quarter over that (50 ms at least) the voice
- * speaks, or SIGALRM ends us; half over it (100 ms at least) SIGKILL does. Control-Z waits until
- * disarm. SIGALRM is left alone when the caller uses the timer. */
+ * is renewed; from hold on it is limit_ns in all. At hs_deadman_alarm_ns of that the voice speaks,
+ * or SIGALRM ends us; at hs_deadman_kill_ns SIGKILL does. Control-Z waits until disarm. SIGALRM is
+ * left alone when the caller uses the timer. */
 void hs_deadman_arm(pid_t pid, uint64_t limit_ns);
+/* Since hold. A quarter and a half over the limit; more of a short one, but within twice the limit,
+ * or 10 ms after it. */
+uint64_t hs_deadman_alarm_ns(uint64_t limit_ns);
+uint64_t hs_deadman_kill_ns(uint64_t limit_ns);
 void hs_deadman_hold(void);
 void hs_deadman_renew(void);
 /* From now, once, where there is no limit: so long, or as long as a step where that is less. */

@@ -202,6 +202,25 @@ static void a_hang_is_said(void **state)
     assert_non_null(strstr(said, "--max-pause"));
 }
 
+/* Whoever is stopped lets go within twice the limit, and who hangs comes to say so before. */
+static void the_ends_are_within_twice_the_limit(void **state)
+{
+    (void)state;
+    const uint64_t ms = 1000000;
+    for (uint64_t limit_ns = ms; limit_ns < 100000 * ms; limit_ns += 1 + limit_ns / 3) {
+        uint64_t alarm_ns = hs_deadman_alarm_ns(limit_ns), kill_ns = hs_deadman_kill_ns(limit_ns);
+        uint64_t most_ns = limit_ns < 10 * ms ? limit_ns + 10 * ms : 2 * limit_ns;
+        assert_true(alarm_ns >= limit_ns + limit_ns / 4 && alarm_ns < kill_ns);
+        assert_true(kill_ns >= limit_ns + 10 * ms && kill_ns <= most_ns);
+        assert_true(limit_ns < 16 * ms || kill_ns <= limit_ns + limit_ns / 8 * 5);
+    }
+    assert_int_equal(hs_deadman_kill_ns(20 * ms), 32500000);
+    assert_int_equal(hs_deadman_kill_ns(200 * ms), 300 * ms);
+    assert_int_equal(hs_deadman_kill_ns(2000 * ms), 3000 * ms);
+    assert_int_equal(hs_deadman_alarm_ns(20 * ms), 27500000);
+    assert_int_equal(hs_deadman_alarm_ns(2000 * ms), 2500 * ms);
+}
+
 static void nobody_is_ended_who_holds_nothing(void **state)
 {
     (void)state;
@@ -221,6 +240,7 @@ int main(void)
         cmocka_unit_test(an_alarm_that_waits_already_does_not),
         cmocka_unit_test(a_stop_of_ours_ends_us),
         cmocka_unit_test(a_hang_is_said),
+        cmocka_unit_test(the_ends_are_within_twice_the_limit),
         cmocka_unit_test(nobody_is_ended_who_holds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

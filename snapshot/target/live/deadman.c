@@ -4,6 +4,10 @@
  *   SIGALRM       a step that hangs: says so and ends us               a quarter after it
  *   SIGKILL       we are stopped or frozen: a timer of the kernel's    half of it after it
  *
+ * Of a short limit more than that, for who runs on a busy machine comes late: three eighths of it,
+ * up to 50 ms, and five eighths, up to 100 ms; so all is over within twice the limit. At least 5
+ * and 10 ms: a stop that does not come to stand is not given up before (stop.c, STOP_LEAST_NS).
+ *
  * Until it stands, a step has seconds; but whoever is seized stands by any signal until we look, so
  * the witness ends us as soon when we are stopped or frozen meanwhile.
  *
@@ -28,9 +32,12 @@
 #define DEADMAN_STEP_NS ((uint64_t)30000000000)
 #define DEADMAN_LOOSE_NS ((uint64_t)1000000000)
 #define DEADMAN_RENEWALS 30 /* at most so often in the time that is left to a step */
-/* Less than these a busy machine takes for anything. */
-#define DEADMAN_ALARM_MIN_NS ((uint64_t)50000000)
-#define DEADMAN_KILL_MIN_NS ((uint64_t)100000000)
+/* Less than the first of these a busy machine takes for anything, less than the second hardly. */
+#define DEADMAN_ALARM_BUSY_NS ((uint64_t)50000000)
+#define DEADMAN_ALARM_MIN_NS ((uint64_t)5000000)
+#define DEADMAN_KILL_BUSY_NS ((uint64_t)100000000)
+#define DEADMAN_KILL_MIN_NS ((uint64_t)10000000)
+#define DEADMAN_LOOKS 4 /* of the witness in the limit */
 
 static struct {
     bool is_armed, has_alarm, is_masked;
@@ -56,16 +63,29 @@ void hs_deadman_limit(uint64_t limit_ns)
     deadman.step_ns = limit_ns;
 }
 
-static uint64_t deadman_alarm_ns(uint64_t limit_ns)
+static uint64_t deadman_most_ns(uint64_t a, uint64_t b)
 {
-    uint64_t more = limit_ns / 4;
-    return limit_ns + (more < DEADMAN_ALARM_MIN_NS ? DEADMAN_ALARM_MIN_NS : more);
+    return a > b ? a : b;
 }
 
-static uint64_t deadman_kill_ns(uint64_t limit_ns)
+/* So long after the limit: a part of it, and of a short limit more eighths, up to `busy_ns`. */
+static uint64_t deadman_more_ns(uint64_t limit_ns, uint64_t part, uint64_t eighths,
+                                uint64_t busy_ns, uint64_t least_ns)
 {
-    uint64_t more = limit_ns / 2;
-    return limit_ns + (more < DEADMAN_KILL_MIN_NS ? DEADMAN_KILL_MIN_NS : more);
+    uint64_t more_ns = limit_ns / 8 * eighths;
+
+    more_ns = deadman_most_ns(limit_ns / part, more_ns < busy_ns ? more_ns : busy_ns);
+    return deadman_most_ns(more_ns, least_ns);
+}
+
+uint64_t hs_deadman_alarm_ns(uint64_t limit_ns)
+{
+    return limit_ns + deadman_more_ns(limit_ns, 4, 3, DEADMAN_ALARM_BUSY_NS, DEADMAN_ALARM_MIN_NS);
+}
+
+uint64_t hs_deadman_kill_ns(uint64_t limit_ns)
+{
+    return limit_ns + deadman_more_ns(limit_ns, 2, 5, DEADMAN_KILL_BUSY_NS, DEADMAN_KILL_MIN_NS);
 }
 
 /* ---- the clocks */
@@ -91,13 +111,13 @@ static void deadman_set_killer(uint64_t ns)
 
 static void deadman_start(uint64_t limit_ns, bool is_step)
 {
-    uint64_t now_ns = hs_now_ns(), kill_ns = deadman_kill_ns(limit_ns);
+    uint64_t now_ns = hs_now_ns(), kill_ns = hs_deadman_kill_ns(limit_ns);
 
-    hs_witness_tell(now_ns + kill_ns);
+    hs_witness_tell(now_ns + kill_ns, deadman.killer_of == getpid());
     if (!deadman.is_holding && deadman.limit_ns != 0)
-        hs_witness_seized(deadman_kill_ns(deadman.limit_ns));
+        hs_witness_seized(hs_deadman_kill_ns(deadman.limit_ns));
     deadman_set_killer(kill_ns);
-    deadman_set_alarm(is_step ? limit_ns : deadman_alarm_ns(limit_ns));
+    deadman_set_alarm(is_step ? limit_ns : hs_deadman_alarm_ns(limit_ns));
     deadman.renewed_ns = now_ns;
 }
 
@@ -105,7 +125,7 @@ static void deadman_stop_clocks(void)
 {
     deadman_set_alarm(0);
     deadman_set_killer(0);
-    hs_witness_tell(0); /* last: should it come to the end just now, that is told */
+    hs_witness_tell(0, false); /* last: should it come to the end just now, that is told */
 }
 
 /* ---- its last words */
@@ -113,7 +133,7 @@ static void deadman_stop_clocks(void)
 /* Should the words not find their way, the default action ends us a little later. */
 static void deadman_on_alarm(int number)
 {
-    struct itimerval soon = {.it_value = {.tv_usec = DEADMAN_ALARM_MIN_NS / 1000}};
+    struct itimerval soon = {.it_value = {.tv_usec = DEADMAN_ALARM_BUSY_NS / 1000}};
 
     (void)number;
     (void)setitimer(ITIMER_REAL, &soon, NULL);
@@ -136,10 +156,10 @@ static void deadman_compose(pid_t pid)
     snprintf(deadman.said, sizeof deadman.said, "cannot dump process '%d': %s; it runs again\n%s",
              pid, why, deadman.limit_ns != 0 ? "allow more with --max-pause" : "");
     snprintf(witnessed, sizeof witnessed,
-             "cannot dump process '%d': %s while heapsnap itself was stopped; heapsnap has been "
-             "ended, and the process runs again\nlet heapsnap run (no control-Z, no frozen control "
-             "group) while it dumps",
-             pid, why);
+             "cannot dump process '%d': %s while heapsnap itself was stopped, or got no processor; "
+             "heapsnap has been ended, and the process runs again\nlet heapsnap run (no control-Z, "
+             "no frozen control group) while it dumps%s",
+             pid, why, deadman.limit_ns != 0 ? ", or allow more with --max-pause" : "");
     hs_witness_words(pid, witnessed);
 }
 
@@ -178,6 +198,11 @@ void hs_deadman_prepare(void)
     deadman_take_killer();
     if (deadman.voice.say != NULL)
         hs_witness_start(deadman.voice.say);
+}
+
+void hs_deadman_expect(uint64_t limit_ns)
+{
+    hs_witness_look_each(limit_ns / DEADMAN_LOOKS);
 }
 
 void hs_deadman_arm(pid_t pid, uint64_t limit_ns)
@@ -241,7 +266,7 @@ void hs_deadman_attend(void)
     if (!deadman.is_armed)
         return;
     hs_deadman_rest();
-    hs_witness_attend(deadman_kill_ns(limit_ns));
+    hs_witness_attend(hs_deadman_kill_ns(limit_ns));
 }
 
 void hs_deadman_rest(void)

@@ -82,6 +82,7 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
                                              .n_broken_off = target->report.n_broken_off,
                                              .n_cut = target->report.n_cut,
                                              .n_anew = target->report.n_anew};
+    hs_deadman_expect(target->options.max_pause_ns);
     target->is_over_limit = false;
     target->pace_ns = target->pace_bytes = 0;
     HS_TRY(hs_copy_plan_make(target, err));

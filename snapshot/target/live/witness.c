@@ -21,11 +21,14 @@
 #include "target_private.h"
 
 #define WITNESS_LOOK_MS 50
+#define WITNESS_LOOK_MIN_MS 3
+#define WITNESS_ROOM_NS ((uint64_t)45000000) /* this look takes longer than the others */
 #define WITNESS_LATE_NS ((uint64_t)20000000) /* the timer's turn is before it */
 
 /* Shared by both. */
 struct witness_page {
-    _Atomic uint64_t kill_at_ns, hold_ns, seized_ns, continued_at_ns, room_bytes;
+    _Atomic uint64_t kill_at_ns, late_ns, hold_ns, seized_ns, continued_at_ns, room_bytes;
+    _Atomic int look_ms;
     _Atomic pid_t held;
     char text[HS_WITNESS_TEXT_BYTES];
 };
@@ -40,6 +43,7 @@ static struct {
 
 struct witness_looks {
     uint64_t last_ns; /* the one before this */
+    uint64_t room_ns; /* the last one for memory */
     uint64_t idle_ns; /* the last one that saw us run while it was seized; 0: this saw us run */
 };
 
@@ -97,10 +101,13 @@ static bool witness_is_stopped(pid_t parent)
 }
 
 /* The copy of a stopped dump grows while nobody looks. */
-static bool witness_has_no_room(pid_t parent)
+static bool witness_has_no_room(pid_t parent, struct witness_looks *looks)
 {
-    uint64_t room_bytes = atomic_load(&witness.page->room_bytes);
+    uint64_t room_bytes = atomic_load(&witness.page->room_bytes), now_ns = hs_now_ns();
 
+    if (now_ns - looks->room_ns < WITNESS_ROOM_NS)
+        return false;
+    looks->room_ns = now_ns;
     return room_bytes != 0 &&
            hs_memory_available_to(atomic_load(&witness.page->held)) < room_bytes &&
            witness_is_stopped(parent) && atomic_load(&witness.page->room_bytes) != 0;
@@ -135,9 +142,10 @@ static bool witness_look(pid_t parent, int pidfd, struct witness_looks *looks)
                                "about to stop it, and has been ended; the process runs as before\n"
                                "let heapsnap run (no control-Z, no frozen control group) while it "
                                "dumps";
-    bool is_due = witness_is_due(WITNESS_LATE_NS) || witness_is_held_on(looks->last_ns);
+    bool is_due =
+        witness_is_due(atomic_load(&witness.page->late_ns)) || witness_is_held_on(looks->last_ns);
 
-    if (witness_has_no_room(parent))
+    if (witness_has_no_room(parent, looks))
         witness_say(short_of);
     else if (!is_due && witness_sees_idle(parent, looks))
         witness_say(idle);
@@ -164,7 +172,7 @@ static void witness_be(pid_t parent, void (*say)(const char *text, size_t n_byte
     (void)prctl(PR_SET_NAME, "heapsnap-guard");
     witness_keep_only(ended.fd);
     hs_priority_lend(0); /* or a busy machine would make it late */
-    while (poll(&ended, 1, WITNESS_LOOK_MS) != 1) {
+    while (poll(&ended, 1, atomic_load(&witness.page->look_ms)) != 1) {
         uint64_t now_ns = hs_now_ns();
         is_ours |= witness_look(parent, ended.fd, &looks);
         looks.last_ns = now_ns;
@@ -185,6 +193,7 @@ static bool witness_page_map(void)
     if (page == MAP_FAILED)
         return false;
     witness.page = page;
+    atomic_store(&witness.page->look_ms, WITNESS_LOOK_MIN_MS);
     witness.of = getpid();
     witness.pid = 0;
     witness.pidfd = -1;
@@ -226,9 +235,23 @@ void hs_witness_words(pid_t held, const char *text)
     snprintf(witness.page->text, sizeof witness.page->text, "%s", text);
 }
 
-void hs_witness_tell(uint64_t kill_at_ns)
+void hs_witness_look_each(uint64_t ns)
+{
+    uint64_t ms = ns / 1000000;
+
+    if (ms == 0 && ns != 0)
+        ms = WITNESS_LOOK_MIN_MS;
+    if (ms == 0 || ms > WITNESS_LOOK_MS)
+        ms = WITNESS_LOOK_MS;
+    if (witness.page != NULL && witness.of == getpid())
+        atomic_store(&witness.page->look_ms,
+                     ms < WITNESS_LOOK_MIN_MS ? WITNESS_LOOK_MIN_MS : (int)ms);
+}
+
+void hs_witness_tell(uint64_t kill_at_ns, bool has_timer)
 {
     if (witness.page != NULL && witness.of == getpid()) {
+        atomic_store(&witness.page->late_ns, has_timer ? WITNESS_LATE_NS : 0);
         atomic_store(&witness.page->kill_at_ns, kill_at_ns);
         atomic_store(&witness.page->hold_ns, 0);
         atomic_store(&witness.page->seized_ns, 0);

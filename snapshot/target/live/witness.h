@@ -3,10 +3,11 @@
  * and ends when we do. It knows us by a pidfd: never another process.
  *
  * Where the kernel gives us no timer it also ends us. It is started while we are small, takes a
- * fork (0.3 ms), and wakes 20 times a second. */
+ * fork (0.3 ms), and wakes 20 times a second, more often where a limit is short. */
 #ifndef HS_LIVE_WITNESS_H
 #define HS_LIVE_WITNESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,8 +19,11 @@ void hs_witness_start(void (*say)(const char *text, size_t n_bytes));
 void hs_witness_end(void);
 /* What is to be said of an end while this process was held. */
 void hs_witness_words(pid_t held, const char *text);
-/* When we are to be ended; 0: nothing is held. */
-void hs_witness_tell(uint64_t kill_at_ns);
+/* How long it may sleep between two looks at most, 50 ms where that is 0 or more. Before it is told
+ * it looks often. */
+void hs_witness_look_each(uint64_t ns);
+/* When we are to be ended; 0: nothing is held. By a timer: it comes a little after that. */
+void hs_witness_tell(uint64_t kill_at_ns, bool has_timer);
 /* Until told otherwise: it is seized, and runs; we are ended when we are stopped for so long. */
 void hs_witness_seized(uint64_t most_ns);
 /* Until told otherwise: it is held so long after a SIGCONT, and we do not run. */
