@@ -98,24 +98,76 @@ def maps():
     return f"5 x as many mappings cost {ratio:.1f} x"
 
 
+def counted(target, library, *options, code=0, **more):
+    """The calls of a dump: of waitpid; in the stop of ptrace, and of others; of waitid; of ptrace
+    in the stop without real-time priority; and 0, or 1 when it ended with that."""
+    path = os.path.join(WORK, "counted")
+    done = subprocess.run([HEAPSNAP, "dump", str(target.pid), "-o", SNAP, *options],
+                          env={**os.environ, "LD_PRELOAD": library, "COUNTED_FILE": path,
+                               "ASAN_OPTIONS": "verify_asan_link_order=0", **more},
+                          capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    check(done.returncode == code, f"many threads: {done.stderr}")
+    check(code != 0 or look("info")["objects"] >= 64, "its blocks are not there")
+    with open(path, encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def may_hurry():
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        return False
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return True
+
+
 def threads():
-    """Each thread is looked at some times, not each as often as there are threads."""
-    counted = compile_c("giant_counted.c", "giant_counted.so", "-shared", "-fPIC")
+    """What is called for each thread, most of all while all of them stand still. How often one is
+    looked at before it stands is up to the machine: the least of some dumps counts."""
+    library = compile_c("giant_counted.c", "giant_counted.so", "-shared", "-fPIC")
     n = 2000
     target = giant("threads", n)
-    path = os.path.join(WORK, "waits")
-    done = subprocess.run([HEAPSNAP, "dump", str(target.pid), "-o", SNAP],
-                          env={**os.environ, "LD_PRELOAD": counted, "COUNTED_FILE": path,
-                               "ASAN_OPTIONS": "verify_asan_link_order=0"},
-                          capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    check(done.returncode == 0, f"{n} threads: {done.stderr}")
-    with open(path, encoding="ascii") as file:
-        waits = int(file.read())
-    check(n <= waits < 6 * n, f"{waits} waits for {n} threads")
-    check(look("info")["objects"] >= 64, "its blocks are not there")
+    told = []
+    for options, n_reads in ((("--stop", "copy"), 0), (("--stop", "read"), 2 * n)):
+        counts = [counted(target, library, "--max-pause", "0", *options) for _ in range(5)]
+        waits, traces, others, _, slow, _ = map(min, zip(*counts))
+        check(not any(count[5] for count in counts), f"{options}: the priority was kept")
+        # to interrupt it, three kinds of what is to be known of it, to let it go
+        check(5 * n <= traces < 5.2 * n, f"{options}: {traces / n:.2f} requests for a thread")
+        check(n <= waits < 4 * n, f"{options}: {waits / n:.1f} waits for a thread")
+        check(others < 4 * n + n_reads, f"{options}: {others / n:.1f} other calls for a thread")
+        if options[1] == "copy" and may_hurry():
+            check(slow == 0, f"{slow} requests at a priority by which others come between")
+        told.append(f"{options[1]} {traces / n:.2f} requests, {waits / n:.1f} waits, "
+                    f"{others / n:.1f} other calls")
     target.check_lives("many threads")
     target.end()
-    return f"{n} threads: {waits / n:.1f} waits for each"
+    return f"for each of {n} threads: {'; '.join(told)}"
+
+
+def slow_seizing():
+    """However long it takes to seize all of them, they are looked at only when it does not go on:
+    to do so with each tick of a clock might take longer than the tick."""
+    library = compile_c("giant_counted.c", "giant_counted.so", "-shared", "-fPIC")
+    n = 1500
+    target = giant("threads", n)
+    looks = min(counted(target, library, COUNTED_NAP_US="200")[3] for _ in range(3))
+    check(looks < n, f"{looks} looks for the dead among {n} threads")
+    target.check_lives("slowly seized")
+    target.end()
+    return f"{n} threads slowly seized: {looks} looks for the dead"
+
+
+def late():
+    """One of many does not stop: the others are not all looked at as long as it is waited for."""
+    library = compile_c("giant_counted.c", "giant_counted.so", "-shared", "-fPIC")
+    n = 2000
+    target = giant("vfork", n)
+    waits = min(counted(target, library, code=3)[0] for _ in range(3))
+    check(waits < 100 * n, f"{waits / n:.1f} waits for each of {n} threads")
+    target.check_lives("a late thread")
+    target.end()
+    return f"one of {n} threads does not stop: {waits / n:.1f} waits for each"
 
 
 def headless():
@@ -166,5 +218,5 @@ def state_of(pid):
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(reserve, ways, maps, threads, headless, thread_id)
+    main(reserve, ways, maps, threads, slow_seizing, late, headless, thread_id)
 END_OF_TEST

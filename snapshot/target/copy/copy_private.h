@@ -130,8 +130,10 @@ struct hs_copy_plan {
     struct hs_copy_saved store;     /* room for them, made ready before the stop */
     uint64_t room_bytes;            /* that it may still grow by */
     struct hs_memory_groups groups; /* that limit it */
-    bool is_lent;                   /* other processes share much of its memory by a fork */
-    pid_t left[HS_COPY_LEFT_MAX];   /* to be collected */
+    struct hs_priority hurry;       /* what is to be restored */
+    bool is_hurried;
+    bool is_lent;                 /* other processes share much of its memory by a fork */
+    pid_t left[HS_COPY_LEFT_MAX]; /* to be collected */
     size_t n_left;
 };
 

@@ -71,6 +71,28 @@ static hs_status freeze_foresee(struct hs_target *target, struct hs_error *err)
                    : freeze_over_limit(target, predicted_ns, why, err);
 }
 
+/* What is done between the stop and the copy is short, and all stand still for it: others that want
+ * the processor wait. Not for a read, which may take long. */
+static void freeze_hurry(struct hs_target *target)
+{
+    struct hs_copy_plan *plan = target->copy_plan;
+
+    if (target->options.mode == HS_STOP_READ || plan->outlook.variant == HS_COPY_NONE)
+        return;
+    hs_priority_raise(&plan->hurry);
+    plan->is_hurried = true;
+}
+
+static void freeze_end_hurry(struct hs_target *target)
+{
+    struct hs_copy_plan *plan = target->copy_plan;
+
+    if (plan == NULL || !plan->is_hurried)
+        return;
+    hs_priority_restore(&plan->hurry);
+    plan->is_hurried = false;
+}
+
 hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
 {
     if (target->core != NULL)
@@ -88,11 +110,16 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
     HS_TRY(hs_copy_plan_make(target, err));
     HS_TRY(freeze_foresee(target, err));
     HS_TRY(hs_copy_plan_prepare(target, err));
-    return hs_stop_all(target, err);
+    freeze_hurry(target);
+    hs_status status = hs_stop_all(target, err);
+    if (status != HS_OK || target->was_stopped_already)
+        freeze_end_hurry(target);
+    return status;
 }
 
 void hs_target_resume(struct hs_target *target)
 {
+    freeze_end_hurry(target);
     if (!target->is_stopped && target->copy == NULL)
         return;
     hs_stop_let_go(target);
@@ -159,15 +186,13 @@ static hs_status freeze_by_copy(struct hs_target *target, struct hs_error *err)
 {
     const struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
     char why[sizeof target->report.why_no_copy];
-    struct hs_priority saved;
     struct hs_copy *copy = NULL;
 
     HS_TRY(freeze_check_prediction(target, outlook->copy_pause_ns, outlook->copy_busy_ns, "", err));
-    hs_priority_raise(&saved);
     hs_status status = hs_copy_make(target, &copy, why, sizeof why, err);
     if (copy != NULL)
         freeze_let_go(target, copy);
-    hs_priority_restore(&saved);
+    freeze_end_hurry(target);
     hs_deadman_within(UINT64_MAX);
     HS_TRY(status);
     return copy != NULL ? HS_OK : freeze_for_reading(target, why, err);
@@ -206,6 +231,7 @@ static hs_status freeze_too_long(const struct hs_target *target, struct hs_error
 static void freeze_give_up(struct hs_target *target)
 {
     hs_stop_let_go(target);
+    freeze_end_hurry(target);
     hs_deadman_disarm();
     target->is_over_limit = true;
 }

@@ -47,7 +47,7 @@ static long runs_list(int pagemap_fd, hs_addr begin, hs_addr end, struct hs_page
     if (found < 0 || scan.walk_end <= begin)
         return -1;
     /* Of a process that has ended nothing is there, and a page map can no longer be read. */
-    if (pread(pagemap_fd, &entry, sizeof entry, 0) != (ssize_t)sizeof entry)
+    if (found == 0 && pread(pagemap_fd, &entry, sizeof entry, 0) != (ssize_t)sizeof entry)
         return -1;
     *ret_told = scan.walk_end;
     return found;

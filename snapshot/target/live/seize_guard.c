@@ -22,6 +22,7 @@
 /* What the handler may touch: whole while `target` is not NULL. */
 static struct {
     const struct hs_target *volatile target;
+    volatile size_t n_seized, n_seen; /* when the timer last came */
     timer_t timer;
     bool has_timer;
     struct sigaction old_action;
@@ -37,6 +38,10 @@ static void guard_collect(int number)
     int saved_errno = errno;
 
     (void)number;
+    if (guard.n_seen != guard.n_seized) { /* it goes on: to look at all takes longer than that */
+        guard.n_seen = guard.n_seized;
+        return;
+    }
     for (size_t i = 0; target != NULL && i < target->n_threads; i++) {
         siginfo_t info = {.si_code = 0};
         pid_t tid = target->threads[i].tid;
@@ -71,6 +76,7 @@ void hs_seize_guard_begin(void)
 
 long hs_seize_guarded(const struct hs_target *target, pid_t tid, long options)
 {
+    guard.n_seized++;
     guard.target = target;
     long result = ptrace(PTRACE_SEIZE, tid, NULL, (void *)options);
     guard.target = NULL;

@@ -34,9 +34,11 @@
 #define STOP_LOOK_NS ((uint64_t)2000000)
 #define STOP_MOMENT_NS ((uint64_t)100000000) /* for one in which no call would be cut short */
 #define STOP_PATIENT_ROUNDS 32               /* then look for threads that will never stop */
-#define STOP_WINDOW 64 /* threads that are looked at while one is waited for */
+#define STOP_WINDOW 64     /* threads that are looked at while one is waited for */
+#define STOP_SWEEP_REST 20 /* times as long as all were looked at, before it is done again */
 #define STOP_NAP_MIN_NS 10000
 #define STOP_NAP_MAX_NS 500000
+#define STOP_NAP_EACH_NS 200 /* for each thread that is to come: to look takes as long */
 #define STOP_LEFT_OVER_NAP_NS 2000000
 #define STOP_SOCKETS_NS ((uint64_t)50000000)
 #define STOP_SINGLY_NS ((uint64_t)2000000) /* for threads that are interrupted one by one */
@@ -48,8 +50,9 @@ enum thread_state { THREAD_SEIZED, THREAD_INTERRUPTED, THREAD_STOPPED, THREAD_DY
 struct stop {
     struct hs_target *target;
     uint64_t deadline_ns;
-    uint64_t since_ns; /* of the first interrupt, or of what is undone */
-    size_t n_sorted;   /* threads [0, n_sorted) ascend by tid; behind are new ones */
+    uint64_t since_ns;    /* of the first interrupt, or of what is undone */
+    uint64_t sweep_at_ns; /* not before then again */
+    size_t n_sorted;      /* threads [0, n_sorted) ascend by tid; behind are new ones */
     bool has_executed, has_ended;
 };
 
@@ -72,12 +75,18 @@ static void stop_tidy(struct stop *stop)
 {
     struct hs_target *target = stop->target;
     size_t n = 0;
+    bool is_sorted = true;
 
-    for (size_t i = 0; i < target->n_threads; i++)
-        if (target->threads[i].state != THREAD_GONE)
-            target->threads[n++] = target->threads[i];
+    for (size_t i = 0; i < target->n_threads; i++) {
+        if (target->threads[i].state == THREAD_GONE)
+            continue;
+        if (n != i)
+            target->threads[n] = target->threads[i];
+        is_sorted &= n == 0 || target->threads[n - 1].tid < target->threads[n].tid;
+        n++;
+    }
     target->n_threads = stop->n_sorted = n;
-    if (n > 1)
+    if (!is_sorted)
         qsort(target->threads, n, sizeof *target->threads, thread_compare);
 }
 
@@ -216,12 +225,16 @@ static void stop_look_closer(struct stop *stop)
     }
 }
 
-static void stop_nap(unsigned round)
+/* Threads that are on their way want the processor on which we would look for them. */
+static void stop_nap(unsigned round, size_t n_to_come)
 {
+    const size_t n_counted = STOP_NAP_MAX_NS / STOP_NAP_EACH_NS;
     long ns = STOP_NAP_MIN_NS;
+
+    ns += STOP_NAP_EACH_NS * (long)(n_to_come < n_counted ? n_to_come : n_counted);
     for (; round > 0 && ns < STOP_NAP_MAX_NS; round--)
         ns += ns / 2;
-    struct timespec nap = {.tv_nsec = ns};
+    struct timespec nap = {.tv_nsec = ns < STOP_NAP_MAX_NS ? ns : STOP_NAP_MAX_NS};
     nanosleep(&nap, NULL);
 }
 
@@ -264,9 +277,22 @@ static void stop_poll_behind(struct stop *stop, size_t at, size_t n)
             stop_poll(stop, &target->threads[at]);
 }
 
+/* All that may have something to tell, now and then: one that is waited for may itself wait for
+ * another to be collected. It takes 10 ms for 10,000, on a processor that it may wait for, too. */
+static void stop_sweep(struct stop *stop, size_t at)
+{
+    uint64_t begun_ns = hs_now_ns();
+
+    if (begun_ns < stop->sweep_at_ns)
+        return;
+    stop_poll_behind(stop, at, SIZE_MAX);
+    stop_look_closer(stop);
+    uint64_t now_ns = hs_now_ns();
+    stop->sweep_at_ns = now_ns + STOP_SWEEP_REST * (now_ns - begun_ns);
+}
+
 /* They come to stand in about the order in which they were interrupted, so one is waited for after
- * the other: to look at all of them in every round takes the square of their number. All are looked
- * at when one takes its time: it may wait for another to be collected. */
+ * the other: to look at all of them in every round takes the square of their number. */
 static hs_status stop_wait_all(struct stop *stop, struct hs_error *err)
 {
     const struct hs_target *target = stop->target;
@@ -281,10 +307,11 @@ static hs_status stop_wait_all(struct stop *stop, struct hs_error *err)
         last = at;
         if (stop_is_in_vain(stop, waiting->tid, round))
             return hs_stuck_explain(target, waiting->tid, hs_now_ns() - stop->since_ns, err);
-        stop_poll_behind(stop, at, round < STOP_PATIENT_ROUNDS ? STOP_WINDOW : SIZE_MAX);
-        if (round >= STOP_PATIENT_ROUNDS)
-            stop_look_closer(stop);
-        stop_nap(round);
+        if (round < STOP_PATIENT_ROUNDS)
+            stop_poll_behind(stop, at, STOP_WINDOW);
+        else
+            stop_sweep(stop, at);
+        stop_nap(round, target->n_threads - at);
     }
 }
 
@@ -453,7 +480,7 @@ static void stop_collect_dead(struct hs_target *target)
 
     for (unsigned round = 0; n_left != 0 && hs_now_ns() < deadline_ns; round++) {
         if (round != 0)
-            stop_nap(round);
+            stop_nap(round, n_left);
         n_left = 0;
         for (size_t i = 0; i < target->n_threads; i++) {
             struct hs_thread *thread = &target->threads[i];
@@ -464,23 +491,36 @@ static void stop_collect_dead(struct hs_target *target)
     }
 }
 
-static void stop_read_registers(struct stop *stop)
+/* Those of who has reported are there since then; whether it has been killed since the first one
+ * tells, which is killed with all others. False when one was, in this moment. */
+static bool stop_read_missing(struct hs_target *target, bool asks_all)
 {
-    struct hs_target *target = stop->target;
-    bool any_died = false;
+    bool all_live = true;
 
     for (size_t i = 0; i < target->n_threads; i++) {
         struct hs_thread *thread = &target->threads[i];
         struct hs_regs now;
+        bool is_read = hs_regs_sp(&thread->regs) != 0;
+        if (i != 0 && is_read && !asks_all)
+            continue;
         if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &now) != 0) {
-            thread->state = THREAD_DYING; /* killed in this moment */
-            any_died = true;
-        } else if (hs_regs_sp(&thread->regs) == 0) {
+            thread->state = THREAD_DYING;
+            all_live = false;
+        } else if (!is_read) {
             thread->regs = now;
         }
     }
-    if (any_died)
-        stop_collect_dead(target);
+    return all_live;
+}
+
+static void stop_read_registers(struct stop *stop)
+{
+    struct hs_target *target = stop->target;
+
+    if (stop_read_missing(target, false))
+        return;
+    (void)stop_read_missing(target, true);
+    stop_collect_dead(target);
     for (size_t i = 0; i < target->n_threads; i++)
         if (target->threads[i].state == THREAD_DYING)
             target->threads[i].state = THREAD_GONE;

@@ -120,14 +120,20 @@ bool hs_wait_has_moved(const struct hs_target *target, const struct hs_thread *t
            (sp != thread->asleep_sp || waits_stack(target, sp) != thread->asleep_stack);
 }
 
+static bool waits_is_limited(const struct hs_target *target, const struct hs_thread *thread,
+                             uint64_t number, const uint64_t arguments[6])
+{
+    return hs_wait_of(number, arguments).form != HS_WAIT_UNTIMED ||
+           (thread->tid == target->pid && hs_call_is_kept(number));
+}
+
 bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *thread)
 {
     uint64_t number, arguments[6];
     hs_addr sp;
 
     return hs_wait_call(target, thread, &number, arguments, &sp) &&
-           (hs_wait_of(number, arguments).form != HS_WAIT_UNTIMED ||
-            (thread->tid == target->pid && hs_call_is_kept(number)));
+           waits_is_limited(target, thread, number, arguments);
 }
 
 /* The processor that it last ran on: field 39 of its stat file. */
@@ -220,16 +226,19 @@ static void waits_look_at(struct waits_look *look, struct hs_thread *thread)
     uint64_t number, arguments[6];
     hs_addr sp;
 
-    bool is_asleep = hs_wait_call(look->target, thread, &number, arguments, &sp);
+    bool is_in_call = hs_wait_call(look->target, thread, &number, arguments, &sp);
     thread->asleep_sp = 0;
-    thread->may_break_off = is_asleep && hs_call_may_break_off(number);
+    thread->may_break_off = is_in_call && hs_call_may_break_off(number);
     if (thread->may_break_off) { /* before its sleeps are counted */
         thread->asleep_sp = sp;
         thread->asleep_stack = waits_stack(look->target, sp);
     }
-    for (int i = 0; i < WAITS_TRIES && hs_wait_is_in_call(look->target, thread); i++)
+    is_in_call = is_in_call && waits_is_limited(look->target, thread, number, arguments);
+    for (int i = 0; i < WAITS_TRIES && is_in_call; i++) {
         if (waits_look_once(look, thread))
             return;
+        is_in_call = hs_wait_is_in_call(look->target, thread);
+    }
 }
 
 void hs_waits_look(struct hs_target *target)
