@@ -210,6 +210,8 @@ stood_still
 heapsnap dump "$target" -o sound.snap
 [ "$code" -eq 0 ] || skip "nothing can be dumped here: $(cat err)"
 for options in "" "--stop read --max-pause 500ms"; do
+    allowed=2000 # by default
+    [ -z "$options" ] || allowed=1000
     sync
     echo 3 >/proc/sys/vm/drop_caches
     kill -USR1 "$server"
@@ -217,7 +219,7 @@ for options in "" "--stop read --max-pause 500ms"; do
     # shellcheck disable=SC2086
     timeout -s KILL 6 "$HEAPSNAP" dump "$target" $options -o hung.snap >out 2>err || true
     stood_still
-    [ "$still" -lt 5000 ] || fail "dump $options: the target stood still for $still ms"
+    [ "$still" -lt "$allowed" ] || fail "dump $options: the target stood still for $still ms"
     [ ! -e hung.snap ] || fail "dump $options: half a file"
     kill -USR2 "$server"
 done
@@ -238,14 +240,23 @@ for _ in $(seq 600); do
     sleep 0.1
 done
 grep -q '^State:.*D' /proc/"$target"/task/*/status || fail "no thread is in state D"
+# A busy machine may be late by any time: the least of some rounds counts.
 for options in "" "--stop read --max-pause 300ms"; do
-    stood_still
-    # shellcheck disable=SC2086
-    exits 3 dump "$target" $options -o waiting.snap
-    mentions "its thread [0-9]* is in state D and cannot be stopped: it waits in the kernel, in "
-    stood_still
-    [ "$still" -lt 3000 ] || fail "dump $options: the target stood still for $still ms"
-    [ ! -e waiting.snap ] || fail "dump $options: half a file"
+    allowed=500
+    [ -z "$options" ] || allowed=300
+    least=1000000
+    for _ in $(seq 5); do
+        stood_still
+        # shellcheck disable=SC2086
+        exits 3 dump "$target" $options -o waiting.snap
+        mentions "its thread [0-9]* is in state D and cannot be stopped: it waits in the kernel"
+        stood_still
+        [ ! -e waiting.snap ] || fail "dump $options: half a file"
+        [ "$still" -ge "$least" ] || least=$still
+        [ "$least" -ge $((allowed + 200)) ] || break
+    done
+    [ "$least" -lt $((allowed + 200)) ] ||
+        fail "dump $options: the target stood still for $least ms at the least"
 done
 kill -USR2 "$server"
 exits 0 dump "$target" -o again.snap
