@@ -21,12 +21,12 @@ def processor_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def cost(target, what, *options, turns=3):
+def cost(target, what, *options, turns=3, codes=(0,)):
     """Processor seconds of our own in a dump: the least of some."""
     least = float("inf")
     for _ in range(turns):
         before = processor_seconds()
-        dump(target, what, *options)
+        dump(target, what, *options, codes=codes)
         least = min(least, processor_seconds() - before)
     target.check_lives(what)
     return max(least, 0.001)
@@ -68,6 +68,41 @@ def reserve():
     small.end()
     large.end()
     return f"100 TiB reserved: {', '.join(told)}"
+
+
+def go():
+    """512 GiB without access, 16 of which may be used and 512 pages are: as Go's runtime has it."""
+    small, large = giant("reserve", 0, 1), giant("go", 256)
+    told = []
+    for mode in ("copy", "read"):
+        ratio = cost(large, f"as Go, {mode}", "--stop", mode) / \
+            cost(small, f"small, {mode}", "--stop", mode)
+        known(look("info"), 0)
+        check(ratio < 6, f"as Go, {mode}: {ratio:.1f} x a small process")
+        told.append(f"{mode} {ratio:.1f} x a small process")
+    dump(large, "as Go")
+    known(look("info"), 512)
+    small.end()
+    large.end()
+    return f"reserved as Go does: {', '.join(told)}"
+
+
+def asan():
+    """20 TiB of shadow: refused by name, at no more than what a small process costs."""
+    try:
+        checked = compile_c("giant.c", "giant_asan", "-O1", "-std=gnu2x", "-pthread",
+                            "-fsanitize=address")
+        large = Target(checked, "reserve", 0, 1, env={"ASAN_OPTIONS": "detect_leaks=0"})
+    except (subprocess.CalledProcessError, Failure):
+        return "no AddressSanitizer here"
+    small = giant("reserve", 0, 1)
+    ratio = cost(large, "AddressSanitizer", codes=(3,)) / cost(small, "small")
+    check(ratio < 3, f"AddressSanitizer: {ratio:.1f} x a small process")
+    _, said = dump(large, "AddressSanitizer", codes=(3,))
+    check("its allocator is AddressSanitizer" in said, said)
+    small.end()
+    large.end()
+    return f"AddressSanitizer: {ratio:.1f} x a small process"
 
 
 def ways():
@@ -218,5 +253,5 @@ def state_of(pid):
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(reserve, ways, maps, threads, slow_seizing, late, headless, thread_id)
+    main(reserve, go, asan, ways, maps, threads, slow_seizing, late, headless, thread_id)
 END_OF_TEST
