@@ -255,7 +255,7 @@ static void check_row(const char *owner, enum hs_memory_state state, uint64_t n_
 static void check_ledger(const struct backend_expected *e)
 {
     const struct sums sums = sums_of(e);
-    uint64_t n_resident, rest = FAKE_POSTGRES_BYTES;
+    uint64_t n_resident, rest = FAKE_POSTGRES_BYTES - FAKE_POSTGRES_TEXT_BYTES;
 
     assert_int_equal(
         hs_ledger_close(&backend_heaps.ledger, &backend.process, NULL, &n_resident, &err), HS_OK);
@@ -266,6 +266,7 @@ static void check_ledger(const struct backend_expected *e)
     check_row("glibc", HS_MEMORY_LIVE, sums.malloc, UINT64_MAX);
     rest -= sums.live + sums.free + sums.internal + sums.malloc;
     check_row(HS_MEMORY_OF_DATA, HS_MEMORY_OTHER, rest, 0);
+    check_row(HS_MEMORY_OF_CODE, HS_MEMORY_OTHER, FAKE_POSTGRES_TEXT_BYTES, 0);
 }
 
 /* ---- what is said of it */

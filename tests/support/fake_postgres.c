@@ -11,6 +11,7 @@
 enum {
     DATA_BYTES = 0x400,
     TEXTS = 0x40,
+    TEXTS_END = TEXTS + FAKE_POSTGRES_TEXT_BYTES,
     WORD = 8,
     MALLOC_HEADER = 16,
 
@@ -62,7 +63,7 @@ hs_addr fake_postgres_text(struct fake_postgres *f, const char *text)
     size_t n = strlen(text) + 1;
 
     f->texts += n;
-    assert(f->texts <= FAKE_POSTGRES_BASE + DATA_BYTES);
+    assert(f->texts <= FAKE_POSTGRES_BASE + TEXTS_END);
     memcpy(f->bytes + (at - FAKE_POSTGRES_BASE), text, n);
     return at;
 }
@@ -451,12 +452,18 @@ hs_status fake_postgres_read(struct fake_postgres *f, struct hs_heaps *heaps, st
     fake_malloc_blocks = f->mallocs;
     fake_malloc_n_blocks = f->has_no_malloc ? 0 : f->n_mallocs;
     fake_postgres_close(f);
-    f->mapping = (struct hs_mapping){
-        .begin = FAKE_POSTGRES_BASE, .end = FAKE_POSTGRES_END, .readable = true, .writable = true};
+    f->mappings[0] = (struct hs_mapping){.begin = FAKE_POSTGRES_BASE,
+                                         .end = FAKE_POSTGRES_BASE + TEXTS,
+                                         .readable = true,
+                                         .writable = true};
+    f->mappings[1] = (struct hs_mapping){
+        .begin = f->mappings[0].end, .end = FAKE_POSTGRES_BASE + TEXTS_END, .readable = true};
+    f->mappings[2] = (struct hs_mapping){
+        .begin = f->mappings[1].end, .end = FAKE_POSTGRES_END, .readable = true, .writable = true};
     f->target = (struct hs_target){.pid = 1,
                                    .core = (struct hs_core *)(void *)place,
-                                   .mappings = &f->mapping,
-                                   .n_mappings = 1};
+                                   .mappings = f->mappings,
+                                   .n_mappings = 3};
     f->object = (struct hs_object){.bias = FAKE_POSTGRES_BASE,
                                    .begin = FAKE_POSTGRES_BASE,
                                    .end = FAKE_POSTGRES_BASE + DATA_BYTES,

@@ -1,6 +1,6 @@
 /* A made-up PostgreSQL backend: memory contexts with their blocks and chunks, laid out as
- * src/backend/utils/mmgr does it, in a process of one page of data and a heap behind it. The fake
- * keeps account of all it made, for tests to compare with what is read.
+ * src/backend/utils/mmgr does it, in a process of some data, texts of its binary and a heap behind
+ * them. The fake keeps account of all it made, for tests to compare with what is read.
  *
  * Its heap is of a malloc that knows its blocks (fake_malloc_allocator.h). One fake is read at a
  * time. Errors abort. */
@@ -17,7 +17,12 @@
 #define FAKE_POSTGRES_NOWHERE UINT64_C(0x20000000)
 #define FAKE_POSTGRES_NONE UINT32_MAX
 
-enum { FAKE_POSTGRES_BYTES = 12288, FAKE_POSTGRES_RELEASES = 6, FAKE_POSTGRES_MOST = 128 };
+enum {
+    FAKE_POSTGRES_BYTES = 12288,
+    FAKE_POSTGRES_TEXT_BYTES = 0x380,
+    FAKE_POSTGRES_RELEASES = 6,
+    FAKE_POSTGRES_MOST = 128
+};
 
 enum fake_kind {
     FAKE_SET,
@@ -65,7 +70,7 @@ struct fake_postgres {
     struct fake_chunk chunks[FAKE_POSTGRES_MOST];
     struct fake_malloc_block mallocs[FAKE_POSTGRES_MOST];
     size_t n_contexts, n_blocks, n_chunks, n_mallocs;
-    struct hs_mapping mapping;
+    struct hs_mapping mappings[3]; /* data, texts that nobody can write to, the heap */
     struct hs_target target;
     struct hs_object object;
     struct hs_objects objects;
@@ -92,7 +97,7 @@ uint32_t fake_postgres_chunk(struct fake_postgres *f, uint32_t context, uint64_t
 /* Alone in its block. */
 uint32_t fake_postgres_external(struct fake_postgres *f, uint32_t context, uint64_t n_bytes);
 void fake_postgres_free(struct fake_postgres *f, uint32_t chunk);
-/* A text in the data; its address. */
+/* A text that a binary brought along; its address. */
 hs_addr fake_postgres_text(struct fake_postgres *f, const char *text);
 /* A word of the process, to be damaged. */
 uint64_t *fake_postgres_word(const struct fake_postgres *f, hs_addr at);

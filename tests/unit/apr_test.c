@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_process hs_symbols hs_base */
+/* links: hs_report hs_heaps hs_process hs_symbols hs_base */
 /* The reader of APR's pools, on sound processes and on damaged ones. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include "fail_each.h"
 #include "fake_apr.h"
 #include "fake_malloc_allocator.h"
+#include "hostile_text.h"
 
 enum { REF = 8, INDEX = 16, FIRST_AVAIL = 24, NODE_END = 32 };                /* apr_memnode_t */
 enum { CHILD = 8, SIBLING = 16, POOL_REF = 24, SELF = 96, SELF_FIRST = 104 }; /* apr_pool_t */
@@ -222,6 +223,28 @@ static void a_tag_that_was_made(void **state)
     is_read(FAKE_APR_CONF, "apr_pool_t below apr_global_pool", "node below apr_global_pool");
 }
 
+/* A binary may bring along what it likes: it is kept as it stands, and printed so that nothing of
+ * it is taken for a terminal's. What is longer than a tag is none. */
+static void a_tag_that_is_hostile(void **state)
+{
+    char text[100];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    fake_apr_begin(&fake, 120);
+    hs_addr allocator = fake_apr_allocator(&fake);
+    (void)fake_apr_pool(&fake, FAKE_APR_NONE, allocator, HOSTILE_TEXT);
+    (void)fake_apr_pool(&fake, 0, allocator, text);
+    fake_apr_give(&fake, 0, 64);
+    fake_apr_give(&fake, 1, 64);
+    read_fake();
+    is_read(0, "apr_pool_t " HOSTILE_TEXT, "node of " HOSTILE_TEXT);
+    is_read(1, "apr_pool_t below " HOSTILE_TEXT, "node below " HOSTILE_TEXT);
+    is_printed_harmlessly("apr_pool_t " HOSTILE_TEXT);
+    is_printed_harmlessly("node below " HOSTILE_TEXT);
+}
+
 /* ---- damage */
 
 static void put(hs_addr where, uint64_t word)
@@ -377,13 +400,21 @@ static void survives_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        APR_TEST(reads_pools_of_all_releases), APR_TEST(nodes_may_be_blocks_of_malloc),
-        APR_TEST(the_variable_has_a_name),     APR_TEST(nobody_has_a_tag),
-        APR_TEST(a_tag_that_was_made),         APR_TEST(not_in_use_yet),
-        APR_TEST(the_first_pool_is_damaged),   APR_TEST(rings_that_do_not_close),
-        APR_TEST(a_ring_that_leads_elsewhere), APR_TEST(a_child_that_is_its_parent),
-        APR_TEST(nodes_that_overlap),          APR_TEST(nodes_that_leave_their_mapping),
-        APR_TEST(a_list_that_is_a_circle),     APR_TEST(survives_without_memory),
+        APR_TEST(reads_pools_of_all_releases),
+        APR_TEST(nodes_may_be_blocks_of_malloc),
+        APR_TEST(the_variable_has_a_name),
+        APR_TEST(nobody_has_a_tag),
+        APR_TEST(a_tag_that_was_made),
+        APR_TEST(a_tag_that_is_hostile),
+        APR_TEST(not_in_use_yet),
+        APR_TEST(the_first_pool_is_damaged),
+        APR_TEST(rings_that_do_not_close),
+        APR_TEST(a_ring_that_leads_elsewhere),
+        APR_TEST(a_child_that_is_its_parent),
+        APR_TEST(nodes_that_overlap),
+        APR_TEST(nodes_that_leave_their_mapping),
+        APR_TEST(a_list_that_is_a_circle),
+        APR_TEST(survives_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_process hs_symbols hs_base */
+/* links: hs_report hs_heaps hs_process hs_symbols hs_base */
 /* The reader of PostgreSQL's memory contexts on sound backends of all releases. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include "check_postgres.h"
 #include "fail_each.h"
 #include "fake_malloc_allocator.h"
+#include "hostile_text.h"
 
 static struct hs_error err;
 
@@ -109,6 +110,76 @@ static void one_block_may_be_most_of_the_process(void **state)
     }
 }
 
+/* ---- names */
+
+enum { NAME = 56, IDENT = 64 }; /* of MemoryContextData */
+
+/* Reads the backend, and leaves it open. */
+static void is_called(uint32_t context, const char *name, const char *chunks_name)
+{
+    const struct fake_context *c = &backend.contexts[context];
+    struct hs_heap_block block;
+    struct hs_object_name said;
+
+    assert_int_equal(fake_postgres_read(&backend, &backend_heaps, &err), HS_OK);
+    assert_int_equal(hs_heap_map_resolve(&backend_heaps.map, c->at, &block), HS_POINTER_START);
+    assert_true(hs_heaps_object_name(&backend_heaps, &block, &said));
+    assert_string_equal(hs_strtab_get(&backend.strings, said.name), name);
+    is_printed_harmlessly(hs_strtab_get(&backend.strings, said.name));
+    for (size_t i = 0; i < backend.n_chunks; i++) {
+        const struct fake_chunk *chunk = &backend.chunks[i];
+        if (backend.blocks[chunk->block].context != context || chunk->is_free)
+            continue;
+        assert_int_not_equal(hs_heap_map_resolve(&backend_heaps.map, chunk->begin, &block),
+                             HS_POINTER_NONE);
+        assert_string_equal(
+            hs_strtab_get(&backend.strings, hs_heaps_pool_name(&backend_heaps, block.span)),
+            chunks_name);
+    }
+    hs_heaps_close(&backend_heaps);
+    fake_postgres_close(&backend);
+}
+
+/* A binary may bring along what it likes, and a table be identified by anything: it is kept as it
+ * stands, and printed so that nothing of it is taken for a terminal's. */
+static void names_may_be_hostile(void **state)
+{
+    (void)state;
+
+    EACH_RELEASE(release)
+    {
+        fake_postgres_make(&backend, release, 0);
+        const hs_addr text = fake_postgres_text(&backend, HOSTILE_TEXT);
+        *fake_postgres_word(&backend, backend.contexts[FAKE_CACHE].at + NAME) = text;
+        *fake_postgres_word(&backend, backend.contexts[FAKE_TABLE].at + IDENT) = text;
+        is_called(FAKE_CACHE, "MemoryContext " HOSTILE_TEXT, "chunk in " HOSTILE_TEXT);
+        is_called(FAKE_TABLE, "MemoryContext " HOSTILE_TEXT, "chunk in " HOSTILE_TEXT);
+    }
+}
+
+/* What a backend made up itself may be anybody's data, but for what identifies a table; what
+ * identifies another context, as a plan, is its statement. */
+static void names_are_constants(void **state)
+{
+    (void)state;
+
+    EACH_RELEASE(release)
+    {
+        fake_postgres_make(&backend, release, 0);
+        const struct fake_chunk *chunk = &backend.chunks[0];
+        assert_true(chunk->n_bytes >= 16);
+        memcpy(fake_postgres_word(&backend, chunk->begin), "secret", sizeof "secret");
+        for (uint32_t i = FAKE_CACHE; i <= FAKE_TABLE; i++)
+            *fake_postgres_word(&backend, backend.contexts[i].at + IDENT) = chunk->begin;
+        is_called(FAKE_CACHE, "MemoryContext CacheMemoryContext", "chunk in CacheMemoryContext");
+        is_called(FAKE_TABLE, "MemoryContext secret", "chunk in secret");
+        for (uint32_t i = FAKE_CACHE; i <= FAKE_TABLE; i++)
+            *fake_postgres_word(&backend, backend.contexts[i].at + NAME) = chunk->begin;
+        is_called(FAKE_CACHE, "MemoryContext (unnamed)", "chunk in (unnamed)");
+        is_called(FAKE_TABLE, "MemoryContext (unnamed)", "chunk in (unnamed)");
+    }
+}
+
 static void survives_without_memory(void **state)
 {
     (void)state;
@@ -134,6 +205,8 @@ int main(void)
         cmocka_unit_test(an_old_generation_without_a_block),
         cmocka_unit_test(reads_all_sizes_of_chunks),
         cmocka_unit_test(one_block_may_be_most_of_the_process),
+        cmocka_unit_test(names_may_be_hostile),
+        cmocka_unit_test(names_are_constants),
         cmocka_unit_test(survives_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_process hs_symbols hs_base */
+/* links: hs_report hs_heaps hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include "base/budget.h"
 #include "fail_each.h"
 #include "fake_talloc.h"
+#include "hostile_text.h"
 #include "process/dump_plan.h"
 
 static struct fake_talloc fake;
@@ -88,6 +89,24 @@ static void chunks_say_what_they_are(void **state)
         assert_true(fake.findings.proofs[i].holds);
     assert_int_equal(fake.findings.n_proofs, 1);
     assert_int_equal(fake.findings.proofs[0].found, 11); /* four lie in pools */
+}
+
+/* A binary may bring along what it likes: it is kept as it stands, and printed so that nothing of
+ * it is taken for a terminal's. What is longer than a name is none. */
+static void names_may_be_hostile(void **state)
+{
+    const hs_addr name = fake_talloc_text(&fake, HOSTILE_TEXT);
+    char text[120];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    uint32_t hostile = fake_talloc_chunk(&fake, FAKE_SERVER, name, 64);
+    uint32_t longer = fake_talloc_chunk(&fake, FAKE_SERVER, fake_talloc_text(&fake, text), 64);
+    read_fake();
+    is_called(hostile, HOSTILE_TEXT);
+    is_called(longer, "talloc chunk");
+    is_printed_harmlessly(HOSTILE_TEXT);
 }
 
 static void parents_own(void **state)
@@ -291,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(chunks_say_what_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_may_be_hostile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(parents_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(owners_list_what_they_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(references_share, set_up, tear_down),

@@ -27,18 +27,18 @@ static const uint8_t *context_at(const struct postgres *p, hs_addr at, hs_addr p
                : NULL;
 }
 
-/* What PostgreSQL's own reports call a context: tables are all named "dynahash", and told by what
- * identifies them. */
+/* What PostgreSQL's own reports call a context: its name, which has to be a constant of a binary
+ * there, and is none of ours otherwise. Tables are all named "dynahash", and told by what
+ * identifies them, a copy of the name that their code gives. */
 static void context_name(const struct postgres *p, const uint8_t *bytes, char *name)
 {
-    const struct hs_image *image = p->process->image;
+    const struct hs_process_copy *process = p->process;
     hs_addr ident = hs_load_u64(bytes + POSTGRES_AT_IDENT);
 
-    if (!hs_constant_string(image, p->process->objects, hs_load_u64(bytes + POSTGRES_AT_NAME), name,
-                            NAME_BYTES))
+    if (!hs_carve_constant_text(process, hs_load_u64(bytes + POSTGRES_AT_NAME), name, NAME_BYTES))
         snprintf(name, NAME_BYTES, "(unnamed)");
     if (ident != 0 && strcmp(name, "dynahash") == 0 &&
-        !hs_constant_string(image, p->process->objects, ident, name, NAME_BYTES))
+        !hs_constant_string(process->image, process->objects, ident, name, NAME_BYTES))
         snprintf(name, NAME_BYTES, "dynahash");
 }
 
