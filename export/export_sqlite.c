@@ -13,6 +13,7 @@
 #include "analysis/chunk_pass.h"
 #include "analysis/keys.h"
 #include "base/alloc.h"
+#include "report/text.h"
 #include "sqlite_spill.h"
 
 enum { COPY_BYTES = 1 << 20, MOST_COLUMNS = 16 };
@@ -50,6 +51,7 @@ struct dump {
     sqlite3_stmt *blocks, *edges;        /* owned: what rows go into */
     uint64_t *n_of_type, *words_of_type; /* owned */
     hs_node *nodes, *roots;              /* owned: of a chunk */
+    struct hs_buffer clean;              /* a name as it may be shown */
 };
 
 /* A value of a row: a text, or a number; HS_NO_NODE is null. */
@@ -80,6 +82,18 @@ static hs_status prepare(struct dump *d, const char *table, size_t n, sqlite3_st
                                  err);
 }
 
+/* Whoever opens the database shows what is in it, also on a terminal: names are as elsewhere. */
+static hs_status bind_text(struct dump *d, sqlite3_stmt *into, int at, const char *text,
+                           struct hs_error *err)
+{
+    d->clean.n_bytes = 0;
+    HS_TRY(hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &d->clean, err));
+    const char *clean = d->clean.n_bytes == 0 ? "" : (const char *)d->clean.bytes;
+    return hs_sqlite_spill_check(
+        &d->spill,
+        sqlite3_bind_text64(into, at, clean, d->clean.n_bytes, SQLITE_TRANSIENT, SQLITE_UTF8), err);
+}
+
 static hs_status insert(struct dump *d, sqlite3_stmt *into, const struct value *values, size_t n,
                         struct hs_error *err)
 {
@@ -87,8 +101,7 @@ static hs_status insert(struct dump *d, sqlite3_stmt *into, const struct value *
     for (size_t i = 0; i < n && result == SQLITE_OK; i++) {
         int at = (int)i + 1;
         if (values[i].text != NULL)
-            result = sqlite3_bind_text64(into, at, values[i].text, strlen(values[i].text),
-                                         SQLITE_STATIC, SQLITE_UTF8);
+            HS_TRY(bind_text(d, into, at, values[i].text, err));
         else if (values[i].number == HS_NO_NODE)
             result = sqlite3_bind_null(into, at);
         else
@@ -302,6 +315,7 @@ static hs_status export_sqlite(struct hs_view *view, const struct hs_export_targ
     hs_free(d.words_of_type);
     hs_free(d.nodes);
     hs_free(d.roots);
+    hs_buffer_fini(&d.clean);
     return status;
 }
 
