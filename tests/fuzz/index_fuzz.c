@@ -1,5 +1,5 @@
 /* links: hs_index hs_passes hs_dominator hs_graph hs_format */
-/* fuzz: -entropic=0 */
+/* fuzz: -entropic=0 -max_len=145 */
 /* An index that was made to mislead: the bytes say how to damage a good one, and every hash is then
  * put in order, so that only what looks at the numbers is left. It is opened and all of it walked,
  * or it is what an earlier run has left to go on with.

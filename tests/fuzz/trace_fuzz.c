@@ -1,4 +1,5 @@
 /* links: hs_trace */
+/* fuzz: -entropic_scale_per_exec_time=1 */
 /* Any bytes as an allocation trace: every event keeps what the header of the reader promises, a
  * second pass gives the same, and no byte is left unaccounted for. */
 #include <assert.h>
