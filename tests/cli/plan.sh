@@ -1,5 +1,6 @@
 # index --memory keeps its word at every MiB: what is refused is refused at once, with how much is
-# needed; what is begun comes to its end, with the same bytes. HS_LONG=1 for every MiB of all sizes.
+# needed; what is begun comes to its end, with the same bytes. HS_LONG=1 for every MiB of all sizes,
+# from what is refused to where all is in memory.
 . "$(dirname "$0")/lib.sh"
 
 snap=$work/heap.snap
@@ -44,7 +45,8 @@ for blocks in 300000 ${HS_LONG:+1000000} 3000000; do
         fail "$blocks blocks need $enough MiB: more than 8 bytes each and 12 MiB"
 
     every=1
-    last=$((enough + 24))
+    last=$((enough + 1000))
+    in_memory=0
     if [ -z "${HS_LONG:-}" ]; then
         [ $blocks = 300000 ] && last=$((enough + 8)) || last=$((enough + 3))
         [ $blocks != 3000000 ] || last=$enough
@@ -55,6 +57,11 @@ for blocks in 300000 ${HS_LONG:+1000000} 3000000; do
     done
     for limit in $(seq "$enough" $every $last); do
         done_at "$limit"
+        if grep -q 'computed in memory' "$work/err"; then
+            [ $in_memory -ne 0 ] || echo "$blocks blocks: in memory from $limit MiB"
+            in_memory=$((in_memory + 1))
+            [ $in_memory -lt 3 ] || break
+        fi
         [ "$limit" -eq "$enough" ] || continue
         # The plan is not far above what was taken.
         cp "$work/err" "$work/at_enough"
@@ -63,6 +70,7 @@ for blocks in 300000 ${HS_LONG:+1000000} 3000000; do
         awk -v p="$enough" -v t="$taken" 'BEGIN { exit !(p <= 1.15 * t) }' ||
             fail "$blocks blocks: $enough MiB were asked for, $taken MiB taken"
     done
+    [ -z "${HS_LONG:-}" ] || [ $in_memory -eq 3 ] || fail "$blocks blocks: never in memory"
     # What a watcher sees, mapped files and code included, stays under the limit.
     if [ -z "${SANITIZED:-}" ] || [ "$SANITIZED" = OFF ]; then
         resident=$(sed -nE 's/.*: at most ([0-9.]+) MiB were resident.*/\1/p' "$work/at_enough")
