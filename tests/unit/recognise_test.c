@@ -160,6 +160,47 @@ static void each_once_and_several(void **state)
     assert_int_equal(text[0], 'y');
 }
 
+/* Of what was read nobody says that it is missing: of that one, and of no other. */
+static void not_what_was_read(void **state)
+{
+    (void)state;
+    static char first[] = "libmimalloc.so.2", second[] = "libtcmalloc.so.4";
+    const uint64_t bit = HS_ALLOCATOR_BIT(mimalloc);
+    const struct {
+        uint64_t read;
+        const char *told;
+    } sets[] = {
+        {0, "tcmalloc (libtcmalloc.so.4)\nmimalloc (libmimalloc.so.2)\n"},
+        {bit, "tcmalloc (libtcmalloc.so.4)\n"},
+        {~bit, "tcmalloc (libtcmalloc.so.4)\nmimalloc (libmimalloc.so.2)\n"},
+        {~UINT64_C(0), "tcmalloc (libtcmalloc.so.4)\n"},
+    };
+    memset(object, 0, sizeof object);
+    object[0].name = first;
+    object[1].name = second;
+    objects.n = 2;
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        hs_heaps_recognise(&process, sets[i].read, text, sizeof text);
+        assert_string_equal(text, sets[i].told);
+    }
+    object[1].name = first;
+    hs_heaps_recognise(&process, bit, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
+/* The bits are those of the allocators that have found something. */
+static void those_in_use(void **state)
+{
+    (void)state;
+    struct hs_heaps heaps = {0};
+
+    assert_int_equal(hs_heaps_in_use(&heaps), 0);
+    heaps.states[HS_OWNER_mimalloc] = &heaps;
+    assert_int_equal(hs_heaps_in_use(&heaps), HS_ALLOCATOR_BIT(mimalloc));
+    heaps.states[HS_OWNER_glibc] = &heaps;
+    assert_int_equal(hs_heaps_in_use(&heaps), HS_ALLOCATOR_BIT(mimalloc) | HS_ALLOCATOR_BIT(glibc));
+}
+
 /* The real ones, where they are installed: their symbols alone tell. */
 static void real_libraries(void **state)
 {
@@ -190,7 +231,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_the_name_of_a_file), cmocka_unit_test(by_a_symbol_or_a_section),
         cmocka_unit_test(runtimes_apart),        cmocka_unit_test(names_become_a_list),
-        cmocka_unit_test(each_once_and_several), cmocka_unit_test(real_libraries),
+        cmocka_unit_test(each_once_and_several), cmocka_unit_test(not_what_was_read),
+        cmocka_unit_test(those_in_use),          cmocka_unit_test(real_libraries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
