@@ -418,6 +418,20 @@ static void pages_that_cannot_be(void **state)
     }
 }
 
+/* Entries of 2.0 with keys are as long as those of 2.2: where they do not see that there is a page
+ * they would take all slices for free. */
+static void another_layout_finds_no_page(void **state)
+{
+    (void)state;
+    fake_mimalloc_put(&fake, entry(FAKE_MI_SECOND) + FAKE_MI_CAPACITY, 2, 65535);
+    is_left_out(SECOND_SEGMENT);
+    begin_again(NEWEST);
+    fake.shape.words_between = 0;
+    fake_mimalloc_fill(&fake);
+    fake_mimalloc_put(&fake, entry(FAKE_MI_SECOND) + FAKE_MI_CAPACITY, 2, 65535);
+    is_left_out(SECOND_SEGMENT);
+}
+
 /* All blocks of all pages that there may be, at sizes whose product is more than a word. */
 static void as_many_blocks_as_can_be_said(void **state)
 {
@@ -434,7 +448,7 @@ static void as_many_blocks_as_can_be_said(void **state)
     }
 }
 
-static void first_blocks_outside_of_their_page(void **state)
+static void first_blocks_that_cannot_be(void **state)
 {
     const hs_addr page = fake.segments[0].begin + FAKE_MI_SLICE;
     const hs_addr begins[] = {0, page - 8, page + FAKE_MI_SLICE, UINT64_MAX, UINT64_MAX - 7};
@@ -445,6 +459,10 @@ static void first_blocks_outside_of_their_page(void **state)
         fake_mimalloc_put(&fake, entry(FAKE_MI_SMALL) + fake.shape.at_start, WORD, begins[i]);
         is_left_out(0);
     }
+    make_again(NEWEST); /* at no word */
+    fake_mimalloc_put(&fake, entry(FAKE_MI_TINY) + fake.shape.at_start, WORD,
+                      fake.pages[FAKE_MI_TINY].begin - 7);
+    is_left_out(0);
 }
 
 /* Then it is no segment at all, and nobody can tell that it was one. */
@@ -477,6 +495,24 @@ static void headers_that_are_none(void **state)
     }
 }
 
+/* It would hold all that is behind it, up to the end of all addresses and beyond. */
+static void a_header_that_claims_all(void **state)
+{
+    static const uint64_t slices[] = {514, 1024, 4096, HS_USER_END / FAKE_MI_SLICE,
+                                      HS_USER_END / FAKE_MI_SLICE + 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
+        make_again(NEWEST);
+        fake_mimalloc_put(&fake, fake_mimalloc_header(&fake, 0, FAKE_MI_KIND), 4, 1);
+        fake_mimalloc_put(&fake, fake_mimalloc_header(&fake, 0, FAKE_MI_N_SLICES), WORD, slices[i]);
+        read_fake();
+        assert_int_equal(n_alive(FAKE_MI_SMALL), 0);
+        for (unsigned k = FAKE_MI_SECOND; k < fake.n_pages; k++)
+            is_page_read(k);
+    }
+}
+
 /* A block of a huge segment holds what looks like a segment, a sound one: it is the block's. */
 static void what_a_huge_block_holds_is_its_own(void **state)
 {
@@ -492,6 +528,29 @@ static void what_a_huge_block_holds_is_its_own(void **state)
     assert_int_equal(n_alive(held), 0);
     assert_int_equal(heaps.map.n_blocks, 1);
     are_proofs(true, true);
+}
+
+/* A huge segment that was given back, whose header nobody has written over since. */
+static void a_segment_behind_a_stale_header(void **state)
+{
+    (void)state;
+    begin_again(NEWEST);
+    unsigned stale = fake_mimalloc_huge(&fake, 1024);
+    fake_mimalloc_put(&fake, fake_mimalloc_used(&fake, 0), WORD, 0);
+    fake_mimalloc_put(&fake, entry(stale) + fake.shape.at_block_bytes, WORD, 0);
+    const hs_addr end = fake.end;
+    fake.end = fake.segments[0].begin + FAKE_MI_SEGMENT;
+    unsigned page = fake_mimalloc_page(&fake, fake_mimalloc_segment(&fake, 0), 1, 64, 10);
+    fake.end = end;
+    read_fake();
+    assert_int_equal(n_alive(stale), 0);
+    is_page_read(page);
+    are_proofs(true, true);
+    uint64_t n_resident;
+    assert_int_equal(hs_ledger_close(&heaps.ledger, &fake.process, NULL, &n_resident, &err), HS_OK);
+    assert_int_equal(booked(HS_MEMORY_INTERNAL, false), 2 * FAKE_MI_SLICE);
+    assert_int_equal(booked(HS_MEMORY_FREE, false) + booked(HS_MEMORY_LIVE, false),
+                     2 * (FAKE_MI_SEGMENT - FAKE_MI_SLICE));
 }
 
 /* ---- memory that is not there */
@@ -616,10 +675,13 @@ int main(void)
         MIMALLOC_TEST(counts_that_are_wrong),
         MIMALLOC_TEST(runs_that_do_not_meet),
         MIMALLOC_TEST(pages_that_cannot_be),
+        MIMALLOC_TEST(another_layout_finds_no_page),
         MIMALLOC_TEST(as_many_blocks_as_can_be_said),
-        MIMALLOC_TEST(first_blocks_outside_of_their_page),
+        MIMALLOC_TEST(first_blocks_that_cannot_be),
         MIMALLOC_TEST(headers_that_are_none),
+        MIMALLOC_TEST(a_header_that_claims_all),
         MIMALLOC_TEST(what_a_huge_block_holds_is_its_own),
+        MIMALLOC_TEST(a_segment_behind_a_stale_header),
         MIMALLOC_TEST(headers_at_the_end_of_what_is_there),
         MIMALLOC_TEST(memory_of_other_kinds),
         MIMALLOC_TEST(nothing_that_is_sound),

@@ -67,7 +67,7 @@ static bool place_blocks(const struct mimalloc_layout *layout, const uint8_t *en
 
     page->begin = layout->at_start != 0 ? hs_load_u64(entry + layout->at_start)
                                         : begin + layout->before(page->block_bytes);
-    if (page->begin < begin || page->begin >= end)
+    if (page->begin < begin || page->begin >= end || page->begin % HS_WORD_BYTES != 0)
         return false;
     if (layout->at_start == 0 && page->block_bytes == HUGE_BLOCK)
         page->block_bytes = end - page->begin;

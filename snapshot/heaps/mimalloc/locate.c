@@ -113,7 +113,25 @@ static bool locate_walk_is_complete(const struct locate_walk *walk)
     return walk->slice <= walk->n_slices && walk->slice + GUARD_SLICES >= walk->n_slices;
 }
 
-/* How many pages the layout finds; false where it does not fit the segment. */
+/* Does the segment say that it has so many pages in use? Then what is behind that is its cookie. It
+ * says that it has none in every place, since what else may stand there (those of a thread that has
+ * ended, a link) is 0 in most segments. */
+static bool locate_counts(const struct mimalloc *mimalloc, const struct mimalloc_segment *segment,
+                          uint64_t n_pages)
+{
+    const unsigned n_places = sizeof cookie_before / sizeof *cookie_before;
+    const uint8_t *tail = hs_image_bytes(
+        mimalloc->process->image,
+        segment->begin + segment->at_slices - (TAIL_WORDS + 4) * HS_WORD_BYTES, 4 * HS_WORD_BYTES);
+    unsigned n_agree = 0;
+
+    for (unsigned i = 0; tail != NULL && i < n_places; i++)
+        n_agree += word_at(tail, 4 - cookie_before[i] - 1) == n_pages;
+    return n_pages == 0 ? n_agree == n_places : n_agree != 0;
+}
+
+/* How many pages the layout finds; false where it does not fit the segment. One that finds none
+ * takes another's pages for free slices, unless the segment has none. */
 static bool locate_fits(const struct mimalloc *mimalloc, const struct mimalloc_segment *segment,
                         unsigned layout, uint64_t *ret_n_pages)
 {
@@ -125,7 +143,7 @@ static bool locate_fits(const struct mimalloc *mimalloc, const struct mimalloc_s
     while (locate_walk_next(&walk))
         n_pages += walk.is_page;
     *ret_n_pages = n_pages;
-    return locate_walk_is_complete(&walk);
+    return locate_walk_is_complete(&walk) && (n_pages != 0 || locate_counts(mimalloc, segment, 0));
 }
 
 /* ---- segments */
@@ -150,8 +168,7 @@ static hs_status locate_segment(struct locate *l, hs_addr address, hs_addr prese
         .thread = word_at(bytes, tail + TAIL_THREAD),
         .at_slices = (tail + TAIL_WORDS) * HS_WORD_BYTES,
         .n_entries = (uint16_t)word_at(bytes, tail + TAIL_ENTRIES)};
-    if (segment.end > HS_USER_END ||
-        (m->n_segments != 0 && m->segments[m->n_segments - 1].end > address))
+    if (segment.end > HS_USER_END)
         return HS_OK;
     for (unsigned i = 0; i < MIMALLOC_N_LAYOUTS; i++)
         if (locate_fits(m, &segment, i, &n_pages))
@@ -193,20 +210,6 @@ static bool locate_choose(const struct locate *l, struct mimalloc_segment *segme
     return best != 0;
 }
 
-/* Does the segment say that it has so many pages in use? Then what is behind that is its cookie. */
-static bool locate_counts(const struct mimalloc *mimalloc, const struct mimalloc_segment *segment,
-                          uint64_t n_pages)
-{
-    const uint8_t *tail = hs_image_bytes(
-        mimalloc->process->image,
-        segment->begin + segment->at_slices - (TAIL_WORDS + 4) * HS_WORD_BYTES, 4 * HS_WORD_BYTES);
-
-    for (unsigned i = 0; tail != NULL && i < sizeof cookie_before / sizeof *cookie_before; i++)
-        if (word_at(tail, 4 - cookie_before[i] - 1) == n_pages)
-            return true;
-    return false;
-}
-
 static hs_status locate_add_pages(struct mimalloc *m, const struct mimalloc_segment *segment,
                                   struct hs_error *err)
 {
@@ -223,6 +226,21 @@ static hs_status locate_add_pages(struct mimalloc *m, const struct mimalloc_segm
     return HS_OK;
 }
 
+/* A header that fits has all that it says: what looks like one in there is the contents of a huge
+ * block. But a header whose segment was given back may stay as it was, and then it says that it has
+ * no pages: it has what is before the next. */
+static bool locate_holds(const struct mimalloc_segment *last, hs_addr address)
+{
+    return !last->is_empty && last->end > address;
+}
+
+static void locate_keep(struct mimalloc *m, size_t *n, const struct mimalloc_segment *segment)
+{
+    if (*n != 0 && m->segments[*n - 1].end > segment->begin)
+        m->segments[*n - 1].end = segment->begin;
+    m->segments[(*n)++] = *segment;
+}
+
 /* One segment that is sound all through says that there is a mimalloc; others that are not are then
  * damaged, or were caught in a change. */
 static hs_status locate_settle(struct locate *l, struct hs_error *err)
@@ -234,13 +252,16 @@ static hs_status locate_settle(struct locate *l, struct hs_error *err)
     for (size_t i = 0; i < m->n_segments; i++) {
         struct mimalloc_segment segment = m->segments[i];
         uint64_t n_pages = 0;
+        if (n != 0 && locate_holds(&m->segments[n - 1], segment.begin))
+            continue;
         if (!locate_choose(l, &segment, &n_pages)) {
             m->n_damaged++;
             continue;
         }
+        segment.is_empty = n_pages == 0;
         segment.is_sound = locate_counts(m, &segment, n_pages);
         is_sure |= segment.is_sound;
-        m->segments[n++] = segment;
+        locate_keep(m, &n, &segment);
     }
     m->n_segments = is_sure ? n : 0;
     m->n_damaged = is_sure ? m->n_damaged : 0;

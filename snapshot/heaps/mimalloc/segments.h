@@ -50,6 +50,7 @@ struct mimalloc_segment {
     uint16_t n_entries;
     uint8_t layout;
     bool is_sound; /* as many pages in use as it says */
+    bool is_empty; /* no page */
 };
 
 struct mimalloc_page {
