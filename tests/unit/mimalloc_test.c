@@ -637,6 +637,63 @@ static void other_programs(void **state)
     assert_null(found);
 }
 
+/* ---- with others */
+
+/* Opens and marks it alone, with spans of another one's pools in its blocks. */
+static void read_with(const struct hs_heap_span *pools, size_t n)
+{
+    uint64_t n_refused;
+    void **state = &heaps.states[HS_OWNER_mimalloc];
+
+    read_fake(); /* makes the copy */
+    hs_heaps_close(&heaps);
+    hs_findings_fini(&fake.findings);
+    fake.findings = (struct hs_findings){.strings = &fake.strings};
+    hs_heap_map_init(&heaps.map, &fake.image);
+    hs_ledger_init(&heaps.ledger, &fake.strings, &fake.image);
+    assert_int_equal(hs_allocator_mimalloc.open(&fake.process, state, &err), HS_OK);
+    assert_int_equal(hs_allocator_mimalloc.add_spans(*state, &heaps.map, &heaps.ledger, &err),
+                     HS_OK);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(hs_heap_map_add(&heaps.map, &pools[i], &err), HS_OK);
+    hs_ledger_seal(&heaps.ledger);
+    assert_int_equal(hs_heap_map_seal(&heaps.map, &n_refused, &err), HS_OK);
+    assert_int_equal(n_refused, 0);
+    assert_int_equal(hs_allocator_mimalloc.mark(*state, &heaps.map, &heaps.ledger, &err), HS_OK);
+    assert_int_equal(hs_heap_map_index(&heaps.map, &err), HS_OK);
+}
+
+/* A pool that a program carves out of its blocks takes nothing from the others of their page. */
+static void another_pool_inside_of_blocks(void **state)
+{
+    struct hs_heap_block block;
+    uint64_t n_resident;
+
+    (void)state;
+    const hs_addr large = fake_mimalloc_block(&fake, FAKE_MI_LARGE, 0);
+    const hs_addr medium = fake_mimalloc_block(&fake, FAKE_MI_MEDIUM, 0);
+    const hs_addr second = fake_mimalloc_block(&fake, FAKE_MI_SECOND, 9);
+    const struct hs_heap_span pools[] = {
+        {large + 4096, large + 8192, NULL, 0, 64, 0, HS_SPAN_UNIFORM, HS_OWNER_registered, 0},
+        {medium + 512, medium + 1024, NULL, 0, 64, 0, HS_SPAN_UNIFORM, HS_OWNER_registered, 0},
+        {second, second + 1024, NULL, 0, 64, 0, HS_SPAN_UNIFORM, HS_OWNER_registered, 0},
+    };
+    read_with(pools, sizeof pools / sizeof *pools);
+    are_proofs(true, true);
+    assert_int_equal(fake.findings.n_torn, 0);
+    assert_int_equal(fake.findings.n_notes, 0);
+    assert_int_equal(hs_heap_map_resolve(&heaps.map, large, &block), HS_POINTER_START);
+    assert_int_equal(block.n_bytes, 4096);
+    assert_int_equal(hs_heap_map_resolve(&heaps.map, medium, &block), HS_POINTER_START);
+    assert_int_equal(block.n_bytes, 512);
+    assert_false(lives(FAKE_MI_MEDIUM, 1));
+    assert_true(lives(FAKE_MI_MEDIUM, 2));
+    assert_int_equal(n_alive(FAKE_MI_SECOND), 7); /* without the one that is all pool */
+    is_page_read(FAKE_MI_SMALL);
+    assert_int_equal(hs_ledger_close(&heaps.ledger, &fake.process, NULL, &n_resident, &err), HS_OK);
+    assert_int_equal(booked(HS_MEMORY_LIVE, false), sum_of(&fake).live_bytes);
+}
+
 static void survives_without_memory(void **state)
 {
     (void)state;
@@ -686,6 +743,7 @@ int main(void)
         MIMALLOC_TEST(memory_of_other_kinds),
         MIMALLOC_TEST(nothing_that_is_sound),
         MIMALLOC_TEST(other_programs),
+        MIMALLOC_TEST(another_pool_inside_of_blocks),
         MIMALLOC_TEST(survives_without_memory),
         MIMALLOC_TEST(says_what_it_rounds),
     };

@@ -79,22 +79,49 @@ struct marking {
     struct mimalloc *mimalloc;
     struct hs_heap_map *map;
     struct hs_ledger *ledger;
-    uint64_t n_sound, n_free, n_missing;
+    uint64_t n_sound, n_free; /* pages; blocks */
+    uint64_t n_missing;       /* blocks that no span was found for */
 };
+
+/* One block of a page whose span is not there as it was added: it was cut around another one's pool
+ * that lies in its blocks. Where that fills the block, its blocks live. */
+static hs_status mark_one(struct marking *m, hs_addr begin, uint64_t n_bytes, struct hs_error *err)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
+
+    if (span == NULL || (span->owner == HS_OWNER_mimalloc && !hs_heap_map_set(m->map, begin))) {
+        m->n_missing++;
+        return HS_OK;
+    }
+    return hs_ledger_move(m->ledger, MIMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, begin,
+                          begin + n_bytes, 0, err);
+}
+
+static hs_status mark_blocks(struct marking *m, const struct mimalloc_page *page,
+                             const uint64_t *live, struct hs_error *err)
+{
+    const struct hs_heap_span expected = mimalloc_span(page);
+    const unsigned n = page->capacity;
+    struct hs_region_move move = {MIMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, page->begin,
+                                  page->block_bytes};
+
+    if (hs_carve_is_placed(m->map, &expected)) {
+        hs_region_bits_set(&m->map->starts, hs_heap_map_span_at(m->map, page->begin)->first_bit,
+                           live, n);
+        return hs_region_bits_move(m->ledger, &move, live, n, err);
+    }
+    for (unsigned i = 0; i < n; i++)
+        if ((live[i / 64] >> (i % 64) & 1) != 0)
+            HS_TRY(mark_one(m, page->begin + i * page->block_bytes, page->block_bytes, err));
+    return HS_OK;
+}
 
 static hs_status mark_page(struct marking *m, const struct mimalloc_page *page,
                            struct hs_error *err)
 {
-    const struct hs_heap_span expected = mimalloc_span(page);
     uint64_t *blocks = m->mimalloc->free; /* those that are free first, then those that live */
     const unsigned n = page->capacity, n_words = (n + 63) / 64;
-    struct hs_region_move move = {MIMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, page->begin,
-                                  page->block_bytes};
 
-    if (!hs_carve_is_placed(m->map, &expected)) {
-        m->n_missing++;
-        return HS_OK;
-    }
     memset(blocks, 0, n_words * sizeof *blocks);
     m->n_sound += hs_mimalloc_free_blocks(m->mimalloc, page, blocks);
     for (unsigned i = 0; i < n_words; i++) {
@@ -103,9 +130,7 @@ static hs_status mark_page(struct marking *m, const struct mimalloc_page *page,
     }
     if (n % 64 != 0)
         blocks[n_words - 1] &= (UINT64_C(1) << n % 64) - 1;
-    hs_region_bits_set(&m->map->starts, hs_heap_map_span_at(m->map, page->begin)->first_bit, blocks,
-                       n);
-    return hs_region_bits_move(m->ledger, &move, blocks, n, err);
+    return mark_blocks(m, page, blocks, err);
 }
 
 /* One that a heap was given back. What is no live block of ours ends the list: it is damaged, or
@@ -142,7 +167,7 @@ static hs_status mimalloc_report(const struct marking *m, struct hs_error *err)
     if (mimalloc->n_damaged != 0 || m->n_missing != 0)
         HS_TRY(hs_findings_note(findings, true, err,
                                 "mimalloc: %llu segments are damaged, or were caught in a change, "
-                                "%llu pages overlap others: they are left out",
+                                "%llu blocks overlap others: they are left out",
                                 (unsigned long long)mimalloc->n_damaged,
                                 (unsigned long long)m->n_missing));
     return HS_OK;
