@@ -9,6 +9,7 @@ enum {
     WORD = 8,
     PLACE_BYTES = 1 << 20,
     MOST_SMALL = 1024,
+    MOST_OFFSETS = 8, /* entries of a run that are filled in */
 };
 #define HUGE_BLOCK ((uint64_t)1 << 31) /* what an old entry says of every block that has more */
 
@@ -90,10 +91,15 @@ void fake_mimalloc_back(struct fake_mimalloc *f, hs_addr begin, size_t n_bytes)
     place_used += n_bytes;
 }
 
+bool fake_mimalloc_has(const struct fake_mimalloc *f, hs_addr at)
+{
+    return bytes_at(f, at, WORD) != NULL;
+}
+
 /* The page of memory around it is there. */
 static void touch(struct fake_mimalloc *f, hs_addr at)
 {
-    if (bytes_at(f, at, WORD) == NULL)
+    if (!fake_mimalloc_has(f, at))
         fake_mimalloc_back(f, at & ~(hs_addr)(FAKE_MI_PIECE - 1), FAKE_MI_PIECE);
 }
 
@@ -153,14 +159,27 @@ hs_addr fake_mimalloc_block(const struct fake_mimalloc *f, unsigned page, unsign
 
 /* ---- segments */
 
-/* A run of slices: the first says how long it is, all others how far away that is. */
+static void put_slice(struct fake_mimalloc *f, unsigned segment, unsigned slice, unsigned count,
+                      unsigned offset)
+{
+    hs_addr entry = fake_mimalloc_entry(f, segment, slice);
+
+    if (slice >= f->segments[segment].n_entries)
+        return;
+    fake_mimalloc_put(f, entry, 4, count);
+    fake_mimalloc_put(f, entry + 4, 4, offset * f->shape.entry_bytes);
+}
+
+/* A run of slices: the first says how long it is, the next ones and the last how far away that is.
+ */
 static void put_run(struct fake_mimalloc *f, unsigned segment, unsigned slice, unsigned n)
 {
-    for (unsigned i = 0; i < n && slice + i < f->segments[segment].n_entries; i++) {
-        hs_addr entry = fake_mimalloc_entry(f, segment, slice + i);
-        fake_mimalloc_put(f, entry, 4, i == 0 ? n : 0);
-        fake_mimalloc_put(f, entry + 4, 4, i * f->shape.entry_bytes);
-    }
+    for (unsigned i = 1; i < n && i < MOST_OFFSETS; i++)
+        put_slice(f, segment, slice + i, 0, i);
+    if (n > 1)
+        put_slice(f, segment, slice + n - 1, 0, n - 1);
+    if (n != 0)
+        put_slice(f, segment, slice, n, 0);
 }
 
 static unsigned make_segment(struct fake_mimalloc *f, unsigned thread, unsigned n_slices)

@@ -112,6 +112,8 @@ hs_addr fake_mimalloc_entry(const struct fake_mimalloc *f, unsigned segment, uns
 hs_addr fake_mimalloc_heap(unsigned thread);
 /* What a word says that leads from one block of a page to the next, or to none. */
 uint64_t fake_mimalloc_link(const struct fake_mimalloc *f, unsigned page, hs_addr next);
+/* Is the word there? */
+bool fake_mimalloc_has(const struct fake_mimalloc *f, hs_addr at);
 /* 2, 4 or 8 bytes. */
 uint64_t fake_mimalloc_get(const struct fake_mimalloc *f, hs_addr at, unsigned n_bytes);
 void fake_mimalloc_put(struct fake_mimalloc *f, hs_addr at, unsigned n_bytes, uint64_t value);
