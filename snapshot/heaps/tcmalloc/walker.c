@@ -109,27 +109,55 @@ struct marking {
     struct tcmalloc *tcmalloc;
     struct hs_heap_map *map;
     struct hs_ledger *ledger;
-    uint64_t n_of_classes, n_sound, n_free, n_missing;
+    uint64_t n_of_classes, n_sound;  /* spans */
+    uint64_t n_free, n_missing;      /* blocks; those that no span was found for */
     uint64_t free[TCMALLOC_CLASSES]; /* blocks in spans of each */
 };
 
-static hs_status mark_single(struct marking *m, const struct hs_heap_span *span,
-                             struct hs_error *err)
+/* One block of a span that is not there as it was added: it was cut around another one's pool that
+ * lies in its blocks. Where that fills the block, its blocks live. */
+static hs_status mark_one(struct marking *m, hs_addr begin, uint64_t n_bytes, struct hs_error *err)
 {
-    if (!hs_heap_map_set(m->map, span->begin))
+    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
+
+    if (span == NULL || (span->owner == HS_OWNER_tcmalloc && !hs_heap_map_set(m->map, begin))) {
         m->n_missing++;
-    return hs_ledger_move(m->ledger, TCMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, span->begin,
-                          span->end, 0, err);
+        return HS_OK;
+    }
+    return hs_ledger_move(m->ledger, TCMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, begin,
+                          begin + n_bytes, 0, err);
 }
 
-static hs_status mark_blocks(struct marking *m, const struct tcmalloc_span *span,
-                             struct hs_error *err)
+static hs_status mark_live(struct marking *m, const struct hs_heap_span *expected,
+                           const uint64_t *live, struct hs_error *err)
 {
-    const uint64_t n = hs_tcmalloc_n_blocks(m->tcmalloc, span), n_words = (n + 63) / 64;
-    struct hs_region_move move = {TCMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, span->begin,
-                                  m->tcmalloc->class_bytes[span->class_number]};
-    uint64_t *blocks = m->tcmalloc->free, n_free;
+    const unsigned n = (unsigned)((expected->end - expected->begin) / expected->unit_bytes);
+    struct hs_region_move move = {TCMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, expected->begin,
+                                  expected->unit_bytes};
 
+    if (hs_carve_is_placed(m->map, expected)) {
+        hs_region_bits_set(&m->map->starts, hs_heap_map_span_at(m->map, expected->begin)->first_bit,
+                           live, n);
+        return hs_region_bits_move(m->ledger, &move, live, n, err);
+    }
+    for (unsigned i = 0; i < n; i++)
+        if ((live[i / 64] >> (i % 64) & 1) != 0)
+            HS_TRY(
+                mark_one(m, expected->begin + i * expected->unit_bytes, expected->unit_bytes, err));
+    return HS_OK;
+}
+
+static hs_status mark_span(struct marking *m, const struct tcmalloc_span *span,
+                           struct hs_error *err)
+{
+    const struct hs_heap_span expected = tcmalloc_span(m->tcmalloc, span);
+    const uint64_t n = hs_tcmalloc_n_blocks(m->tcmalloc, span), n_words = (n + 63) / 64;
+    uint64_t *blocks = m->tcmalloc->free, n_free; /* those that are free first, then the others */
+
+    if (!span->is_in_use)
+        return HS_OK;
+    if (span->class_number == 0)
+        return mark_one(m, span->begin, span->end - span->begin, err);
     memset(blocks, 0, n_words * sizeof *blocks);
     m->n_of_classes++;
     m->n_sound += hs_tcmalloc_free_blocks(m->tcmalloc, span, blocks, &n_free);
@@ -139,23 +167,7 @@ static hs_status mark_blocks(struct marking *m, const struct tcmalloc_span *span
         blocks[i] = ~blocks[i];
     if (n % 64 != 0)
         blocks[n_words - 1] &= (UINT64_C(1) << n % 64) - 1;
-    hs_region_bits_set(&m->map->starts, hs_heap_map_span_at(m->map, span->begin)->first_bit, blocks,
-                       (unsigned)n);
-    return hs_region_bits_move(m->ledger, &move, blocks, (unsigned)n, err);
-}
-
-static hs_status mark_span(struct marking *m, const struct tcmalloc_span *span,
-                           struct hs_error *err)
-{
-    const struct hs_heap_span expected = tcmalloc_span(m->tcmalloc, span);
-
-    if (!span->is_in_use)
-        return HS_OK;
-    if (!hs_carve_is_placed(m->map, &expected)) {
-        m->n_missing++;
-        return HS_OK;
-    }
-    return span->class_number == 0 ? mark_single(m, &expected, err) : mark_blocks(m, span, err);
+    return mark_live(m, &expected, blocks, err);
 }
 
 static hs_status tcmalloc_report(const struct marking *m, const struct tcmalloc_cached *cached,
@@ -179,7 +191,7 @@ static hs_status tcmalloc_report(const struct marking *m, const struct tcmalloc_
     if (t->n_damaged != 0 || m->n_missing != 0)
         HS_TRY(hs_findings_note(findings, true, err,
                                 "tcmalloc: %llu spans are damaged, or were caught in a change, "
-                                "%llu overlap others: they are left out",
+                                "%llu blocks overlap others: they are left out",
                                 (unsigned long long)t->n_damaged,
                                 (unsigned long long)m->n_missing));
     if (t->central == 0 || t->n_caches == 0)
