@@ -69,6 +69,7 @@ static int file_put(struct hs_paged *paged, uint64_t at, const uint8_t *bytes, s
         if ((size_t)n < n_bytes && (size_t)n % PAGE != 0)
             (void)file_forget_direct(paged); /* the rest begins within a page */
         at += (uint64_t)n;
+        hs_spill_stored(&paged->file, at);
         bytes += n;
         n_bytes -= (size_t)n;
         paged->written_bytes += (uint64_t)n;

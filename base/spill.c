@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/vfs.h>
@@ -15,6 +16,37 @@
 
 #define PAGE_BYTES 4096
 #define PAD_BYTES 8 /* behind each buffer, so that numbers are moved as words */
+
+/* ---- how much there is ---- */
+
+static _Atomic uint64_t spills_now, spills_most;
+
+uint64_t hs_spill_most_bytes(void)
+{
+    return atomic_load(&spills_most);
+}
+
+void hs_spill_most_again(void)
+{
+    atomic_store(&spills_most, atomic_load(&spills_now));
+}
+
+static void stored_add(struct hs_spill *spill, uint64_t n_bytes)
+{
+    if (!spill->is_temporary)
+        return;
+    spill->n_stored += n_bytes;
+    uint64_t now = atomic_fetch_add(&spills_now, n_bytes) + n_bytes;
+    uint64_t most = atomic_load(&spills_most);
+    while (now > most && !atomic_compare_exchange_weak(&spills_most, &most, now))
+        continue;
+}
+
+void hs_spill_stored(struct hs_spill *spill, uint64_t end)
+{
+    if (end > spill->n_stored)
+        stored_add(spill, end - spill->n_stored);
+}
 
 /* ---- opening ---- */
 
@@ -78,6 +110,7 @@ hs_status hs_spill_open(const struct hs_budget *budget, const char *what, struct
                              .is_open = true,
                              .what = what,
                              .directory = directory,
+                             .is_temporary = true,
                              .buffer = HS_STEAL(buffer)};
     return HS_OK;
 }
@@ -107,6 +140,7 @@ void hs_spill_close(struct hs_spill *spill)
     if (spill == NULL || !spill->is_open)
         return;
     int saved = errno;
+    atomic_fetch_sub(&spills_now, spill->n_stored);
     (void)close(spill->fd); /* the file goes with it: its answer tells nothing */
     hs_free(spill->buffer);
     *spill = (struct hs_spill){0};
@@ -131,7 +165,7 @@ static hs_status spill_write_failed(const struct hs_spill *spill, uint64_t n_wri
     return status;
 }
 
-static hs_status spill_write_all(const struct hs_spill *spill, uint64_t at, const uint8_t *bytes,
+static hs_status spill_write_all(struct hs_spill *spill, uint64_t at, const uint8_t *bytes,
                                  size_t n_bytes, struct hs_error *err)
 {
     while (n_bytes != 0) {
@@ -140,6 +174,7 @@ static hs_status spill_write_all(const struct hs_spill *spill, uint64_t at, cons
             continue;
         if (done < 0)
             return spill_write_failed(spill, at, err);
+        stored_add(spill, (uint64_t)done);
         bytes += done;
         at += (uint64_t)done;
         n_bytes -= (size_t)done;

@@ -70,6 +70,7 @@ static int file_write(sqlite3_file *base, const void *from, int n, sqlite3_int64
         if (put < 0)
             return file_fail(file, errno == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE, "write");
         done += (size_t)put;
+        hs_spill_stored(&file->spill, (uint64_t)at + done);
     }
     return SQLITE_OK;
 }

@@ -392,6 +392,36 @@ static void has_no_name(void **state)
     hs_spill_close(&spill);
 }
 
+/* The most that is in files at a time. */
+static void counts_what_is_there(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[HS_SPILL_BUFFER_BYTES];
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_spill first = {0}, second = {0};
+
+    hs_spill_most_again();
+    uint64_t before = hs_spill_most_bytes();
+    spill_open(&first);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(hs_spill_write(&first, bytes, sizeof bytes, &err), HS_OK);
+    assert_int_equal(hs_spill_skip(&first, 1 << 20, &err), HS_OK);
+    assert_int_equal(hs_spill_seal(&first, &err), HS_OK);
+    spill_open(&second);
+    assert_int_equal(hs_spill_write(&second, bytes, 1000, &err), HS_OK);
+    assert_true(hs_spill_most_bytes() - before == 4 * sizeof bytes); /* the rest is in a buffer */
+    assert_int_equal(hs_spill_seal(&second, &err), HS_OK);
+    hs_spill_close(&first);
+    hs_spill_stored(&second, 500);
+    hs_spill_stored(&second, 5000);
+    assert_true(hs_spill_most_bytes() - before == 4 * sizeof bytes + 1000);
+    hs_spill_most_again();
+    assert_true(hs_spill_most_bytes() - before == 5000);
+    hs_spill_close(&second);
+    hs_spill_most_again();
+    assert_true(hs_spill_most_bytes() == before);
+}
+
 #define SPILL_TEST(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
 
 int main(void)
@@ -409,6 +439,7 @@ int main(void)
         SPILL_TEST(every_allocation_can_fail),
         SPILL_TEST(knows_where_files_go),
         SPILL_TEST(has_no_name),
+        SPILL_TEST(counts_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,16 @@ struct hs_spill {
                            as long as the system has room for it */
     bool stays_cached;  /* the same of what is written, set before that */
     bool ends_in_hole;
+    bool is_temporary; /* of hs_spill_open: counted in hs_spill_most_bytes */
+    uint64_t n_stored; /* of these, what is in the file */
 };
+
+/* What all temporary files of this process held at a time, at the most. */
+uint64_t hs_spill_most_bytes(void);
+/* From now on. */
+void hs_spill_most_again(void);
+/* For those who write to the descriptor themselves: the file reaches `end`. Its holes count. */
+void hs_spill_stored(struct hs_spill *spill, uint64_t end);
 
 /* Where temporary files go: the budget's directory; else TMPDIR, unless that is made of memory;
  * else /var/tmp. A NULL budget names none. */
