@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/buffer.h"
 #include "graph/pages.h"
 
 #define WHAT "the edges beside the search tree"
@@ -48,68 +49,111 @@ void edge_log_fini(struct edge_log *log)
     *log = (struct edge_log){0};
 }
 
+/* ---- in a file: the source as a difference from the one before, since a search goes from a node
+ * to a near one; the target as it is. Some 5 bytes where memory takes 8. ---- */
+
+static hs_status edges_write(struct hs_spill *spill, uint32_t *last,
+                             const struct numbered_edge *edges, uint64_t n, struct hs_error *err)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t step = (int64_t)edges[i].source - *last;
+        HS_TRY(hs_spill_put_varint(spill, hs_zigzag_encode(step), err));
+        HS_TRY(hs_spill_put_varint(spill, edges[i].target, err));
+        *last = edges[i].source;
+    }
+    return HS_OK;
+}
+
+static hs_status edges_read(struct hs_spill_reader *reader, uint32_t *last,
+                            struct numbered_edge *edges, uint64_t n, struct hs_error *err)
+{
+    uint64_t step, target;
+
+    for (uint64_t i = 0; i < n; i++) {
+        HS_TRY(hs_spill_get_varint(reader, &step, err));
+        HS_TRY(hs_spill_get_varint(reader, &target, err));
+        *last += (uint32_t)hs_zigzag_decode(step);
+        edges[i] = (struct numbered_edge){(uint32_t)target, *last};
+    }
+    return HS_OK;
+}
+
 hs_status edge_log_flush(struct edge_log *log, struct hs_error *err)
 {
     assert(log->spills);
-    HS_TRY(hs_spill_write(&log->spill, log->edges, log->n * sizeof *log->edges, err));
+    HS_TRY(edges_write(&log->spill, &log->last, log->edges, log->n, err));
+    log->n_all += log->n;
     log->n = 0;
     return HS_OK;
 }
 
 hs_status edge_log_end(struct edge_log *log, struct hs_error *err)
 {
-    log->n_all = log->n;
-    if (!log->spills)
+    if (!log->spills) {
+        log->n_all = log->n;
         return HS_OK;
+    }
     HS_TRY(edge_log_flush(log, err));
-    log->n_all = log->spill.n_bytes / sizeof *log->edges;
     return hs_spill_seal(&log->spill, err);
 }
 
-/* The block of the spill that begins at edge `at` into edges[0..n). */
-static hs_status block_read(struct edge_log *log, uint64_t at, struct hs_error *err)
-{
-    uint64_t begin = at * sizeof *log->edges;
+/* ---- block by block ---- */
 
-    log->n = log->n_all - at < log->capacity ? log->n_all - at : log->capacity;
-    uint64_t n_bytes = log->n * sizeof *log->edges;
-    HS_TRY(hs_spill_read_at(&log->spill, begin, log->edges, n_bytes, err));
-    hs_spill_drop(&log->spill, begin, begin + n_bytes);
-    return HS_OK;
+/* All of the spill through edges[]. */
+static hs_status blocks_run(struct edge_log *log,
+                            hs_status (*take)(void *context, struct edge_log *log,
+                                              struct hs_error *err),
+                            void *context, struct hs_error *err)
+{
+    struct hs_spill_reader reader = {0};
+    uint32_t last = 0;
+    hs_status status = hs_spill_read(&log->spill, 0, log->spill.n_bytes, &reader, err);
+
+    for (uint64_t at = 0; at < log->n_all && status == HS_OK; at += log->n) {
+        log->n = log->n_all - at < log->capacity ? log->n_all - at : log->capacity;
+        status = edges_read(&reader, &last, log->edges, log->n, err);
+        if (status == HS_OK)
+            status = take(context, log, err);
+    }
+    hs_spill_reader_close(&reader);
+    return status;
 }
 
-static hs_status spill_filter(struct edge_log *log, struct hs_spill *out,
-                              uint64_t (*keep)(void *context, struct numbered_edge *edges,
-                                               uint64_t n),
-                              void *context, struct hs_error *err)
+static hs_status count_take(void *context, struct edge_log *log, struct hs_error *err)
 {
-    for (uint64_t at = 0; at < log->n_all; at += log->n) {
-        HS_TRY(block_read(log, at, err));
-        uint64_t n_kept = keep(context, log->edges, log->n);
-        HS_TRY(hs_spill_write(out, log->edges, n_kept * sizeof *log->edges, err));
-    }
-    return hs_spill_seal(out, err);
+    (void)context;
+    (void)err;
+    log->n_kept += log->keep(log->keep_context, log->edges, log->n);
+    return HS_OK;
 }
 
 hs_status edge_log_filter(struct edge_log *log,
                           uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
                           void *context, struct hs_error *err)
 {
-    struct hs_spill out = {0};
-
     if (!log->spills) {
-        log->n = log->n_all = keep(context, log->edges, log->n);
+        log->n = log->n_all = log->n_kept = keep(context, log->edges, log->n);
         return HS_OK;
     }
-    HS_TRY(hs_spill_open(log->budget, WHAT, &out, err));
-    hs_status status = spill_filter(log, &out, keep, context, err);
-    if (status != HS_OK) {
-        hs_spill_close(&out);
-        return status;
-    }
-    hs_spill_close(&log->spill);
-    log->spill = out;
-    log->n_all = out.n_bytes / sizeof *log->edges;
+    log->keep = keep;
+    log->keep_context = context;
+    return blocks_run(log, count_take, NULL, err);
+}
+
+struct reading {
+    void (*put)(void *context, const struct numbered_edge *edges, uint64_t n);
+    void *context;
+};
+
+static hs_status reading_take(void *context, struct edge_log *log, struct hs_error *err)
+{
+    const struct reading *reading = context;
+    uint64_t n = log->n;
+
+    (void)err;
+    if (log->keep != NULL)
+        n = log->keep(log->keep_context, log->edges, n);
+    reading->put(reading->context, log->edges, n);
     return HS_OK;
 }
 
@@ -117,13 +161,10 @@ hs_status edge_log_read(struct edge_log *log,
                         void (*put)(void *context, const struct numbered_edge *edges, uint64_t n),
                         void *context, struct hs_error *err)
 {
-    if (!log->spills) {
-        put(context, log->edges, log->n);
-        return HS_OK;
-    }
-    for (uint64_t at = 0; at < log->n_all; at += log->n) {
-        HS_TRY(block_read(log, at, err));
-        put(context, log->edges, log->n);
-    }
+    struct reading reading = {put, context};
+
+    if (log->spills)
+        return blocks_run(log, reading_take, &reading, err);
+    put(context, log->edges, log->n);
     return HS_OK;
 }

@@ -14,8 +14,12 @@ struct edge_log {
     struct hs_budget *budget;
     struct numbered_edge *edges; /* owned pages; with a spill: what is not there yet */
     uint64_t n, capacity;        /* of these */
-    uint64_t n_all;
+    uint64_t n_all;              /* of the spill, or once it is ended */
+    uint64_t n_kept;             /* of these, once they are filtered */
     struct hs_spill spill;
+    uint32_t last; /* the last source in the spill */
+    uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n);
+    void *keep_context; /* what a spill is filtered by when it is read; or NULL */
     bool spills;
 };
 
@@ -34,7 +38,9 @@ hs_status edge_log_flush(struct edge_log *log, struct hs_error *err);
 /* No more edges come; n_all is set. */
 hs_status edge_log_end(struct edge_log *log, struct hs_error *err);
 
-/* Block by block: `keep` moves what is to stay to the front and says how many these are. */
+/* Block by block: `keep` moves what is to stay to the front and says how many these are; sets
+ * n_kept. A spill stays as it is: `keep` is asked again whenever it is read, and must say the same.
+ */
 hs_status edge_log_filter(struct edge_log *log,
                           uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
                           void *context, struct hs_error *err);

@@ -30,6 +30,7 @@ struct semi_work {
     uint32_t *row;    /* n_core + 2: begins of the in-edges that need an evaluation; behind what is
                          done, semidominators */
     uint32_t *source; /* their sources; NULL: in a file */
+    bool is_counted;  /* what leads into each rank, in row[] */
     uint64_t n_sources;
     struct hs_spill sources;             /* 4 bytes each */
     struct hs_spill_reader sources_back; /* from the last one on */
@@ -120,7 +121,7 @@ static hs_status core_label(const struct depth_first *search, struct semi_work *
 /* ---- edges into the core ---- */
 
 /* Drops edges into resolved nodes, takes edges from ancestors into account, keeps the rest at the
- * front as (rank, source), and counts them per core node in row[rank + 2]. */
+ * front as (rank, source), and counts them per core node in row[rank + 2], the first time. */
 static uint64_t edges_keep(void *context, struct numbered_edge *log, uint64_t n)
 {
     struct semi_work *work = context;
@@ -138,7 +139,8 @@ static uint64_t edges_keep(void *context, struct numbered_edge *log, uint64_t n)
                 work->label[rank] = edge.source;
             continue;
         }
-        work->row[rank + 2]++;
+        if (!work->is_counted)
+            work->row[rank + 2]++;
         log[kept++] = (struct numbered_edge){rank, edge.source};
     }
     return kept;
@@ -156,9 +158,10 @@ static hs_status log_count(struct edge_log *log, struct semi_work *work, struct 
 {
     HS_TRY(engine_array_init(work->budget, (size_t)work->n_core + 2, EDGES, &work->row, err));
     HS_TRY(edge_log_filter(log, edges_keep, work, err));
+    work->is_counted = true;
     for (uint32_t i = 0; i < work->n_core; i++)
         work->row[i + 2] += work->row[i + 1];
-    work->n_sources = log->n_all;
+    work->n_sources = log->n_kept;
     return HS_OK;
 }
 

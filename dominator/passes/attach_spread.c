@@ -15,7 +15,7 @@
 
 struct spread {
     struct attach_work *work;
-    const struct core_rows *rows;
+    struct core_rows *rows;
     struct hs_budget *budget;
     struct hs_bitmap is_in; /* by core node, with ranks */
     struct hs_bitmap is_visited;
@@ -299,6 +299,7 @@ static hs_status spread_run(struct spread *spread, struct hs_error *err)
 
     HS_TRY(nodes_find(spread, err));
     HS_TRY(spread->is_stored ? edges_store(spread, err) : edges_fill(spread, err));
+    core_rows_close(spread->rows);
     HS_TRY(values_turn(spread, &work->passes->attach, true, &work->high, err));
     HS_TRY(values_turn(spread, &work->high, false, &work->passes->attach, err));
     for (uint64_t core = hs_bitmap_next(&spread->is_in, 0); core < spread->is_in.n_bits;
@@ -309,8 +310,7 @@ static hs_status spread_run(struct spread *spread, struct hs_error *err)
     return HS_OK;
 }
 
-hs_status attach_spread_run(struct attach_work *work, const struct core_rows *rows,
-                            struct hs_error *err)
+hs_status attach_spread_run(struct attach_work *work, struct core_rows *rows, struct hs_error *err)
 {
     struct spread spread = {.work = work, .rows = rows, .budget = work->passes->budget};
     struct hs_parked region = {0};

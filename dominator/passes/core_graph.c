@@ -16,7 +16,7 @@
 
 struct core_graph {
     struct core_work *work;
-    const struct core_rows *rows;
+    struct core_rows *rows;
     struct hs_bitmap is_in; /* by core node; ranks are the graph's numbers */
     uint32_t n_nodes;
     uint64_t n_edges, n_regions;  /* of all, those from a region[] */
@@ -266,6 +266,7 @@ static hs_status stored_search(struct core_graph *g, struct hs_domtree *ret, str
     tree_drop(g, UINT64_MAX);
     HS_TRY(hs_stored_rows_make(g->n_nodes, &edges, passes->budget, "the core's graph", &g->stored,
                                err));
+    core_rows_close(g->rows);
     HS_TRY(core_work_region_park(passes, &region, err));
     hs_status status = hs_domtree_consume_stored(&g->stored, g->work->progress, ret, err);
     return region_return(passes, &region, status, err);
@@ -292,6 +293,7 @@ static hs_status graph_tree(struct core_graph *g, struct hs_domtree *ret, struct
         return stored_search(g, ret, err);
     HS_TRY(graph_init(g, err));
     HS_TRY(graph_fill(g, err));
+    core_rows_close(g->rows);
     return graph_search(g, ret, err);
 }
 
@@ -314,8 +316,7 @@ static hs_status graph_answer(struct core_graph *g, struct hs_error *err)
     return status;
 }
 
-hs_status core_graph_resolve(struct core_work *work, const struct core_rows *rows,
-                             struct hs_error *err)
+hs_status core_graph_resolve(struct core_work *work, struct core_rows *rows, struct hs_error *err)
 {
     struct core_graph g = {.work = work, .rows = rows};
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 
 #define TAKE_FRAMES ((uint64_t)1 << 12)
 
@@ -31,7 +32,23 @@ void forest_stack_fini(struct forest_stack *stack)
     *stack = (struct forest_stack){0};
 }
 
-/* The older half goes to disk. */
+static hs_status frames_write(struct hs_spill *spill, const struct forest_frame *frames, uint64_t n,
+                              struct hs_error *err)
+{
+    int64_t above = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        struct forest_cursor cursor = forest_frame_cursor(&frames[i]);
+        int64_t depth = forest_frame_depth(&frames[i]);
+        HS_TRY(hs_spill_put_varint(spill, hs_zigzag_encode(depth - above), err));
+        HS_TRY(hs_spill_put_varint(spill, cursor.child << 1 | cursor.has_more, err));
+        HS_TRY(hs_spill_put_varint(spill, cursor.at, err));
+        above = depth;
+    }
+    return HS_OK;
+}
+
+/* The older half goes to disk, in some 9 bytes a frame. */
 static hs_status stack_spill(struct forest_stack *stack, struct hs_error *err)
 {
     if (stack->n_spills == FOREST_STACK_SPILLS)
@@ -39,7 +56,7 @@ static hs_status stack_spill(struct forest_stack *stack, struct hs_error *err)
     struct hs_spill *spill = &stack->spills[stack->n_spills];
     HS_TRY(hs_spill_open(stack->budget, "the way through the forest", spill, err));
     stack->n_spills++;
-    HS_TRY(hs_spill_write(spill, stack->frames, stack->half * sizeof *stack->frames, err));
+    HS_TRY(frames_write(spill, stack->frames, stack->half, err));
     HS_TRY(hs_spill_seal(spill, err));
     stack->n -= stack->half;
     memmove(stack->frames, stack->frames + stack->half, stack->n * sizeof *stack->frames);
@@ -67,15 +84,18 @@ hs_status forest_stack_push(struct forest_stack *stack, const struct forest_curs
 static hs_status stack_read(struct forest_stack *stack, struct hs_spill_reader *reader,
                             struct hs_error *err)
 {
-    const size_t n_step = HS_SPILL_BUFFER_BYTES / 4 / sizeof *stack->frames;
-    const uint8_t *bytes;
+    uint32_t depth = 0;
 
-    for (uint64_t at = 0; at < stack->half;) {
-        uint64_t left = stack->half - at;
-        size_t n = left < n_step ? (size_t)left : n_step;
-        HS_TRY(hs_spill_get_bytes(reader, n * sizeof *stack->frames, &bytes, err));
-        memcpy(stack->frames + at, bytes, n * sizeof *stack->frames);
-        at += n;
+    for (uint64_t i = 0; i < stack->half; i++) {
+        struct forest_cursor cursor;
+        uint64_t step, child;
+        HS_TRY(hs_spill_get_varint(reader, &step, err));
+        HS_TRY(hs_spill_get_varint(reader, &child, err));
+        HS_TRY(hs_spill_get_varint(reader, &cursor.at, err));
+        cursor.child = child >> 1;
+        cursor.has_more = child & 1;
+        depth += (uint32_t)hs_zigzag_decode(step);
+        stack->frames[i] = forest_frame_make(&cursor, depth);
     }
     return HS_OK;
 }

@@ -37,9 +37,8 @@ struct attach_work {
     struct pass_attach_counts counts;
 };
 
-/* Makes low and high final for all nodes of the rows, which go round in cycles. */
-hs_status attach_spread_run(struct attach_work *work, const struct core_rows *rows,
-                            struct hs_error *err);
+/* Makes low and high final for all nodes of the rows, which go round in cycles; closes the rows. */
+hs_status attach_spread_run(struct attach_work *work, struct core_rows *rows, struct hs_error *err);
 
 /* Turns low and high into answers. */
 hs_status attach_ask_run(struct attach_work *work, struct hs_error *err);

@@ -38,9 +38,9 @@ hs_status core_work_resolve(struct core_work *work, uint32_t node, struct hs_err
  * again, as long as that leaves out enough. */
 hs_status core_labels_resolve(struct core_work *work, struct peel *peel, struct hs_error *err);
 
-/* Resolves what is reached of the nodes in `rows`, by the dominators of a graph in memory. */
-hs_status core_graph_resolve(struct core_work *work, const struct core_rows *rows,
-                             struct hs_error *err);
+/* Resolves what is reached of the nodes in `rows`, by the dominators of a graph in memory, or in a
+ * file; closes the rows. */
+hs_status core_graph_resolve(struct core_work *work, struct core_rows *rows, struct hs_error *err);
 
 /* passes->region, put aside while nobody asks for it, and again. */
 hs_status core_work_region_park(struct hs_passes *passes, struct hs_parked *ret,

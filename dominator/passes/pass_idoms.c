@@ -7,11 +7,16 @@
 #include "pass_stack.h"
 #include "position_reader.h"
 
+struct way_row {
+    uint64_t position;
+    hs_node node;
+};
+
 struct idoms {
     const struct hs_passes *passes;
     struct attach_places places;
     struct hs_ids node_of_place;
-    struct pass_stack way; /* nodes from the head of the region down, hs_node each */
+    struct pass_stack way; /* from the head of the region down */
     struct pass_scatter scatter;
     const struct hs_idom_sink *sink;
 };
@@ -24,6 +29,34 @@ static void idoms_fini(struct idoms *idoms)
     pass_scatter_fini(&idoms->scatter);
 }
 
+/* The nodes of positions, out of the order of the forest. */
+static hs_status way_read(struct hs_spill_reader *order, unsigned width, struct way_row *rows,
+                          uint64_t n, struct hs_error *err)
+{
+    uint64_t at = rows[0].position;
+
+    for (uint64_t i = 0; i < n; i++) {
+        do
+            HS_TRY(hs_spill_get_fixed(order, width, &rows[i].node, err));
+        while (at++ != rows[i].position);
+    }
+    return HS_OK;
+}
+
+static hs_status way_fill(void *context, uint64_t *words, uint64_t n, struct hs_error *err)
+{
+    const struct idoms *idoms = context;
+    struct way_row *rows = (struct way_row *)words;
+    unsigned width = hs_ids_width(idoms->passes->n_nodes);
+    struct hs_spill_reader order = {0};
+
+    HS_TRY(hs_spill_read(&idoms->passes->order, rows[0].position * width,
+                         (rows[n - 1].position + 1) * width, &order, err));
+    hs_status status = way_read(&order, width, rows, n, err);
+    hs_spill_reader_close(&order);
+    return status;
+}
+
 static hs_status idoms_init(struct idoms *idoms, struct hs_error *err)
 {
     const struct hs_passes *passes = idoms->passes;
@@ -32,13 +65,14 @@ static hs_status idoms_init(struct idoms *idoms, struct hs_error *err)
     HS_TRY(attach_places_find(passes, &idoms->places, err));
     HS_TRY(hs_ids_init(idoms->places.n, passes->n_nodes, passes->budget, "the places of core nodes",
                        &idoms->node_of_place, err));
-    HS_TRY(pass_stack_init(passes->budget, "the way down in a region", max_rows, sizeof(hs_node),
-                           &idoms->way, err));
+    HS_TRY(pass_stack_init(passes->budget, "the way down in a region", max_rows,
+                           sizeof(struct way_row), &idoms->way, err));
+    idoms->way.rest = (struct pass_stack_rest){way_fill, idoms};
     struct pass_scatter_shape shape = {
         .n_keys = passes->n_nodes,
         .n_columns = 1,
         .max = {passes->n_nodes}, /* the number after each node; 0: none */
-        .reserve_bytes = pass_scatter_leave(pass_stack_max_bytes(max_rows, sizeof(hs_node)),
+        .reserve_bytes = pass_scatter_leave(pass_stack_max_bytes(max_rows, sizeof(struct way_row)),
                                             attach_places_bytes(&idoms->places) +
                                                 hs_ids_width(passes->n_nodes) * idoms->places.n,
                                             idoms->sink->first_bytes),
@@ -106,8 +140,8 @@ static hs_status idoms_read(struct idoms *idoms, struct position_reader *positio
         if (depth == 0)
             idom = idoms_of_core(idoms, core);
         else
-            memcpy(&idom, pass_stack_top(&idoms->way), sizeof idom);
-        HS_TRY(pass_stack_push(&idoms->way, &node, err));
+            idom = ((const struct way_row *)pass_stack_top(&idoms->way))->node;
+        HS_TRY(pass_stack_push(&idoms->way, &(struct way_row){at, node}, err));
         uint64_t value = idom + 1; /* HS_NO_NODE becomes 0 */
         HS_TRY(pass_scatter_put(&idoms->scatter, node, &value, err));
     }

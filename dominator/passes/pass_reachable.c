@@ -228,7 +228,9 @@ static hs_status units_find(struct reach *reach, const struct hs_weight_source *
     reach->links.parent = HS_STEAL(reach->units.parent);
     reach->links.n_edges = reach->links.n_tree;
     cores_drop(reach->passes);
+    hs_spill_close(&reach->passes->depths);
     HS_TRY(sizes_find(reach, weights, err));
+    hs_spill_close(&reach->passes->order);
     HS_TRY(edges_find(reach, err));
     pass_units_fini(&reach->units);
     hs_passes_fini(reach->passes);

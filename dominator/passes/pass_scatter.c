@@ -3,42 +3,51 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 
-/* Room for a record, and for the number that is moved as a word behind it. */
+/* Room for a record. */
 #define RECORD_MAX_BYTES (4 + 10 * SCATTER_COLUMNS)
+#define DIFFERS ((uint32_t)1 << 31) /* of a key */
 
 /* ---- parts ---- */
 
 /* What so many parts take: one in memory, a buffer for each of the others while they are written,
  * and one to read. */
-static uint64_t parts_bytes(const struct pass_scatter *scatter, uint64_t n_parts)
+static uint64_t parts_bytes(uint64_t n_keys, unsigned row_bytes, uint64_t n_parts)
 {
-    uint64_t per_part = (scatter->n_keys + n_parts - 1) / n_parts;
-    return per_part * scatter->row_bytes + 8 + (n_parts - 1) * HS_SPILL_BUFFER_BYTES;
+    uint64_t per_part = (n_keys + n_parts - 1) / n_parts;
+    return per_part * row_bytes + 8 + (n_parts - 1) * HS_SPILL_BUFFER_BYTES;
+}
+
+uint64_t pass_scatter_parts(uint64_t n_keys, unsigned row_bytes, uint64_t room)
+{
+    uint64_t n_parts = n_keys / DIFFERS + 1, best = n_parts;
+
+    while (n_parts < SCATTER_PARTS && parts_bytes(n_keys, row_bytes, best) > room) {
+        n_parts++;
+        if (parts_bytes(n_keys, row_bytes, n_parts) < parts_bytes(n_keys, row_bytes, best))
+            best = n_parts;
+    }
+    return best;
 }
 
 static void scatter_choose(struct pass_scatter *scatter, uint64_t reserve_bytes)
 {
-    uint64_t left = hs_budget_left_bytes(scatter->budget), best = 0;
+    uint64_t left = hs_budget_left_bytes(scatter->budget);
     uint64_t room = left > reserve_bytes ? left - reserve_bytes : 0;
-    uint64_t n_parts = scatter->n_keys / UINT32_MAX + 1;
+    uint64_t n_parts = pass_scatter_parts(scatter->n_keys, scatter->row_bytes, room);
 
-    for (best = n_parts; n_parts < SCATTER_PARTS && parts_bytes(scatter, best) > room;) {
-        n_parts++;
-        if (parts_bytes(scatter, n_parts) < parts_bytes(scatter, best))
-            best = n_parts;
-    }
-    scatter->n_parts = (uint32_t)best;
-    scatter->per_part = (scatter->n_keys + best - 1) / best;
-    scatter->reserved_bytes = parts_bytes(scatter, best);
+    scatter->n_parts = (uint32_t)n_parts;
+    scatter->per_part = (scatter->n_keys + n_parts - 1) / n_parts;
+    scatter->reserved_bytes = parts_bytes(scatter->n_keys, scatter->row_bytes, n_parts);
 }
 
 static hs_status scatter_open(struct pass_scatter *scatter, struct hs_error *err)
 {
     HS_TRY(HS_PAGES_ALLOC(&scatter->rows, scatter->per_part * scatter->row_bytes + 8, err));
-    HS_TRY(HS_ALLOC(&scatter->spills, scatter->n_parts, err));
+    HS_TRY(HS_ALLOC(&scatter->parts, scatter->n_parts, err));
     for (uint32_t i = 1; i < scatter->n_parts; i++)
-        HS_TRY(hs_spill_open(scatter->budget, scatter->what, &scatter->spills[i], err));
+        HS_TRY(hs_spill_open(scatter->budget, scatter->what, &scatter->parts[i].spill, err));
     return HS_OK;
 }
 
@@ -66,9 +75,9 @@ hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_bu
 void pass_scatter_fini(struct pass_scatter *scatter)
 {
     hs_pages_free(scatter->rows, scatter->per_part * scatter->row_bytes + 8, 1);
-    for (uint32_t i = 1; scatter->spills != NULL && i < scatter->n_parts; i++)
-        hs_spill_close(&scatter->spills[i]);
-    hs_free(scatter->spills);
+    for (uint32_t i = 1; scatter->parts != NULL && i < scatter->n_parts; i++)
+        hs_spill_close(&scatter->parts[i].spill);
+    hs_free(scatter->parts);
     hs_budget_release(scatter->budget, scatter->reserved_bytes);
     *scatter = (struct pass_scatter){0};
 }
@@ -83,17 +92,37 @@ static uint8_t *varint_put(uint8_t *out, uint64_t value)
     return out;
 }
 
+/* Of what is written and read alike. */
+static bool is_large(const struct pass_scatter *scatter, const uint64_t *values)
+{
+    uint64_t any = 0;
+    for (unsigned i = 0; i < scatter->n_columns; i++)
+        any |= values[i];
+    return any >= 0x80;
+}
+
 hs_status pass_scatter_spill(struct pass_scatter *scatter, uint64_t key, const uint64_t *values,
                              struct hs_error *err)
 {
-    uint8_t record[RECORD_MAX_BYTES], *out = record + 4;
-    uint64_t part = key / scatter->per_part;
-    uint32_t at = (uint32_t)(key - part * scatter->per_part);
+    uint8_t record[RECORD_MAX_BYTES], near[RECORD_MAX_BYTES], *out = record + 4, *to = near + 4;
+    struct scatter_part *part = &scatter->parts[key / scatter->per_part];
+    uint32_t at = (uint32_t)(key % scatter->per_part);
 
-    memcpy(record, &at, sizeof at);
     for (unsigned i = 0; i < scatter->n_columns; i++)
         out = varint_put(out, values[i]);
-    return hs_spill_write(&scatter->spills[part], record, (size_t)(out - record), err);
+    if (!is_large(scatter, values)) {
+        memcpy(record, &at, sizeof at);
+        return hs_spill_write(&part->spill, record, (size_t)(out - record), err);
+    }
+    for (unsigned i = 0; i < scatter->n_columns; i++) {
+        to = varint_put(to, hs_zigzag_encode((int64_t)(values[i] - part->large[i])));
+        part->large[i] = values[i];
+    }
+    bool differs = to - near < out - record;
+    at |= differs ? DIFFERS : 0;
+    memcpy(differs ? near : record, &at, sizeof at);
+    return differs ? hs_spill_write(&part->spill, near, (size_t)(to - near), err)
+                   : hs_spill_write(&part->spill, record, (size_t)(out - record), err);
 }
 
 /* ---- emitting ---- */
@@ -110,12 +139,18 @@ static uint64_t part_keys(const struct pass_scatter *scatter, uint32_t part)
 static hs_status part_read(const struct pass_scatter *scatter, struct hs_spill_reader *reader,
                            struct hs_error *err)
 {
-    uint64_t at, values[SCATTER_COLUMNS];
+    uint64_t at, values[SCATTER_COLUMNS] = {0}, large[SCATTER_COLUMNS] = {0};
 
     while (!hs_spill_at_end(reader)) {
         HS_TRY(hs_spill_get_fixed(reader, 4, &at, err));
-        for (unsigned i = 0; i < scatter->n_columns; i++)
+        bool differs = at & DIFFERS;
+        at &= ~(uint64_t)DIFFERS;
+        for (unsigned i = 0; i < scatter->n_columns; i++) {
             HS_TRY(hs_spill_get_varint(reader, &values[i], err));
+            values[i] = differs ? large[i] + (uint64_t)hs_zigzag_decode(values[i]) : values[i];
+        }
+        if (is_large(scatter, values))
+            memcpy(large, values, sizeof large);
         if (at >= scatter->per_part)
             return hs_fail(err, HS_BUG, "%s: a record of another part", scatter->what);
         pass_scatter_place(scatter, at, values);
@@ -125,7 +160,7 @@ static hs_status part_read(const struct pass_scatter *scatter, struct hs_spill_r
 
 static hs_status part_load(struct pass_scatter *scatter, uint32_t part, struct hs_error *err)
 {
-    struct hs_spill *spill = &scatter->spills[part];
+    struct hs_spill *spill = &scatter->parts[part].spill;
     struct hs_spill_reader reader = {0};
 
     memset(scatter->rows, 0, scatter->per_part * scatter->row_bytes);
@@ -158,7 +193,7 @@ hs_status pass_scatter_emit(struct pass_scatter *scatter, const struct pass_scat
                             struct hs_error *err)
 {
     for (uint32_t part = 1; part < scatter->n_parts; part++)
-        HS_TRY(hs_spill_seal(&scatter->spills[part], err));
+        HS_TRY(hs_spill_seal(&scatter->parts[part].spill, err));
     for (uint32_t part = 0; part < scatter->n_parts; part++) {
         if (part != 0)
             HS_TRY(part_load(scatter, part, err));

@@ -5,6 +5,9 @@
  *   record:  key within its part | one number per column
  *            4 bytes               varints
  *
+ * With the highest bit of the key the numbers are differences from those of the part's last *large*
+ * record, one with a number that takes several bytes: along a chain they differ by little.
+ *
  * Keys without a row are emitted as zeros. Where all fits, there is one part and no file. */
 #ifndef HS_PASS_SCATTER_H
 #define HS_PASS_SCATTER_H
@@ -16,12 +19,18 @@
 #define SCATTER_COLUMNS 4
 #define SCATTER_PARTS 256
 
+/* A part that is not in memory from the start. */
+struct scatter_part {
+    struct hs_spill spill;
+    uint64_t large[SCATTER_COLUMNS]; /* of the last large record written */
+};
+
 struct pass_scatter {
-    uint64_t n_keys, per_part; /* per_part < 2^32 */
+    uint64_t n_keys, per_part; /* per_part < 2^31 */
     unsigned n_columns, width[SCATTER_COLUMNS], row_bytes;
     uint8_t *rows; /* owned pages: of one part; 8 bytes more */
     uint64_t reserved_bytes;
-    struct hs_spill *spills; /* owned: of parts 1 ...; [0] is not used */
+    struct scatter_part *parts; /* owned; [0] is not used */
     uint32_t n_parts;
     struct hs_budget *budget;
     const char *what;
@@ -46,6 +55,9 @@ static inline uint64_t pass_scatter_leave(uint64_t now, uint64_t given_back, uin
 hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_budget *budget,
                             const char *what, struct pass_scatter *ret, struct hs_error *err);
 void pass_scatter_fini(struct pass_scatter *scatter);
+
+/* How many parts that are: one in memory, the others in files first. */
+uint64_t pass_scatter_parts(uint64_t n_keys, unsigned row_bytes, uint64_t room);
 
 /* Bytes that hold a number. */
 static inline unsigned pass_scatter_width(uint64_t max)

@@ -1,7 +1,8 @@
 /* A stack of rows of fixed size, of which only the top is looked at: the way down in a region, or
  * sums that wait for their parent. Deep ones (a list of millions of cells) do not stay in memory:
  * the upper part does, older rows go to spills of `half` rows each and come back when they are on
- * top.
+ * top. There a row is what it differs by from the one below: small, for numbers that ascend with
+ * the depth, and for sums of few blocks.
  *
  *   spill | spill | ... | rows: up to 2 * half in memory |      n_below rows are in spills */
 #ifndef HS_PASS_STACK_H
@@ -16,18 +17,27 @@
 /* The least for `half`. */
 #define PASS_STACK_HALF ((uint64_t)1 << 14)
 
+/* Where the first word of each row ascends, and tells what the others are: these are left out where
+ * that is read again in little time. Words 1 ... of n rows. */
+struct pass_stack_rest {
+    hs_status (*fill)(void *context, uint64_t *rows, uint64_t n, struct hs_error *err);
+    void *context;
+};
+
 struct pass_stack {
     uint8_t *rows; /* owned pages: 2 * half */
     uint64_t n, half, n_below;
     uint64_t reserved; /* rows that are reserved in the budget */
     size_t row_bytes;
     struct hs_spill spills[PASS_STACK_SPILLS];
+    bool is_thin[PASS_STACK_SPILLS]; /* only the first words are there */
     unsigned n_spills;
+    struct pass_stack_rest rest; /* set before the first row; or NULL */
     struct hs_budget *budget;
     const char *what;
 };
 
-/* For at most max_rows. */
+/* For at most max_rows of whole words. */
 hs_status pass_stack_init(struct hs_budget *budget, const char *what, uint64_t max_rows,
                           size_t row_bytes, struct pass_stack *ret, struct hs_error *err);
 void pass_stack_fini(struct pass_stack *stack);

@@ -102,6 +102,43 @@ static void test_parts(void **state)
     assert_true(refused && before > 3);
 }
 
+static hs_status chain_take(void *context, uint64_t key, const uint64_t *values, struct hs_error *e)
+{
+    uint64_t *next = context;
+    (void)e;
+    assert_true(key == (*next)++);
+    bool is_leaf = key % 2 == 1;
+    assert_true(values[0] == (is_leaf ? 3 : 5000000 - 2 * key));
+    assert_true(values[1] == (is_leaf ? 1 : 3000000 - key));
+    return HS_OK;
+}
+
+/* Sizes along a chain whose cells have a leaf each: six bytes a record. */
+static void test_chain(void **state)
+{
+    (void)state;
+    enum { KEYS = 600000 };
+    struct pass_scatter_shape shape = {.n_keys = KEYS, .n_columns = 2, .max = {5000000, 3000000}};
+    uint64_t next = 0;
+    const struct pass_scatter_sink sink = {chain_take, &next};
+    struct pass_scatter s = {0};
+    struct hs_budget budget;
+    made_budget_init(&budget);
+    budget.limit_bytes = budget.used_bytes + (2 << 20);
+    hs_spill_most_again();
+    assert_int_equal(pass_scatter_init(&shape, &budget, "rows", &s, &err), HS_OK);
+    assert_true(s.n_parts > 2 && s.n_parts == pass_scatter_parts(KEYS, s.row_bytes, 2 << 20));
+    uint64_t n_spilled = KEYS - s.per_part;
+    for (uint64_t key = KEYS; key-- > 0;) {
+        const uint64_t leaf[] = {3, 1}, cell[] = {5000000 - 2 * key, 3000000 - key};
+        assert_int_equal(pass_scatter_put(&s, key, key % 2 == 1 ? leaf : cell, &err), HS_OK);
+    }
+    assert_int_equal(pass_scatter_emit(&s, &sink, &err), HS_OK);
+    assert_true(next == KEYS);
+    assert_true(hs_spill_most_bytes() <= 6 * n_spilled + 64 * s.n_parts);
+    pass_scatter_fini(&s);
+}
+
 static void test_every_allocation_fails(void **state)
 {
     (void)state;
@@ -119,6 +156,7 @@ static void test_every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_chain),
                                        cmocka_unit_test(test_every_allocation_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,55 @@ static void test_up_and_down(void **state)
     assert_true(budget.used_bytes == used);
 }
 
+/* Rows that tell the rest of them by their first word. */
+static void row_of_place(uint64_t *row, uint64_t place)
+{
+    row[0] = place;
+    for (uint64_t i = 1; i < ROW_WORDS; i++)
+        row[i] = place * 0x9E3779B97F4A7C15ULL + i;
+}
+
+static hs_status rest_fill(void *context, uint64_t *rows, uint64_t n, struct hs_error *unused)
+{
+    (void)unused;
+    for (uint64_t i = 0; i < n; i++)
+        row_of_place(rows + i * ROW_WORDS, rows[i * ROW_WORDS]);
+    *(uint64_t *)context += n;
+    return HS_OK;
+}
+
+/* Where places are near each other, only they are stored, in a byte each. */
+static void check_rest(uint64_t distance)
+{
+    uint64_t row[ROW_WORDS], n_filled = 0;
+    struct pass_stack stack;
+    struct hs_budget budget;
+    made_budget_init(&budget);
+    assert_int_equal(pass_stack_init(&budget, "rows", MAX_ROWS, sizeof row, &stack, &err), HS_OK);
+    stack.rest = (struct pass_stack_rest){rest_fill, &n_filled};
+    hs_spill_most_again();
+    for (uint64_t i = 0; i < MAX_ROWS; i++) {
+        row_of_place(row, 1000000 + distance * i);
+        assert_int_equal(pass_stack_push(&stack, row, &err), HS_OK);
+    }
+    uint64_t per_row = hs_spill_most_bytes() / (MAX_ROWS - 2 * stack.half);
+    assert_true(distance <= 4 ? per_row == 1 : per_row >= 1 + 8 * (ROW_WORDS - 1));
+    for (uint64_t i = MAX_ROWS; i-- > 1;) {
+        assert_int_equal(pass_stack_cut(&stack, i, &err), HS_OK);
+        row_of_place(row, 1000000 + distance * (i - 1));
+        assert_memory_equal(pass_stack_top(&stack), row, sizeof row);
+    }
+    assert_int_equal(n_filled != 0, distance <= 4);
+    pass_stack_fini(&stack);
+}
+
+static void test_rest(void **state)
+{
+    (void)state;
+    for (uint64_t distance = 1; distance < 6; distance++)
+        check_rest(distance);
+}
+
 /* Rows are paid for as they are used, and refused where they cannot be. */
 static void test_little_memory(void **state)
 {
@@ -85,6 +134,7 @@ static void test_little_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_up_and_down),
+                                       cmocka_unit_test(test_rest),
                                        cmocka_unit_test(test_little_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
