@@ -118,28 +118,33 @@ static bool passes_count(const struct hs_snap *snap, uint64_t left, struct hs_pa
     struct hs_error err = HS_ERROR_INIT;
     struct hs_sweep forward;
     uint64_t n_bytes = hs_passes_count_bytes(snap_nodes(snap));
+    struct hs_passes_degrees degrees;
 
+    degrees.of_run = hs_snap_in_degrees(snap, &degrees.n_runs);
     if (hs_budget_reserve(&budget, n_bytes, "counting", &err) != HS_OK ||
         hs_sweep_of_snap(&source, &forward, &err) != HS_OK ||
-        hs_passes_count(&forward, &counts, &err) != HS_OK)
+        hs_passes_count(&forward, &degrees, &counts, &err) != HS_OK)
         return false;
     counts.forward_bytes = budget.peak_bytes - n_bytes;
     *ret = counts;
     return true;
 }
 
-/* Temporary files at their most, beside what is there of the index by then: while edges are turned
- * round; or when retained sizes are on their way from positions to nodes, beside the order of the
- * forest and its depths, the edges of the core, and sums of its nodes. Measured on made heaps,
- * random graphs, coqtop and Python: 1.02 to 1.28 times what was there at a time. */
-static uint64_t spill_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts)
+/* Temporary files at their most: while edges are turned round, or of the passes. Where only some of
+ * the edges take part, these are turned round while the passes go on. */
+static uint64_t spill_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts,
+                            uint64_t left, bool has_held)
 {
-    uint64_t n = snap_nodes(snap), m = snap_edges(snap);
-    uint64_t into_core = m > counts->n_single ? m - counts->n_single : 0;
-    uint64_t order = n * (hs_ids_width(n) + sizeof(uint32_t));
-    uint64_t turning = 4 * m + m / 2;
-    uint64_t passes = order + into_core * 7 / 2 + 24 * counts->n_core + n * 11 / 2;
+    const struct hs_sweep forward = {.n_nodes = snap_nodes(snap), .max_edges = snap_edges(snap)};
+    uint64_t turning = hs_reverse_disk_bytes(&forward);
+    struct hs_passes_counts c = *counts;
 
+    c.first_bytes = writer_bytes(c.n_nodes);
+    uint64_t passes = hs_passes_disk_bytes(&c, left);
+    if (hs_snap_has_tiers(snap))
+        passes += turning;
+    if (has_held) /* the strong edges, reversed */
+        passes += forward.max_edges * distance_bytes(c.n_nodes) + 2 * c.n_nodes;
     return passes > turning ? passes : turning;
 }
 
@@ -189,10 +194,9 @@ static void passes_estimate(const struct hs_snap *snap, uint64_t left,
     estimate->is_counted = true;
     estimate->memory_bytes = resident_bytes(snap, &counts);
     estimate->in_memory = fits && estimate->memory_bytes <= left;
-    uint64_t file = index_engine_file_bytes(snap),
-             spilled = file * 2 / 5 + spill_bytes(snap, &counts);
-    estimate->disk_bytes = spilled > file ? spilled : file;
-    estimate->least_bytes = passes_bytes(snap, &counts, index_passes_has_held(snap));
+    bool has_held = index_passes_has_held(snap);
+    estimate->least_bytes = passes_bytes(snap, &counts, has_held);
+    estimate->spill_bytes = spill_bytes(snap, &counts, left, has_held);
 }
 
 /* The roots of an open snapshot, but for what is fixed and small. */
@@ -215,10 +219,11 @@ void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budge
     uint64_t n = snap_nodes(snap), m = snap_edges(snap), left = left_bytes(snap, budget);
     const struct hs_sweep forward = {.n_nodes = n, .n_tree = totals->n_tree, .max_edges = m};
     struct hs_index_estimate estimate = {
-        .disk_bytes = index_engine_file_bytes(snap),
+        .file_bytes = index_engine_file_bytes(snap),
         .seconds = 1 + (n * 250 + m * 100) / 1000000000,
     };
 
+    estimate.used_bytes = roots_bytes(snap) + (budget == NULL ? 0 : budget->used_bytes);
     passes_estimate(snap, left, &estimate);
     uint64_t resident = estimate.memory_bytes;
     if (estimate.least_bytes > resident && n < UINT32_MAX - 1 && m < UINT32_MAX - 1)
@@ -227,7 +232,7 @@ void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budge
         if (left < resident)
             estimate.memory_bytes = left > estimate.least_bytes ? left : estimate.least_bytes;
         if (!estimate.is_counted)
-            estimate.disk_bytes += index_passes_disk_bytes(&forward);
+            estimate.spill_bytes = index_passes_disk_bytes(&forward);
         estimate.seconds *= 2;
     }
     *ret = estimate;
@@ -239,11 +244,10 @@ hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget
     char needed[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
 
     hs_index_estimate(snap, budget, ret);
-    uint64_t left = left_bytes(snap, budget), roots = roots_bytes(snap);
+    uint64_t left = left_bytes(snap, budget);
     if (ret->in_memory || ret->least_bytes <= left)
         return HS_OK;
-    uint64_t used = budget->limit_bytes - hs_budget_left_bytes(budget) + roots;
-    hs_format_bytes(hs_budget_round_up(ret->least_bytes + used), needed);
+    hs_format_bytes(hs_budget_round_up(ret->least_bytes + ret->used_bytes), needed);
     hs_format_bytes(budget->limit_bytes, limit);
     (void)hs_fail(err, HS_LIMIT, "an index of %llu nodes needs %s%s of memory, %s are allowed",
                   (unsigned long long)snap_nodes(snap), ret->is_counted ? "" : "at least ", needed,

@@ -5,6 +5,7 @@
 #include "forest_lists.h"
 #include "forest_stack.h"
 #include "pass_attach.h"
+#include "pass_disk.h"
 #include "pass_scatter.h"
 #include "pass_stack.h"
 #include "pass_steps.h"
@@ -126,7 +127,8 @@ static hs_status count_put(void *context, const struct hs_piece *piece, struct h
 }
 
 static hs_status count_all(struct counting *counting, const struct hs_sweep *forward,
-                           struct hs_passes_counts *ret, struct hs_error *err)
+                           const struct hs_passes_degrees *degrees, struct hs_passes_counts *ret,
+                           struct hs_error *err)
 {
     const struct hs_piece_sink sink = {count_put, counting};
     uint64_t n_in, n_multi;
@@ -140,6 +142,8 @@ static hs_status count_all(struct counting *counting, const struct hs_sweep *for
     ret->n_tree = forward->n_tree;
     ret->n_single = n_in - n_multi;
     ret->n_core = n_multi + 1;
+    ret->n_edges = forward->max_edges;
+    pass_disk_count(&counting->is_single, &counting->is_multi, degrees, ret);
     return HS_OK;
 }
 
@@ -148,11 +152,11 @@ uint64_t hs_passes_count_bytes(uint64_t n_nodes)
     return 2 * bits(n_nodes);
 }
 
-hs_status hs_passes_count(const struct hs_sweep *forward, struct hs_passes_counts *ret,
-                          struct hs_error *err)
+hs_status hs_passes_count(const struct hs_sweep *forward, const struct hs_passes_degrees *degrees,
+                          struct hs_passes_counts *ret, struct hs_error *err)
 {
     struct counting counting = {0};
-    hs_status status = count_all(&counting, forward, ret, err);
+    hs_status status = count_all(&counting, forward, degrees, ret, err);
     hs_bitmap_fini(&counting.is_single);
     hs_bitmap_fini(&counting.is_multi);
     return status;

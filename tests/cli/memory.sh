@@ -69,8 +69,8 @@ left ''
 exits 0 index "$snap" -v --memory 1GiB --threads 1
 mib='[0-9.]+ MiB'
 mentions "^heapsnap: plan: index of 1000008 nodes and [0-9]+ edges, computed in memory: $mib of "\
-"memory \(limit 1.0 GiB\), at most $mib of disk \(temporary files in '$work'\), 1 threads, some "\
-"[0-9]+ s\$"
+"memory \(limit 1.0 GiB\), at most 0 B of disk \(temporary files in '$work'\), some $mib for the "\
+"index, 1 threads, some [0-9]+ s\$"
 mentions '^heapsnap: memory: at most [0-9.]+ MiB were taken of the limit of 1.0 GiB$'
 jemalloc='jemalloc at the end: .* allocated, .* active, .* resident, .* mapped'
 mentions "^heapsnap: memory: ($jemalloc|built without jemalloc.*)\$"

@@ -17,7 +17,27 @@ refused()
     exits 6 index "$snap" -v --memory "$1Mi"
     hints "allow more with --memory"
     mentions '^heapsnap: memory: at most 12.0 MiB were taken'
+    # The plan that -v tells asks for as much.
+    local asked
+    asked=$(sed -nE 's/.* an index of .* needs ((at least )?[0-9.]+ MiB) of .*/\1/p' "$work/err")
+    mentions "^heapsnap: plan: index of .*: $asked of memory \\(limit $1.0 MiB\\), "
     [ ! -e "$snap.idx" ] && [ ! -e "$snap.idx.part" ] || fail "$1 MiB: something was begun"
+}
+
+# bytes PATTERN: the size that it finds in the talk, in bytes.
+bytes()
+{
+    sed -nE "s/$1/\1/p" "$work/err" | tr -d ' iB' | numfmt --from=iec
+}
+
+# Temporary files: never more than was announced, and that at most 1.3 times what there was.
+disk_held()
+{
+    local announced used
+    announced=$(bytes '.* at most ([0-9.]+ [KMG]?i?B) of disk \(temporary files .*')
+    used=$(bytes '.*: temporary files: at most ([0-9.]+ [KMG]?i?B) at a time')
+    awk -v a="$announced" -v u="$used" 'BEGIN { exit !(u <= a && a <= 1.3 * u) }' ||
+        fail "$1: $announced bytes of disk were announced, $used taken"
 }
 
 # At `limit` MiB: all of it, by passes as long as that is what there is memory for.
@@ -26,6 +46,17 @@ done_at()
     exits 0 index "$snap" -v --memory "$1Mi"
     cmp -s "$snap.idx" "$work/whole.idx" || fail "$1 MiB: other bytes"
     rm "$snap.idx"
+}
+
+# What a watcher sees, mapped files and code included, stays under the limit.
+resident_under()
+{
+    local resident
+    [ -z "${SANITIZED:-}" ] || [ "$SANITIZED" = OFF ] || return 0
+    resident=$(sed -nE 's/.*: at most ([0-9.]+) MiB were resident.*/\1/p' "$work/err")
+    awk -v r="$resident" -v l="$1" 'BEGIN { exit !(r <= l) }' ||
+        fail "$2: $resident MiB were resident under a limit of $1 MiB"
+    echo "$2: $resident MiB were resident under a limit of $1 MiB"
 }
 
 for blocks in 300000 ${HS_LONG:+1000000} 3000000; do
@@ -63,26 +94,41 @@ for blocks in 300000 ${HS_LONG:+1000000} 3000000; do
             [ $in_memory -lt 3 ] || break
         fi
         [ "$limit" -eq "$enough" ] || continue
+        disk_held "$blocks blocks at $limit MiB"
+        resident_under "$limit" "$blocks blocks"
         # The plan is not far above what was taken.
-        cp "$work/err" "$work/at_enough"
         mentions 'computed by passes'
         taken=$(sed -nE 's/.*: at most ([0-9.]+) MiB were taken.*/\1/p' "$work/err")
         awk -v p="$enough" -v t="$taken" 'BEGIN { exit !(p <= 1.15 * t) }' ||
             fail "$blocks blocks: $enough MiB were asked for, $taken MiB taken"
     done
     [ -z "${HS_LONG:-}" ] || [ $in_memory -eq 3 ] || fail "$blocks blocks: never in memory"
-    # What a watcher sees, mapped files and code included, stays under the limit.
     if [ -z "${SANITIZED:-}" ] || [ "$SANITIZED" = OFF ]; then
-        resident=$(sed -nE 's/.*: at most ([0-9.]+) MiB were resident.*/\1/p' "$work/at_enough")
-        awk -v r="$resident" -v l="$enough" 'BEGIN { exit !(r <= l) }' ||
-            fail "$blocks blocks: $resident MiB were resident under a limit of $enough MiB"
-        echo "$blocks blocks: $resident MiB were resident under a limit of $enough MiB"
         cp "$work/whole.idx" "$snap.idx"
         exits 0 types "$snap" -v --memory 32Mi
         mentions ': at most ([0-9]|[12][0-9]|3[01])(\.[0-9])? MiB were resident'
         rm "$snap.idx"
     fi
     echo "$blocks blocks: $enough MiB are asked for, $taken MiB were taken"
+
+    # What -v counts of temporary files is what the system sees of them: a disk of what was told
+    # before is enough, one that has a page of each file less than was taken is not.
+    [ $blocks = 300000 ] && [ "$(id -u)" -eq 0 ] || continue
+    mkdir -p "$work/spill"
+    for part in announced used; do
+        exits 0 index "$snap" -v --rebuild --memory "$enough"Mi
+        size=$(bytes '.* at most ([0-9.]+ [KMG]?i?B) of disk \(temporary files .*')
+        [ $part = announced ] || size=$(($(bytes \
+            '.*: temporary files: at most ([0-9.]+ [KMG]?i?B) at a time') * 98 / 100 - 65536))
+        mount -t tmpfs -o size="$size" tmpfs "$work/spill" 2>/dev/null || break
+        code=$([ $part = announced ] && echo 0 || echo 5)
+        "$HEAPSNAP" index "$snap" --rebuild --memory "$enough"Mi --spill-dir "$work/spill" \
+            >"$work/out" 2>"$work/err" && found=0 || found=$?
+        umount -l "$work/spill"
+        [ $found -eq "$code" ] || fail "a disk of $size bytes: exit $found: $(cat "$work/err")"
+        echo "a disk of $size bytes ($part): exit $found"
+    done
+    rm -f "$snap".idx*
 done
 
 # Cycles that are entered at several places: known to be most of the graph only after it was sifted,
@@ -98,6 +144,8 @@ for shape in ladder:0 ring:0 random:2000 forward:6000; do
     for limit in "$enough" ${HS_LONG:+$((enough + 2))}; do
         done_at "$limit"
         mentions 'computed by passes'
+        [ "${shape%:*}" = forward ] || disk_held "$shape at $limit MiB"
+        resident_under "$limit" "$shape"
     done
     echo "$shape: $enough MiB"
 done
@@ -106,7 +154,6 @@ done
 "$BUILD_DIR/bin/make_cycles" forward 300000 10000 "$snap"
 exits 0 index "$snap" -v --memory 48Mi
 mentions 'computed in memory'
-resident=$(sed -nE 's/.*: at most ([0-9.]+) MiB were resident.*/\1/p' "$work/err")
-[ -n "${SANITIZED:-}" ] && [ "$SANITIZED" != OFF ] ||
-    awk -v r="$resident" 'BEGIN { exit !(r <= 48) }' ||
-    fail "in memory $resident MiB were resident under a limit of 48 MiB"
+resident_under 48 'in memory'
+mentions 'at most 0 B of disk'
+mentions ': temporary files: at most 0 B at a time'

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/spill.h"
 #include "edge_list.h"
 #include "graph_builder.h"
 #include "index/index_build.h"
@@ -191,8 +192,11 @@ static void test_one_long_row(void **state)
     assert_int_equal(hs_index_open(snap, &options, &index, &err), HS_LIMIT);
     for (uint64_t more = 0; more < 3; more++) { /* what is accepted works */
         hs_budget_init(HS_BUDGET_BASE_BYTES + least.least_bytes + (more << 22), NULL, 1, &budget);
+        hs_index_estimate(snap, &budget, &least);
+        hs_spill_most_again();
         assert_int_equal(hs_index_open(snap, &options, &index, &err), HS_OK);
         assert_true(budget.peak_bytes <= budget.limit_bytes);
+        assert_true(hs_spill_most_bytes() <= least.spill_bytes);
         hs_index_close(index);
         (void)unlink(index_path);
     }
@@ -221,8 +225,10 @@ static void test_ephemerons_at_the_least(void **state)
     hs_budget_init(HS_BUDGET_BASE_BYTES + least.least_bytes, NULL, 1, &budget);
     hs_index_estimate(snap, &budget, &least);
     assert_false(least.in_memory);
+    hs_spill_most_again();
     if (hs_index_open(snap, &options, &index, &err) != HS_OK)
         fail_msg("%llu bytes: %s", (unsigned long long)budget.limit_bytes, err.message);
+    assert_true(hs_spill_most_bytes() <= least.spill_bytes);
     hs_index_close(index);
     (void)unlink(index_path);
     hs_snap_close(snap);
@@ -245,8 +251,8 @@ static void test_estimates(void **state)
     assert_true(o.budget.peak_bytes - used <= o.estimate.memory_bytes);
     struct stat about;
     assert_int_equal(stat(index_path, &about), 0);
-    assert_true((uint64_t)about.st_size <= o.estimate.disk_bytes);
-    assert_true((uint64_t)about.st_size * 2 > o.estimate.disk_bytes);
+    assert_true((uint64_t)about.st_size <= o.estimate.file_bytes);
+    assert_true((uint64_t)about.st_size * 2 > o.estimate.file_bytes);
     hs_index_close(index);
     assert_int_equal(o.budget.used_bytes, used);
     tear_down(&o);
@@ -306,11 +312,13 @@ static void test_passes_are_chosen(void **state)
     hs_index_estimate(o.snap, &o.budget, &o.estimate);
     assert_false(o.estimate.in_memory);
     (void)unlink(index_path);
+    hs_spill_most_again();
     hs_status status = hs_index_open(o.snap, &options, &index, &err);
     if (status != HS_OK)
         print_error("%s\n", err.message);
     assert_int_equal(status, HS_OK);
     assert_true(o.budget.peak_bytes <= o.budget.limit_bytes);
+    assert_true(hs_spill_most_bytes() <= o.estimate.spill_bytes);
     hs_index_close(index);
     tear_down(&o);
 }

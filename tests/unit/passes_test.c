@@ -412,16 +412,20 @@ static void test_budget(void **state)
     world_fini(&world);
 }
 
-/* What is planned from a count is enough, also where all of the core is cycles. */
+/* What is planned from a count is enough, of memory and of disk, also where all of the core is
+ * cycles. */
 static void check_planned(struct hs_graph graph)
 {
     struct world world;
     struct hs_passes_counts counts = {.n_words = 2 * (uint64_t)graph.n_nodes};
     world_init(&world, graph);
     const struct hs_sweep forward = hs_piece_sweep(&world.forward);
-    assert_int_equal(hs_passes_count(&forward, &counts, &err), HS_OK);
+    assert_int_equal(hs_passes_count(&forward, NULL, &counts, &err), HS_OK);
     world.budget.limit_bytes = HS_BUDGET_BASE_BYTES + hs_passes_plan_bytes(&counts);
+    hs_spill_most_again();
     world_check(&world);
+    assert_true(hs_spill_most_bytes() <=
+                hs_passes_disk_bytes(&counts, hs_passes_plan_bytes(&counts)));
     world_fini(&world);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/spill.h"
 #include "base/units.h"
 #include "index/index.h"
 
@@ -20,20 +21,24 @@ static void format_limit(const struct hs_budget *budget, char *text)
 
 void hs_tool_talk_plan(const struct hs_tool *tool, const struct hs_snap *snap)
 {
-    char memory[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES], disk[HS_UNIT_TEXT_BYTES];
+    char memory[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
+    char spilled[HS_UNIT_TEXT_BYTES], file[HS_UNIT_TEXT_BYTES];
     struct hs_index_estimate estimate = {0};
     if (!tool->is_verbose)
         return;
     hs_index_estimate(snap, &tool->budget, &estimate);
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
-    hs_format_bytes(estimate.memory_bytes, memory);
-    hs_format_bytes(estimate.disk_bytes, disk);
+    hs_format_bytes(hs_budget_round_up(estimate.memory_bytes + estimate.used_bytes), memory);
+    hs_format_bytes(estimate.spill_bytes, spilled);
+    hs_format_bytes(estimate.file_bytes, file);
     format_limit(&tool->budget, limit);
-    hs_talk("plan: index of %lu nodes and %lu edges, computed %s: %s of memory (limit %s), at "
-            "most %s of disk (temporary files in '%s'), %u threads, some %lu s",
+    hs_talk("plan: index of %lu nodes and %lu edges, computed %s: %s%s of memory (limit %s), "
+            "at most %s of disk (temporary files in '%s'), some %s for the index, %u threads, some "
+            "%lu s",
             (unsigned long)(totals->n_tree + totals->n_blocks), (unsigned long)totals->n_edges,
-            estimate.in_memory ? "in memory" : "by passes over files", memory, limit, disk,
-            tool->budget.spill_dir != NULL ? tool->budget.spill_dir : "TMPDIR or /var/tmp",
+            estimate.in_memory ? "in memory" : "by passes over files",
+            estimate.in_memory || estimate.is_counted ? "" : "at least ", memory, limit, spilled,
+            tool->budget.spill_dir != NULL ? tool->budget.spill_dir : "TMPDIR or /var/tmp", file,
             tool->budget.n_threads, (unsigned long)estimate.seconds);
 }
 
@@ -85,6 +90,7 @@ static bool ask_kernel(const char *name, char *text)
 void hs_talk_memory_report(const struct hs_budget *budget)
 {
     char peak[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
+    char spilled[HS_UNIT_TEXT_BYTES];
     char resident[HS_UNIT_TEXT_BYTES] = "unknown", own[HS_UNIT_TEXT_BYTES] = "unknown";
     hs_format_bytes(budget->peak_bytes, peak);
     format_limit(budget, limit);
@@ -95,4 +101,6 @@ void hs_talk_memory_report(const struct hs_budget *budget)
     hs_talk("memory: at most %s were resident (VmHWM), mapped files included; at the end %s are "
             "our own (RssAnon)",
             resident, own);
+    hs_format_bytes(hs_spill_most_bytes(), spilled);
+    hs_talk("temporary files: at most %s at a time", spilled);
 }

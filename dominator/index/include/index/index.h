@@ -88,10 +88,12 @@ hs_status hs_index_policy_key(const struct hs_snap *snap, const struct hs_policy
 /* What computing an index costs, to say before it is begun. */
 struct hs_index_estimate {
     bool in_memory;        /* the engine that the budget allows */
-    uint64_t memory_bytes; /* that engine's, beside HS_BUDGET_BASE_BYTES, as all of these */
+    uint64_t memory_bytes; /* that engine's, beside used_bytes, as all of these */
+    uint64_t used_bytes;   /* of the budget, by then */
     uint64_t least_bytes;  /* by passes: no budget below this will do */
     bool is_counted;       /* least_bytes is enough, and not only the least that can be */
-    uint64_t disk_bytes;   /* index and spill files together, at most */
+    uint64_t spill_bytes;  /* of temporary files, at most */
+    uint64_t file_bytes;   /* of the index, about */
     uint64_t seconds;      /* a guess, from nodes and edges */
 };
 void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budget,

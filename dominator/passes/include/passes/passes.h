@@ -69,9 +69,11 @@ uint64_t hs_passes_min_bytes(uint64_t n_nodes, uint64_t n_tree);
 
 /* What hs_passes_run and what follows from it (below) take at a time, foreseen. */
 struct hs_passes_counts {
-    uint64_t n_nodes, n_tree;
+    uint64_t n_nodes, n_tree, n_edges;
     uint64_t n_single; /* nodes with one predecessor, at most */
     uint64_t n_core;   /* with several, and node 0; at most */
+    /* Of the edges into the latter, at most, in files: but for the first one of each. */
+    uint64_t core_gap_bytes, row_gap_bytes;
     uint64_t n_words, n_static_words, n_static_blocks;
     uint64_t forward_bytes, backward_bytes; /* what the sweeps take of the budget */
     uint64_t first_bytes;                   /* of the sinks */
@@ -79,10 +81,17 @@ struct hs_passes_counts {
 /* Enough, whatever the graph; for hs_passes_reachable, until the components are found of what
  * several roots share. */
 uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts);
-/* Fills n_nodes, n_tree, n_single and n_core in one sweep, with hs_passes_count_bytes resident,
- * which are not taken from a budget. */
-hs_status hs_passes_count(const struct hs_sweep *forward, struct hs_passes_counts *ret,
-                          struct hs_error *err);
+/* What all of it has in temporary files at a time, at most, with what is left of the budget. */
+uint64_t hs_passes_disk_bytes(const struct hs_passes_counts *counts, uint64_t left);
+/* About how many edges lead into each HS_SWEEP_RUN blocks; NULL: not known. */
+struct hs_passes_degrees {
+    const uint64_t *of_run;
+    size_t n_runs;
+};
+/* Fills n_nodes to row_gap_bytes in one sweep, with hs_passes_count_bytes resident, which are not
+ * taken from a budget. */
+hs_status hs_passes_count(const struct hs_sweep *forward, const struct hs_passes_degrees *degrees,
+                          struct hs_passes_counts *ret, struct hs_error *err);
 uint64_t hs_passes_count_bytes(uint64_t n_nodes);
 
 /* ---- what follows from it, node by node in ascending order ---- */
