@@ -167,6 +167,24 @@ static void reads_every_layout(void **state)
     }
 }
 
+/* Where the first block begins depends on their size; other layouts may fit some of these pages. */
+static void pages_of_all_sizes(void **state)
+{
+    static const uint64_t sizes[] = {2048, 16, 64, 72, 320, 512, 520, 1024, 1032, 8192, 57344};
+
+    (void)state;
+    for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
+        begin_again(layout);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            unsigned segment = i < 2 ? fake_mimalloc_segment(&fake, 0) : 1;
+            unsigned page = fake_mimalloc_page(&fake, segment, 1, sizes[i], 1);
+            if (i % 2 != 0)
+                fake_mimalloc_free(&fake, page, 0, FAKE_MI_FREE);
+        }
+        all_is_read();
+    }
+}
+
 /* 2.1.4 and 2.1.7 have entries as 2.2, and headers as 2.1. */
 static void words_in_a_header_come_and_go(void **state)
 {
@@ -470,6 +488,8 @@ static void is_no_segment(unsigned segment)
 {
     read_fake();
     are_proofs(true, true);
+    assert_int_equal(fake.findings.n_torn, 0);
+    assert_int_equal(fake.findings.n_notes, 0);
     for (unsigned i = 0; i < fake.n_pages; i++)
         if (fake.pages[i].segment == segment)
             assert_int_equal(n_alive(i), 0);
@@ -493,6 +513,13 @@ static void headers_that_are_none(void **state)
                           words[i].value);
         is_no_segment(0);
     }
+    make_again(NEWEST); /* the first entry agrees, and the last page is where this one ends */
+    fake_mimalloc_put(&fake, fake_mimalloc_header(&fake, 0, FAKE_MI_N_HEADER), WORD, 17);
+    fake_mimalloc_put(&fake, fake_mimalloc_entry(&fake, 0, 0), 4, 17);
+    is_no_segment(0);
+    make_again(NEWEST); /* so many that their bytes are no number */
+    fake_mimalloc_put(&fake, fake_mimalloc_header(&fake, 2, FAKE_MI_N_SLICES) + 6, 2, 1);
+    is_no_segment(2);
 }
 
 /* It would hold all that is behind it, up to the end of all addresses and beyond. */
@@ -511,6 +538,20 @@ static void a_header_that_claims_all(void **state)
         for (unsigned k = FAKE_MI_SECOND; k < fake.n_pages; k++)
             is_page_read(k);
     }
+}
+
+/* No more than there are addresses, whatever its slices say. */
+static void a_segment_beyond_the_last_address(void **state)
+{
+    (void)state;
+    fake.end = HS_USER_END - FAKE_MI_SEGMENT;
+    (void)fake_mimalloc_huge(&fake, 1024);
+    fake.end = HS_USER_END;
+    is_no_segment(FAKE_MI_MADE_SEGMENTS);
+    make_again(NEWEST);
+    fake.end = HS_USER_END - FAKE_MI_SEGMENT;
+    (void)fake_mimalloc_huge(&fake, FAKE_MI_SLICES - 1);
+    all_is_read();
 }
 
 /* A block of a huge segment holds what looks like a segment, a sound one: it is the block's. */
@@ -719,6 +760,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         MIMALLOC_TEST(reads_every_layout),
+        MIMALLOC_TEST(pages_of_all_sizes),
         MIMALLOC_TEST(words_in_a_header_come_and_go),
         MIMALLOC_TEST(padding_has_keys_and_hides_nothing),
         MIMALLOC_TEST(a_secure_build_guards_a_slice),
@@ -737,6 +779,7 @@ int main(void)
         MIMALLOC_TEST(first_blocks_that_cannot_be),
         MIMALLOC_TEST(headers_that_are_none),
         MIMALLOC_TEST(a_header_that_claims_all),
+        MIMALLOC_TEST(a_segment_beyond_the_last_address),
         MIMALLOC_TEST(what_a_huge_block_holds_is_its_own),
         MIMALLOC_TEST(a_segment_behind_a_stale_header),
         MIMALLOC_TEST(headers_at_the_end_of_what_is_there),
