@@ -391,6 +391,25 @@ static void a_class_too_large_for_its_span(void **state)
     assert_int_equal(n_live(FAKE_TC_FULL), 1);
 }
 
+/* It counts its blocks in 16 bits: there is no room for the bits of any number of them. */
+static void a_span_of_too_many_blocks(void **state)
+{
+    const uint64_t most = UINT64_C(65535) * 48 / FAKE_TC_PAGE;
+
+    (void)state;
+    put(of_span(FAKE_TC_FULL, FAKE_TC_SPAN_N_PAGES), most);
+    read_fake();
+    assert_int_equal(fake.findings.n_torn, 1); /* it has not as many in use as it has room for */
+    assert_false(is_told("damaged"));
+    const uint64_t n_pages[] = {most + 1,
+                                (HS_USER_END - fake.spans[FAKE_TC_FULL].begin) / FAKE_TC_PAGE};
+    for (size_t i = 0; i < 2; i++) {
+        make_again(false);
+        put(of_span(FAKE_TC_FULL, FAKE_TC_SPAN_N_PAGES), n_pages[i]);
+        is_damaged(FAKE_TC_FULL, 1 + 1);
+    }
+}
+
 static void spans_that_overlap(void **state)
 {
     (void)state;
@@ -560,6 +579,7 @@ int main(void)
         TCMALLOC_TEST(free_lists_that_are_none),
         TCMALLOC_TEST(counts_that_are_wrong),
         TCMALLOC_TEST(a_class_too_large_for_its_span),
+        TCMALLOC_TEST(a_span_of_too_many_blocks),
         TCMALLOC_TEST(spans_that_overlap),
         TCMALLOC_TEST(memory_of_somebody_else),
         TCMALLOC_TEST(spans_that_can_be_none),

@@ -1,12 +1,14 @@
 /* gperftools' tcmalloc, from 2.10 on: what the files of this folder share.
  *
- *   page map     131,072 words in the library's data, one for every 2 GiB of addresses: a leaf,
- * which has a word for every page of 8 KiB: the span that it is part of span         {first page,
- * pages, next, previous, free blocks, bits}: pages in a row, in use for one block, for blocks of
- * one class, or free classes      a table of their sizes: 0, 8, 16, 32, 48, ... 256 KiB central for
- * each class how many blocks are free in its spans, and up to 64 lists of blocks that threads have
- * given back: in use for their span cache        of a thread: for each class {list, its length,
- * three numbers, size of the blocks}: in use for their span, too
+ *   page map   131,072 words in the library's data, one for every 2 GiB of addresses: a leaf, which
+ *              has a word for every page of 8 KiB: the span that it is part of
+ *   span       {first page, pages, next, previous, free blocks, bits}: pages in a row, in use for
+ *              one block, for blocks of one class, or free
+ *   classes    a table of their sizes: 0, 8, 16, 32, 48, ... 256 KiB
+ *   central    for each class how many blocks are free in its spans, and up to 64 lists of blocks
+ *              that threads have given back: in use for their span
+ *   cache      of a thread: for each class {list, its length, three numbers, size of the blocks}:
+ *              in use for their span, too
  *
  * Source: common.h, span.h, pagemap.h, page_heap.h, central_freelist.h and thread_cache.h of
  * gperftools 2.10 and 2.16. */
@@ -23,7 +25,8 @@ enum {
     TCMALLOC_SLOTS = 64,    /* kMaxNumTransferEntries */
     TCMALLOC_LEAF_SHIFT = 18,
     TCMALLOC_SPAN_BYTES = 48,
-    TCMALLOC_LIST_BYTES = 32, /* of a class in a cache */
+    TCMALLOC_MOST_BLOCKS = 65535, /* in a span: it counts them in 16 bits */
+    TCMALLOC_LIST_BYTES = 32,     /* of a class in a cache */
     TCMALLOC_CACHE_BYTES = TCMALLOC_CLASSES * TCMALLOC_LIST_BYTES,
 };
 #define TCMALLOC_PAGE ((uint64_t)1 << TCMALLOC_PAGE_SHIFT)

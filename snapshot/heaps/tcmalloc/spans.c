@@ -48,11 +48,13 @@ static hs_status spans_add(struct tcmalloc *tcmalloc, uint64_t page, hs_addr add
     const struct tcmalloc_span *last =
         tcmalloc->n_spans == 0 ? NULL : &tcmalloc->spans[tcmalloc->n_spans - 1];
     struct tcmalloc_span span;
+    uint64_t n_blocks;
 
     if (!hs_tcmalloc_span(tcmalloc, address, &span) || span.begin != page << TCMALLOC_PAGE_SHIFT)
         return HS_OK;
+    n_blocks = hs_tcmalloc_n_blocks(tcmalloc, &span);
     if ((last != NULL && span.begin < last->end) ||
-        (span.class_number != 0 && hs_tcmalloc_n_blocks(tcmalloc, &span) == 0)) {
+        (span.class_number != 0 && (n_blocks == 0 || n_blocks > TCMALLOC_MOST_BLOCKS))) {
         tcmalloc->n_damaged++;
         return HS_OK;
     }
