@@ -1,9 +1,10 @@
 /* A made-up process with gperftools' tcmalloc: the variables of its library as common.h, pagemap.h,
  * central_freelist.h and thread_cache.h lay them out, and what these lead to.
  *
- *   data    FAKE_TC_DATA    | leads to a cache | table of sizes | central lists | ... | root | end
- * | leaves  FAKE_TC_LEAF    two: the heap lies on both sides of where the second one begins own
- * FAKE_TC_OWN     | spans | two caches of threads | heap    FAKE_TC_HEAP    24 pages of 8 KiB
+ *   data     FAKE_TC_DATA   leads to a cache; table of sizes, central lists, ..., root, end
+ *   leaves   FAKE_TC_LEAF   two: the heap lies on both sides of where the second one begins
+ *   own      FAKE_TC_OWN    spans, two caches of threads
+ *   heap     FAKE_TC_HEAP   24 pages of 8 KiB
  *
  * Of the root and of the leaves only the pages are there that have words: a reader passes over
  * others. Bytes are made once and lie in the fake; what a test damages it may mend by itself. The
