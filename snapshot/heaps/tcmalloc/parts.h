@@ -44,6 +44,11 @@ struct tcmalloc_span {
     bool is_in_use;
 };
 
+struct tcmalloc_leaf {
+    hs_addr begin;
+    uint64_t number; /* which word of the root leads to it */
+};
+
 struct tcmalloc {
     const struct hs_process_copy *process; /* borrowed */
     const struct hs_object *object;        /* borrowed: who has its variables */
@@ -55,13 +60,13 @@ struct tcmalloc {
     unsigned n_classes; /* one more than the last one's number */
     hs_addr *caches;    /* owned */
     size_t n_caches, caches_capacity;
-    hs_addr *leaves; /* owned */
+    struct tcmalloc_leaf *leaves; /* owned; of ascending numbers, disjoint */
     size_t n_leaves, leaves_capacity;
     struct tcmalloc_span *spans; /* owned; ascending and disjoint */
     size_t n_spans, spans_capacity;
     uint64_t *free; /* owned: room for the bits of one span */
     size_t n_free_words;
-    uint64_t n_damaged; /* spans that are left out */
+    uint64_t n_damaged; /* spans that are left out, and leaves */
 };
 
 /* How many blocks of its class a span has room for; 0 for others. */

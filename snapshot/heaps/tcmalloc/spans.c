@@ -1,4 +1,6 @@
 /* The spans of the page map, and the free blocks of each. */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "base/load.h"
 #include "tcmalloc/parts.h"
@@ -63,38 +65,88 @@ static hs_status spans_add(struct tcmalloc *tcmalloc, uint64_t page, hs_addr add
     return HS_OK;
 }
 
-static hs_status spans_of_leaf(struct tcmalloc *tcmalloc, uint64_t number, hs_addr leaf,
+static hs_status spans_of_leaf(struct tcmalloc *tcmalloc, const struct tcmalloc_leaf *leaf,
                                struct hs_error *err)
 {
     const struct hs_image *image = tcmalloc->process->image;
-    hs_addr part, part_end = leaf;
-    uint64_t word;
-
-    HS_TRY(HS_GROW(&tcmalloc->leaves, &tcmalloc->leaves_capacity, tcmalloc->n_leaves + 1, err));
-    tcmalloc->leaves[tcmalloc->n_leaves++] = leaf;
-    while (hs_image_next_present(image, part_end, leaf + TCMALLOC_LEAF_BYTES, &part, &part_end))
-        for (hs_addr at = part; at + HS_WORD_BYTES <= part_end; at += HS_WORD_BYTES)
-            if (hs_image_u64(image, at, &word) && word != 0)
-                HS_TRY(spans_add(tcmalloc,
-                                 (number << TCMALLOC_LEAF_SHIFT) + (at - leaf) / HS_WORD_BYTES,
-                                 word, err));
-    return HS_OK;
-}
-
-hs_status hs_tcmalloc_spans(struct tcmalloc *tcmalloc, struct hs_error *err)
-{
-    const struct hs_image *image = tcmalloc->process->image;
-    const hs_addr end = tcmalloc->root + TCMALLOC_LEAVES * HS_WORD_BYTES;
-    hs_addr part, part_end = tcmalloc->root;
+    const hs_addr end = leaf->begin + TCMALLOC_LEAF_BYTES;
+    hs_addr part, part_end = leaf->begin;
     uint64_t word;
 
     while (hs_image_next_present(image, part_end, end, &part, &part_end))
         for (hs_addr at = part; at + HS_WORD_BYTES <= part_end; at += HS_WORD_BYTES)
-            if (hs_image_u64(image, at, &word) && word != 0 && word % HS_WORD_BYTES == 0 &&
-                word < HS_USER_END - TCMALLOC_LEAF_BYTES)
-                HS_TRY(spans_of_leaf(tcmalloc, (at - tcmalloc->root) / HS_WORD_BYTES, word, err));
+            if (hs_image_u64(image, at, &word) && word != 0)
+                HS_TRY(spans_add(tcmalloc,
+                                 (leaf->number << TCMALLOC_LEAF_SHIFT) +
+                                     (at - leaf->begin) / HS_WORD_BYTES,
+                                 word, err));
     return HS_OK;
 }
+
+/* ---- leaves */
+
+static hs_status leaves_find(struct tcmalloc *tcmalloc, struct hs_error *err)
+{
+    const struct hs_image *image = tcmalloc->process->image;
+    const hs_addr root = tcmalloc->root, end = root + TCMALLOC_LEAVES * HS_WORD_BYTES;
+    hs_addr part, part_end = root;
+    uint64_t word;
+
+    while (hs_image_next_present(image, part_end, end, &part, &part_end))
+        for (hs_addr at = part; at + HS_WORD_BYTES <= part_end; at += HS_WORD_BYTES) {
+            if (!hs_image_u64(image, at, &word) || word == 0 || word % HS_WORD_BYTES != 0 ||
+                word >= HS_USER_END - TCMALLOC_LEAF_BYTES)
+                continue;
+            HS_TRY(HS_GROW(&tcmalloc->leaves, &tcmalloc->leaves_capacity, tcmalloc->n_leaves + 1,
+                           err));
+            tcmalloc->leaves[tcmalloc->n_leaves++] =
+                (struct tcmalloc_leaf){word, (at - root) / HS_WORD_BYTES};
+        }
+    return HS_OK;
+}
+
+static int leaves_by_begin(const void *left, const void *right)
+{
+    const struct tcmalloc_leaf *a = left, *b = right;
+
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int leaves_by_number(const void *left, const void *right)
+{
+    const struct tcmalloc_leaf *a = left, *b = right;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Leaves that overlap another one: else a hostile root had 131,072 times the same to be read. */
+static void leaves_leave_out(struct tcmalloc *tcmalloc)
+{
+    struct tcmalloc_leaf *leaves = tcmalloc->leaves;
+    size_t n = 0;
+
+    if (tcmalloc->n_leaves == 0)
+        return;
+    qsort(leaves, tcmalloc->n_leaves, sizeof *leaves, leaves_by_begin);
+    for (size_t i = 0; i < tcmalloc->n_leaves; i++)
+        if (n == 0 || leaves[i].begin - leaves[n - 1].begin >= TCMALLOC_LEAF_BYTES)
+            leaves[n++] = leaves[i];
+    tcmalloc->n_damaged += tcmalloc->n_leaves - n;
+    tcmalloc->n_leaves = n;
+    qsort(leaves, n, sizeof *leaves, leaves_by_number);
+}
+
+hs_status hs_tcmalloc_spans(struct tcmalloc *tcmalloc, struct hs_error *err)
+{
+    HS_TRY(leaves_find(tcmalloc, err));
+    leaves_leave_out(tcmalloc);
+    for (size_t i = 0; i < tcmalloc->n_leaves; i++)
+        HS_TRY(spans_of_leaf(tcmalloc, &tcmalloc->leaves[i], err));
+    return HS_OK;
+}
+
+/* ---- blocks */
 
 bool hs_tcmalloc_free_blocks(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span,
                              uint64_t *free, uint64_t *ret_n)

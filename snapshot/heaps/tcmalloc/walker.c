@@ -95,8 +95,8 @@ static hs_status tcmalloc_add_spans(void *state, struct hs_heap_map *map, struct
             HS_TRY(hs_heap_map_add(map, &span, err));
     }
     for (size_t i = 0; i < t->n_leaves; i++)
-        HS_TRY(tcmalloc_claim(ledger, HS_MEMORY_INTERNAL, t->leaves[i],
-                              t->leaves[i] + TCMALLOC_LEAF_BYTES, err));
+        HS_TRY(tcmalloc_claim(ledger, HS_MEMORY_INTERNAL, t->leaves[i].begin,
+                              t->leaves[i].begin + TCMALLOC_LEAF_BYTES, err));
     for (size_t i = 0; i < t->n_caches; i++)
         HS_TRY(tcmalloc_claim(ledger, HS_MEMORY_INTERNAL, t->caches[i],
                               t->caches[i] + TCMALLOC_CACHE_BYTES, err));
@@ -189,11 +189,11 @@ static hs_status tcmalloc_report(const struct marking *m, const struct tcmalloc_
         HS_TRY(hs_findings_proof(findings, "tcmalloc: classes with as many free blocks as they say",
                                  t->n_classes - 1, n_classes, err));
     if (t->n_damaged != 0 || m->n_missing != 0)
-        HS_TRY(hs_findings_note(findings, true, err,
-                                "tcmalloc: %llu spans are damaged, or were caught in a change, "
-                                "%llu blocks overlap others: they are left out",
-                                (unsigned long long)t->n_damaged,
-                                (unsigned long long)m->n_missing));
+        HS_TRY(hs_findings_note(
+            findings, true, err,
+            "tcmalloc: %llu spans or leaves are damaged, or were caught in a change, "
+            "%llu blocks overlap others: they are left out",
+            (unsigned long long)t->n_damaged, (unsigned long long)m->n_missing));
     if (t->central == 0 || t->n_caches == 0)
         HS_TRY(hs_findings_note(findings, true, err,
                                 "tcmalloc: its %s were not found: what they hold ready counts as "
