@@ -150,7 +150,7 @@ static void check_ledger(struct fake_tcmalloc *f)
 
     hs_status status = hs_ledger_close(&heaps.ledger, &f->process, NULL, &n_resident, &err);
     assert(status == HS_OK);
-    for (size_t i = 0; i < FAKE_TC_MAPPINGS; i++)
+    for (size_t i = 0; i < f->target.n_mappings; i++)
         n_mapped += f->mappings[i].end - f->mappings[i].begin;
     for (size_t i = 0; i < heaps.ledger.n_rows; i++)
         sum += heaps.ledger.rows[i].n_bytes;

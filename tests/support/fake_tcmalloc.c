@@ -214,17 +214,18 @@ void fake_tcmalloc_make(struct fake_tcmalloc *f, bool is_late)
 
 static void describe(struct fake_tcmalloc *f)
 {
-    static const hs_addr extents[FAKE_TC_MAPPINGS][2] = {
+    const hs_addr extents[FAKE_TC_MAPPINGS][2] = {
         {FAKE_TC_DATA, FAKE_TC_DATA_END},
         {FAKE_TC_HEAP, FAKE_TC_HEAP_END},
         {FAKE_TC_LEAF, FAKE_TC_LEAF + 2 * FAKE_TC_LEAF_BYTES},
-        {FAKE_TC_OWN, FAKE_TC_OWN + sizeof own}};
+        {FAKE_TC_OWN, FAKE_TC_OWN + sizeof own},
+        {FAKE_TC_MORE, FAKE_TC_MORE + f->n_more_bytes}};
 
     for (size_t i = 0; i < FAKE_TC_MAPPINGS; i++)
         f->mappings[i] = (struct hs_mapping){
             .begin = extents[i][0], .end = extents[i][1], .readable = true, .writable = true};
-    f->target =
-        (struct hs_target){.pid = 1, .mappings = f->mappings, .n_mappings = FAKE_TC_MAPPINGS};
+    f->target = (struct hs_target){
+        .pid = 1, .mappings = f->mappings, .n_mappings = FAKE_TC_MAPPINGS - (f->more == NULL)};
     f->object = (struct hs_object){.begin = FAKE_TC_DATA,
                                    .end = FAKE_TC_DATA_END,
                                    .name = (char *)"libtcmalloc.so.4",
@@ -243,6 +244,8 @@ hs_status fake_tcmalloc_read(struct fake_tcmalloc *f, struct hs_heaps *heaps, st
     describe(f);
     for (size_t i = 0; i < FAKE_TC_AREAS; i++)
         HS_TRY(hs_image_add(&f->image, areas[i].begin, areas[i].bytes, areas[i].n_bytes, err));
+    if (f->more != NULL)
+        HS_TRY(hs_image_add(&f->image, FAKE_TC_MORE, f->more, f->n_more_bytes, err));
     hs_heap_map_init(&heaps->map, &f->image);
     hs_ledger_init(&heaps->ledger, &f->strings, &f->image);
     if (f->other.end != 0)

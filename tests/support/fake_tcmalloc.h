@@ -25,6 +25,7 @@
 #define FAKE_TC_LEAF UINT64_C(0x7f3000000000) /* the first one */
 #define FAKE_TC_OWN UINT64_C(0x7f3100000000)
 #define FAKE_TC_CACHE (FAKE_TC_OWN + 0x1000)          /* the first one */
+#define FAKE_TC_MORE UINT64_C(0x7f4000000000)         /* where a test may have more */
 #define FAKE_TC_BOUNDARY UINT64_C(0x7f0080000000)     /* between leaves */
 #define FAKE_TC_ROOT_PART (FAKE_TC_ROOT + 0x7e000)    /* that is there: two pages */
 #define FAKE_TC_ROOT_WORD (FAKE_TC_ROOT + 0xfe00 * 8) /* that leads to the first leaf */
@@ -46,7 +47,7 @@ enum {
     FAKE_TC_CACHE_NEXT = FAKE_TC_CACHE_BYTES + 24,
     FAKE_TC_LIST_BYTES = 32,
     FAKE_TC_AREAS = 7,
-    FAKE_TC_MAPPINGS = 4,
+    FAKE_TC_MAPPINGS = 5,
     FAKE_TC_MOST = 16,
 };
 
@@ -82,6 +83,8 @@ struct fake_tcmalloc {
     size_t n_free, n_cached;
     bool is_late;              /* one word more before the number of sizes, as from 2.11 on */
     struct hs_heap_span other; /* of another allocator, which was there first; end 0: none */
+    const uint8_t *more;       /* borrowed, at FAKE_TC_MORE; NULL: nothing is there */
+    size_t n_more_bytes;
     struct hs_target target;
     struct hs_mapping mappings[FAKE_TC_MAPPINGS];
     struct hs_object object;

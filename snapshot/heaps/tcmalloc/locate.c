@@ -157,12 +157,14 @@ static bool locate_is_cache(const struct tcmalloc *tcmalloc, hs_addr address)
 
 static hs_status locate_add_cache(struct tcmalloc *tcmalloc, hs_addr address, struct hs_error *err)
 {
-    for (size_t i = 0; i < tcmalloc->n_caches; i++)
-        if (tcmalloc->caches[i] == address)
-            return HS_OK;
-    if (!locate_is_cache(tcmalloc, address))
+    const uint64_t hash = hs_hash(address);
+
+    if (!locate_is_cache(tcmalloc, address) ||
+        HS_TABLE_FIND(&tcmalloc->known_caches, hash, i, tcmalloc->caches[i] == address) !=
+            HS_NO_NUMBER)
         return HS_OK;
     HS_TRY(HS_GROW(&tcmalloc->caches, &tcmalloc->caches_capacity, tcmalloc->n_caches + 1, err));
+    HS_TRY(hs_table_add(&tcmalloc->known_caches, hash, tcmalloc->n_caches, err));
     tcmalloc->caches[tcmalloc->n_caches++] = address;
     return HS_OK;
 }

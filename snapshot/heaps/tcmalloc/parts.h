@@ -15,6 +15,7 @@
 #ifndef HS_TCMALLOC_PARTS_H
 #define HS_TCMALLOC_PARTS_H
 
+#include "base/table.h"
 #include "heaps/allocator.h"
 
 #define TCMALLOC_OWNER "tcmalloc"
@@ -60,6 +61,7 @@ struct tcmalloc {
     unsigned n_classes; /* one more than the last one's number */
     hs_addr *caches;    /* owned */
     size_t n_caches, caches_capacity;
+    struct hs_table known_caches; /* owned: of these, by address */
     struct tcmalloc_leaf *leaves; /* owned; of ascending numbers, disjoint */
     size_t n_leaves, leaves_capacity;
     struct tcmalloc_span *spans; /* owned; ascending and disjoint */

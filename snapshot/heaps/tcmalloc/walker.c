@@ -13,6 +13,7 @@ static void tcmalloc_close(void *state)
     if (tcmalloc == NULL)
         return;
     hs_free(tcmalloc->caches);
+    hs_table_fini(&tcmalloc->known_caches);
     hs_free(tcmalloc->leaves);
     hs_free(tcmalloc->spans);
     hs_free(tcmalloc->free);
