@@ -165,15 +165,17 @@ static void not_what_was_read(void **state)
 {
     (void)state;
     static char first[] = "libmimalloc.so.2", second[] = "libtcmalloc.so.4";
-    const uint64_t bit = HS_ALLOCATOR_BIT(mimalloc);
+    const uint64_t mimalloc = HS_ALLOCATOR_BIT(mimalloc), tcmalloc = HS_ALLOCATOR_BIT(tcmalloc);
     const struct {
         uint64_t read;
         const char *told;
     } sets[] = {
         {0, "tcmalloc (libtcmalloc.so.4)\nmimalloc (libmimalloc.so.2)\n"},
-        {bit, "tcmalloc (libtcmalloc.so.4)\n"},
-        {~bit, "tcmalloc (libtcmalloc.so.4)\nmimalloc (libmimalloc.so.2)\n"},
-        {~UINT64_C(0), "tcmalloc (libtcmalloc.so.4)\n"},
+        {mimalloc, "tcmalloc (libtcmalloc.so.4)\n"},
+        {tcmalloc, "mimalloc (libmimalloc.so.2)\n"},
+        {~(mimalloc | tcmalloc), "tcmalloc (libtcmalloc.so.4)\nmimalloc (libmimalloc.so.2)\n"},
+        {~mimalloc, "mimalloc (libmimalloc.so.2)\n"},
+        {~UINT64_C(0), ""},
     };
     memset(object, 0, sizeof object);
     object[0].name = first;
@@ -184,7 +186,7 @@ static void not_what_was_read(void **state)
         assert_string_equal(text, sets[i].told);
     }
     object[1].name = first;
-    hs_heaps_recognise(&process, bit, text, sizeof text);
+    hs_heaps_recognise(&process, mimalloc, text, sizeof text);
     assert_string_equal(text, "");
 }
 

@@ -459,8 +459,35 @@ static void memory_of_somebody_else(void **state)
                                            .owner = HS_OWNER_glibc};
         read_fake();
         assert_int_equal(n_live(i == 0 ? FAKE_TC_CROSSING : FAKE_TC_FULL), 0);
-        assert_true(is_told("1 overlap others"));
+        assert_true(is_told("overlap others"));
         (void)blocks_are_read(&fake.spans[FAKE_TC_SMALL]);
+    }
+}
+
+/* A pool that somebody has carved out of a block cuts its span in two: the block ends where the
+ * pool begins, or is none when that fills it, and all others are as they were. */
+static void a_pool_in_a_block(void **state)
+{
+    const struct fake_tcmalloc_span small = fake.spans[FAKE_TC_SMALL];
+    const hs_addr first = small.begin + 100 * small.block_bytes;
+    const uint64_t offsets[] = {0, 16};
+    uint64_t n_whole;
+
+    (void)state;
+    make_again(false);
+    read_fake();
+    n_whole = n_live(FAKE_TC_SMALL);
+    assert_true(hs_heap_map_is_set(&heaps.map, first));
+    for (size_t i = 0; i < 2; i++) {
+        make_again(false);
+        fake.other = (struct hs_heap_span){.begin = first + offsets[i],
+                                           .end = first + small.block_bytes,
+                                           .form = HS_SPAN_SINGLE,
+                                           .owner = HS_OWNER_talloc};
+        read_fake();
+        assert_int_equal(n_live(FAKE_TC_SMALL), n_whole - (offsets[i] == 0));
+        assert_false(is_told("overlap others"));
+        assert_true(holds(SPANS) && holds(LISTS) && holds(CLASSES));
     }
 }
 
@@ -651,6 +678,7 @@ int main(void)
         TCMALLOC_TEST(a_span_of_too_many_blocks),
         TCMALLOC_TEST(spans_that_overlap),
         TCMALLOC_TEST(memory_of_somebody_else),
+        TCMALLOC_TEST(a_pool_in_a_block),
         TCMALLOC_TEST(spans_that_can_be_none),
         TCMALLOC_TEST(lists_of_caches),
         TCMALLOC_TEST(a_list_that_is_not_as_long_as_it_says),

@@ -120,8 +120,10 @@ struct marking {
 static hs_status mark_one(struct marking *m, hs_addr begin, uint64_t n_bytes, struct hs_error *err)
 {
     const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
+    bool is_ours = span != NULL && span->owner == HS_OWNER_tcmalloc;
 
-    if (span == NULL || (span->owner == HS_OWNER_tcmalloc && !hs_heap_map_set(m->map, begin))) {
+    if (span == NULL || (is_ours && !hs_heap_map_set(m->map, begin)) ||
+        (!is_ours && (span->begin < begin || span->end > begin + n_bytes))) {
         m->n_missing++;
         return HS_OK;
     }
