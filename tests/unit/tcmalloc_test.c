@@ -147,7 +147,7 @@ static bool is_told(const char *what)
 }
 
 #define SPANS "tcmalloc: spans with as many"
-#define LISTS "tcmalloc: lists of caches"
+#define LISTS "tcmalloc: lists of cached"
 #define CLASSES "tcmalloc: classes with as many"
 
 static void all_is_read(void)
@@ -641,9 +641,42 @@ static void slots_that_are_too_many(void **state)
     read_fake();
     assert_int_equal(n_live(FAKE_TC_SMALL), 170 - 3 - 2); /* its slots are not believed */
     assert_int_equal(n_live(FAKE_TC_MIDDLE), 16 - 1 - 2);
+    assert_false(holds(LISTS));
+    assert_int_equal(fake.findings.n_torn, 1);
     make_again(false);
-    put(fake_tcmalloc_central(CLASS_48, FAKE_TC_CENTRAL_USED), 64); /* all others are empty */
-    all_is_read();
+    put(fake_tcmalloc_central(CLASS_48, FAKE_TC_CENTRAL_USED), 64); /* the others are empty */
+    read_fake();
+    assert_int_equal(n_live(FAKE_TC_SMALL), 170 - 3 - 5);
+    assert_int_equal(fake.findings.n_torn, 62);
+}
+
+/* The first is one of two blocks. What it has up to the damage is taken. */
+static void slots_that_do_not_end_as_they_say(void **state)
+{
+    const hs_addr slot = fake_tcmalloc_central(CLASS_48, FAKE_TC_CENTRAL_SLOTS);
+    const hs_addr first = fake.cached[0], second = fake.cached[1];
+    const struct {
+        hs_addr at;
+        uint64_t word;
+        unsigned n_taken;
+    } damage[] = {
+        {first, 0, 1},                               /* it ends too early */
+        {first, fake.spans[FAKE_TC_LARGE].begin, 1}, /* it leads elsewhere */
+        {second, first, 2},                          /* it is a circle */
+        {second, second + 48, 3},                    /* it goes on */
+        {slot, 0, 0},                                /* there is none */
+        {slot + 8, first, 2},                        /* another end */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        make_again(false);
+        put(damage[i].at, damage[i].word);
+        read_fake();
+        assert_int_equal(n_live(FAKE_TC_SMALL), 170 - 3 - 3 - damage[i].n_taken);
+        assert_false(holds(LISTS));
+        assert_int_equal(fake.findings.n_torn, 1);
+    }
 }
 
 /* ---- shortage */
@@ -685,6 +718,7 @@ int main(void)
         TCMALLOC_TEST(caches_in_a_circle),
         TCMALLOC_TEST(many_caches_take_their_time),
         TCMALLOC_TEST(slots_that_are_too_many),
+        TCMALLOC_TEST(slots_that_do_not_end_as_they_say),
         TCMALLOC_TEST(survives_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,24 +16,29 @@ struct caching {
     struct tcmalloc_cached *sum;
 };
 
-/* Takes the blocks of a list, of which none can be met twice; how many. */
-static hs_status take_list(struct caching *c, hs_addr head, uint32_t class_bytes, uint64_t *ret_n,
+struct taken {
+    uint64_t n;
+    hs_addr last, behind; /* what the last one leads to */
+};
+
+/* Takes the blocks of a list, of which none can be met twice. */
+static hs_status take_list(struct caching *c, hs_addr head, uint32_t class_bytes, struct taken *ret,
                            struct hs_error *err)
 {
     uint64_t word, n_bytes;
 
-    *ret_n = 0;
+    *ret = (struct taken){.behind = head};
     for (hs_addr at = head; at != 0; at = word) {
         const struct hs_heap_span *span = hs_heap_map_span_at(c->map, at);
         if (span == NULL || span->owner != HS_OWNER_tcmalloc || span->unit_bytes != class_bytes ||
             !hs_image_u64(c->tcmalloc->process->image, at, &word) ||
             !hs_heap_map_take(c->map, at, &n_bytes))
             break;
-        ++*ret_n;
+        *ret = (struct taken){ret->n + 1, at, word};
         HS_TRY(hs_ledger_move(c->ledger, TCMALLOC_OWNER, HS_MEMORY_LIVE, HS_MEMORY_CACHED, at,
                               at + n_bytes, 0, err));
     }
-    c->sum->n_blocks += *ret_n;
+    c->sum->n_blocks += ret->n;
     return HS_OK;
 }
 
@@ -52,36 +57,52 @@ uint64_t hs_tcmalloc_central_free(const struct tcmalloc *tcmalloc, unsigned clas
     return n;
 }
 
-static hs_status take_central(struct caching *c, unsigned class_number, struct hs_error *err)
+/* Of the central list of a class: {first, last} of blocks that threads have given back. */
+static hs_status take_slot(struct caching *c, hs_addr slot, uint32_t class_bytes,
+                           struct hs_error *err)
 {
     const struct hs_image *image = c->tcmalloc->process->image;
+    struct taken taken;
+    hs_addr head, tail;
+
+    c->sum->n_lists++;
+    if (!hs_image_u64(image, slot, &head) || !hs_image_u64(image, slot + HS_WORD_BYTES, &tail))
+        return HS_OK;
+    HS_TRY(take_list(c, head, class_bytes, &taken, err));
+    c->sum->n_sound += taken.n != 0 && taken.last == tail && taken.behind == 0;
+    return HS_OK;
+}
+
+static hs_status take_central(struct caching *c, unsigned class_number, struct hs_error *err)
+{
     const hs_addr central = central_of(c->tcmalloc, class_number);
     uint32_t n_slots;
-    uint64_t n;
-    hs_addr head;
 
-    if (!hs_image_u32(image, central + CENTRAL_USED, &n_slots) || n_slots > TCMALLOC_SLOTS)
+    if (!hs_image_u32(c->tcmalloc->process->image, central + CENTRAL_USED, &n_slots) ||
+        n_slots > TCMALLOC_SLOTS) {
+        c->sum->n_lists++;
         return HS_OK;
+    }
     for (uint32_t i = 0; i < n_slots; i++)
-        if (hs_image_u64(image, central + CENTRAL_SLOTS + i * 16, &head))
-            HS_TRY(take_list(c, head, c->tcmalloc->class_bytes[class_number], &n, err));
+        HS_TRY(take_slot(c, central + CENTRAL_SLOTS + i * 16,
+                         c->tcmalloc->class_bytes[class_number], err));
     return HS_OK;
 }
 
 static hs_status take_cache(struct caching *c, hs_addr cache, struct hs_error *err)
 {
     const struct hs_image *image = c->tcmalloc->process->image;
+    struct taken taken;
     uint32_t length;
-    uint64_t n;
     hs_addr head;
 
     for (unsigned i = 1; i < c->tcmalloc->n_classes; i++) {
         const hs_addr list = cache + i * TCMALLOC_LIST_BYTES;
         if (!hs_image_u64(image, list, &head) || !hs_image_u32(image, list + 8, &length))
             continue;
-        HS_TRY(take_list(c, head, c->tcmalloc->class_bytes[i], &n, err));
+        HS_TRY(take_list(c, head, c->tcmalloc->class_bytes[i], &taken, err));
         c->sum->n_lists++;
-        c->sum->n_sound += n == length;
+        c->sum->n_sound += taken.n == length;
     }
     return HS_OK;
 }

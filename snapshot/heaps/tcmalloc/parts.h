@@ -95,7 +95,7 @@ bool hs_tcmalloc_free_blocks(const struct tcmalloc *tcmalloc, const struct tcmal
 
 struct tcmalloc_cached {
     uint64_t n_blocks;
-    uint64_t n_lists, n_sound; /* of caches: as long as they say */
+    uint64_t n_lists, n_sound; /* as long as a cache says, or up to where a central list does */
 };
 /* Takes the blocks of all central lists and caches out of the map: they are in the ledger's state
  * cached then. Fails with HS_LIMIT. */

@@ -186,7 +186,7 @@ static hs_status tcmalloc_report(const struct marking *m, const struct tcmalloc_
                         t->n_damaged + (t->central == 0 ? 0 : t->n_classes - 1 - n_classes);
     HS_TRY(hs_findings_proof(findings, "tcmalloc: spans with as many free blocks as they say",
                              m->n_of_classes, m->n_sound, err));
-    HS_TRY(hs_findings_proof(findings, "tcmalloc: lists of caches as long as they say",
+    HS_TRY(hs_findings_proof(findings, "tcmalloc: lists of cached blocks as they say",
                              cached->n_lists, cached->n_sound, err));
     if (t->central != 0)
         HS_TRY(hs_findings_proof(findings, "tcmalloc: classes with as many free blocks as they say",
