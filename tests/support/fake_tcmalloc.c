@@ -9,6 +9,7 @@ const uint32_t fake_tcmalloc_sizes[FAKE_TC_CLASSES] = {0,  8,   16,   32,   48, 
                                                        80, 128, 1024, 8192, 32768, 262144};
 
 enum { WORD = 8, FIRST_DATA_BYTES = 0x5000, SYSTEM_PAGE = 4096, CLASS_48 = 4, CLASS_1024 = 8 };
+enum { CONTENT = 0x55 }; /* of blocks: what may be a leaf is passed over as long as it is zero */
 
 /* What is there of the process. */
 static uint8_t first_data[FIRST_DATA_BYTES] __attribute__((aligned(8)));
@@ -203,7 +204,7 @@ static void make_stale(const struct fake_tcmalloc *f)
 void fake_tcmalloc_make(struct fake_tcmalloc *f, bool is_late)
 {
     for (size_t i = 0; i < FAKE_TC_AREAS; i++)
-        memset(areas[i].bytes, 0, areas[i].n_bytes);
+        memset(areas[i].bytes, areas[i].bytes == heap ? CONTENT : 0, areas[i].n_bytes);
     *f = (struct fake_tcmalloc){.is_late = is_late};
     make_data(is_late);
     make_heap(f);
