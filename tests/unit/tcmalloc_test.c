@@ -413,34 +413,48 @@ static void a_class_too_large_for_its_span(void **state)
 /* It counts its blocks in 16 bits: there is no room for the bits of any number of them. */
 static void a_span_of_too_many_blocks(void **state)
 {
-    const uint64_t most = UINT64_C(65535) * 48 / FAKE_TC_PAGE;
+    const unsigned first = 15, most = 65535 * 48 / FAKE_TC_PAGE;
 
     (void)state;
     put(of_span(FAKE_TC_FULL, FAKE_TC_SPAN_N_PAGES), most);
+    put(fake_tcmalloc_entry(first + most - 1), fake.spans[FAKE_TC_FULL].address);
     read_fake();
     assert_int_equal(fake.findings.n_torn, 1); /* it has not as many in use as it has room for */
     assert_false(is_told("damaged"));
-    const uint64_t n_pages[] = {most + 1,
-                                (HS_USER_END - fake.spans[FAKE_TC_FULL].begin) / FAKE_TC_PAGE};
-    for (size_t i = 0; i < 2; i++) {
-        make_again(false);
-        put(of_span(FAKE_TC_FULL, FAKE_TC_SPAN_N_PAGES), n_pages[i]);
-        is_damaged(FAKE_TC_FULL, 1 + 1);
-    }
+    make_again(false);
+    put(of_span(FAKE_TC_FULL, FAKE_TC_SPAN_N_PAGES), most + 1);
+    put(fake_tcmalloc_entry(first + most), fake.spans[FAKE_TC_FULL].address);
+    is_damaged(FAKE_TC_FULL, 1 + 1);
 }
 
 static void spans_that_overlap(void **state)
 {
     (void)state;
-    put(of_span(FAKE_TC_SMALL, FAKE_TC_SPAN_N_PAGES), 2);
+    put(of_span(FAKE_TC_LARGE, FAKE_TC_SPAN_N_PAGES), 6);
+    put(fake_tcmalloc_entry(3 + 6 - 1), fake.spans[FAKE_TC_LARGE].address);
     read_fake();
-    /* the first one has its page */
-    assert_ptr_equal(hs_heap_map_span_at(&heaps.map, fake.spans[FAKE_TC_MIDDLE].begin),
-                     hs_heap_map_span_at(&heaps.map, fake.spans[FAKE_TC_SMALL].begin));
-    assert_null(hs_heap_map_span_at(&heaps.map, fake.spans[FAKE_TC_MIDDLE].begin + FAKE_TC_PAGE));
-    assert_true(is_told("1 spans or leaves are damaged"));
-    assert_false(holds(SPANS));
-    (void)blocks_are_read(&fake.spans[FAKE_TC_LARGE]);
+    assert_true(is_told("1 spans or leaves are damaged")); /* the unused one, in the midst of it */
+    assert_int_equal(fake.findings.n_torn, 1);
+    const struct hs_heap_span *span =
+        hs_heap_map_span_at(&heaps.map, fake.spans[FAKE_TC_UNUSED].begin);
+    assert_non_null(span);
+    assert_int_equal(span->begin, fake.spans[FAKE_TC_LARGE].begin);
+    (void)blocks_are_read(&fake.spans[FAKE_TC_MIDDLE]);
+    (void)blocks_are_read(&fake.spans[FAKE_TC_CROSSING]);
+}
+
+/* The map does not lead to it by what would be its last page. */
+static void spans_of_another_length(void **state)
+{
+    const uint64_t n_pages[] = {5, 7, 1000,
+                                (HS_USER_END - fake.spans[FAKE_TC_CROSSING].begin) / FAKE_TC_PAGE};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof n_pages / sizeof *n_pages; i++) {
+        make_again(false);
+        put(of_span(FAKE_TC_CROSSING, FAKE_TC_SPAN_N_PAGES), n_pages[i]);
+        is_damaged(FAKE_TC_CROSSING, 1);
+    }
 }
 
 /* Another allocator was there first. */
@@ -710,6 +724,7 @@ int main(void)
         TCMALLOC_TEST(a_class_too_large_for_its_span),
         TCMALLOC_TEST(a_span_of_too_many_blocks),
         TCMALLOC_TEST(spans_that_overlap),
+        TCMALLOC_TEST(spans_of_another_length),
         TCMALLOC_TEST(memory_of_somebody_else),
         TCMALLOC_TEST(a_pool_in_a_block),
         TCMALLOC_TEST(spans_that_can_be_none),

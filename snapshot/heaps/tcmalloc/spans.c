@@ -42,21 +42,39 @@ bool hs_tcmalloc_span(const struct tcmalloc *tcmalloc, hs_addr address, struct t
     return true;
 }
 
-/* One of the leaf's words: the first page of a span has it in any case. Others may be left from
- * spans that are no more, whose descriptions lead to nothing, or to another. */
+/* Where the page map leads to for a page; 0: nowhere. */
+static hs_addr spans_at(const struct tcmalloc *tcmalloc, uint64_t page)
+{
+    const struct hs_image *image = tcmalloc->process->image;
+    hs_addr leaf, address = 0;
+
+    if (hs_image_u64(image, tcmalloc->root + (page >> TCMALLOC_LEAF_SHIFT) * HS_WORD_BYTES, &leaf))
+        (void)hs_image_u64(image, leaf + (page & (TCMALLOC_LEAF_PAGES - 1)) * HS_WORD_BYTES,
+                           &address);
+    return address;
+}
+
+/* Its length is sound when its last page has it, too. */
+static bool spans_is_sound(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span)
+{
+    const uint64_t n_blocks = hs_tcmalloc_n_blocks(tcmalloc, span);
+
+    return spans_at(tcmalloc, (span->end >> TCMALLOC_PAGE_SHIFT) - 1) == span->address &&
+           (span->class_number == 0 || (n_blocks != 0 && n_blocks <= TCMALLOC_MOST_BLOCKS));
+}
+
+/* One of the leaf's words: the first page of a span and the last one have it in any case. Others
+ * may be left from spans that are no more, whose descriptions lead to nothing, or to another. */
 static hs_status spans_add(struct tcmalloc *tcmalloc, uint64_t page, hs_addr address,
                            struct hs_error *err)
 {
     const struct tcmalloc_span *last =
         tcmalloc->n_spans == 0 ? NULL : &tcmalloc->spans[tcmalloc->n_spans - 1];
     struct tcmalloc_span span;
-    uint64_t n_blocks;
 
     if (!hs_tcmalloc_span(tcmalloc, address, &span) || span.begin != page << TCMALLOC_PAGE_SHIFT)
         return HS_OK;
-    n_blocks = hs_tcmalloc_n_blocks(tcmalloc, &span);
-    if ((last != NULL && span.begin < last->end) ||
-        (span.class_number != 0 && (n_blocks == 0 || n_blocks > TCMALLOC_MOST_BLOCKS))) {
+    if ((last != NULL && span.begin < last->end) || !spans_is_sound(tcmalloc, &span)) {
         tcmalloc->n_damaged++;
         return HS_OK;
     }
