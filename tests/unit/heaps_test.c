@@ -38,14 +38,16 @@ static hs_status tell(const char *what, const char *who)
 
 struct fake {
     const struct hs_allocator *allocator;
-    unsigned number;
+    unsigned number; /* of those that are here */
+    uint8_t owner;
 };
 static struct fake fakes[HS_N_ALLOCATORS];
 
-static hs_status fake_open(const struct hs_allocator *allocator, unsigned number, void **ret)
+static hs_status fake_open(const struct hs_allocator *allocator, unsigned number, uint8_t owner,
+                           void **ret)
 {
     HS_TRY(tell("open", allocator->name));
-    fakes[number] = (struct fake){allocator, number};
+    fakes[number] = (struct fake){allocator, number, owner};
     if (!is_absent[number])
         *ret = &fakes[number];
     return HS_OK;
@@ -60,7 +62,7 @@ static hs_status fake_add_spans(void *state, struct hs_heap_map *map, struct hs_
                                 .end = begin + 1024,
                                 .unit_bytes = 64,
                                 .form = HS_SPAN_UNIFORM,
-                                .owner = (uint8_t)fake->number};
+                                .owner = fake->owner};
     HS_TRY(tell("add", fake->allocator->name));
     HS_TRY(hs_heap_map_add(map, &span, error));
     return hs_ledger_claim(ledger, fake->allocator->name, HS_MEMORY_LIVE, begin, begin + 1024, 0,
@@ -90,12 +92,12 @@ static const char *fake_version(const void *state)
     return "";
 }
 
-#define FAKE(variable, title, number)                                                    \
+#define FAKE(variable, title, number, owner)                                             \
     static hs_status variable##_open(const struct hs_process_copy *at, void **ret_state, \
                                      struct hs_error *error)                             \
     {                                                                                    \
         (void)at, (void)error;                                                           \
-        return fake_open(&variable, number, ret_state);                                  \
+        return fake_open(&variable, number, owner, ret_state);                           \
     }                                                                                    \
     const struct hs_allocator variable = {.name = title,                                 \
                                           .open = variable##_open,                       \
@@ -103,11 +105,11 @@ static const char *fake_version(const void *state)
                                           .mark = fake_mark,                             \
                                           .close = fake_close,                           \
                                           .version = fake_version};
-FAKE(hs_allocator_glibc, "glibc", 0)
-FAKE(hs_allocator_jemalloc, "jemalloc", 1)
-FAKE(hs_allocator_cpython, "cpython", 2)
-FAKE(hs_allocator_registered, "registered", 3)
-FAKE(hs_allocator_recorded, "record", 4)
+FAKE(hs_allocator_glibc, "glibc", 0, HS_OWNER_glibc)
+FAKE(hs_allocator_jemalloc, "jemalloc", 1, HS_OWNER_jemalloc)
+FAKE(hs_allocator_cpython, "cpython", 2, HS_OWNER_cpython)
+FAKE(hs_allocator_registered, "registered", 3, HS_OWNER_registered)
+FAKE(hs_allocator_recorded, "record", 4, HS_OWNER_recorded)
 
 static int set_up(void **state)
 {

@@ -117,17 +117,17 @@ static hs_status chain_take(void *context, uint64_t key, const uint64_t *values,
 static void test_chain(void **state)
 {
     (void)state;
-    enum { KEYS = 600000 };
+    enum { KEYS = 1200000, ROOM_BYTES = 3 << 20 };
     struct pass_scatter_shape shape = {.n_keys = KEYS, .n_columns = 2, .max = {5000000, 3000000}};
     uint64_t next = 0;
     const struct pass_scatter_sink sink = {chain_take, &next};
     struct pass_scatter s = {0};
     struct hs_budget budget;
     made_budget_init(&budget);
-    budget.limit_bytes = budget.used_bytes + (2 << 20);
+    budget.limit_bytes = budget.used_bytes + ROOM_BYTES;
     hs_spill_most_again();
     assert_int_equal(pass_scatter_init(&shape, &budget, "rows", &s, &err), HS_OK);
-    assert_true(s.n_parts > 2 && s.n_parts == pass_scatter_parts(KEYS, s.row_bytes, 2 << 20));
+    assert_true(s.n_parts > 2 && s.n_parts == pass_scatter_parts(KEYS, s.row_bytes, ROOM_BYTES));
     uint64_t n_spilled = KEYS - s.per_part;
     for (uint64_t key = KEYS; key-- > 0;) {
         const uint64_t leaf[] = {3, 1}, cell[] = {5000000 - 2 * key, 3000000 - key};
