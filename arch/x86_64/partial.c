@@ -14,7 +14,7 @@ static const struct partial_row {
     uint8_t fd, asked; /* numbers of arguments */
     uint8_t flags;     /* of a call that has parts only when it has these flags, or has not */
     uint32_t needs, forbids;
-    bool is_write, leaves_error;
+    bool is_write, leaves_error, by_file;
 } partial_rows[] = {
     {.number = SYS_write, .fd = 0, .asked = 2, .flags = NOWHERE, .is_write = true},
     {.number = SYS_writev, .fd = 0, .asked = NOWHERE, .flags = NOWHERE},
@@ -29,6 +29,20 @@ static const struct partial_row {
      .flags = 3,
      .forbids = MSG_WAITFORONE,
      .leaves_error = true},
+    {.number = SYS_read, .fd = 0, .asked = 2, .flags = NOWHERE, .by_file = true},
+    {.number = SYS_readv, .fd = 0, .asked = NOWHERE, .flags = NOWHERE, .by_file = true},
+    {.number = SYS_recvfrom,
+     .fd = 0,
+     .asked = 2,
+     .flags = 3,
+     .forbids = MSG_WAITALL | MSG_DONTWAIT,
+     .by_file = true},
+    {.number = SYS_recvmsg,
+     .fd = 0,
+     .asked = NOWHERE,
+     .flags = 2,
+     .forbids = MSG_WAITALL | MSG_DONTWAIT,
+     .by_file = true},
     {.number = SYS_sendfile, .fd = 0, .asked = 3, .flags = NOWHERE},
     {.number = SYS_splice, .fd = 2, .asked = 4, .flags = NOWHERE},
     {.number = SYS_tee, .fd = 1, .asked = 2, .flags = NOWHERE},
@@ -37,24 +51,30 @@ static const struct partial_row {
     {.number = SYS_io_pgetevents, .fd = NOWHERE, .asked = 1, .flags = NOWHERE},
 };
 
+static bool partial_is_of(const struct partial_row *row, uint64_t number,
+                          const uint64_t arguments[6])
+{
+    uint64_t flags = row->flags == NOWHERE ? 0 : arguments[row->flags];
+
+    return row->number == number && (flags & row->needs) == row->needs &&
+           (flags & row->forbids) == 0;
+}
+
 bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_partial_call *ret)
 {
     const struct partial_row *row = NULL;
 
     for (size_t i = 0; i < sizeof partial_rows / sizeof *partial_rows && row == NULL; i++)
-        if (partial_rows[i].number == number)
+        if (partial_is_of(&partial_rows[i], number, arguments))
             row = &partial_rows[i];
-    if (row == NULL)
-        return false;
-    uint64_t flags = row->flags == NOWHERE ? 0 : arguments[row->flags];
-    if ((flags & row->needs) != row->needs || (flags & row->forbids) != 0 ||
-        (row->asked != NOWHERE && arguments[row->asked] <= 1))
+    if (row == NULL || (row->asked != NOWHERE && arguments[row->asked] <= 1))
         return false;
     *ret = (struct hs_partial_call){
         .fd = row->fd == NOWHERE ? -1 : (int)arguments[row->fd],
         .n_asked = row->asked == NOWHERE ? 0 : arguments[row->asked],
         .is_write = row->is_write,
         .leaves_error = row->leaves_error,
+        .by_file = row->by_file,
     };
     return true;
 }
@@ -68,6 +88,7 @@ bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret
         (call.n_asked != 0 && regs->rax >= call.n_asked))
         return false;
     *ret = call;
+    ret->n_done = regs->rax;
     return true;
 }
 

@@ -47,13 +47,14 @@ def both(names):
 
 def next_call():
     """What is cut leaves no error for the call after it."""
-    for mode, target in both(["recvmmsg", "recv_all"]):
+    names = ["recvmmsg", "recv_all", "marked", "line"]
+    for mode, target in both(names):
         told = target.stops(mode, f"mode={mode}")
         time.sleep(0.3)
         counts = target.counts()
         n_short = sum(short for _, short, _ in counts.values())
         check(all(wrong == 0 for _, _, wrong in counts.values()), f"{mode}: {counts}")
-        check(all(counts[name][0] > N_STOPS / 2 for name in ("recvmmsg", "recv_all")),
+        check(all(counts[name][0] > N_STOPS / 2 for name in names),
               f"{mode}: {counts}")
         check(n_short == told["cut"], f"{mode}: told {told['cut']} of {counts}")
     return f"{n_short} calls cut short by the last {N_STOPS} stops, none failed"

@@ -39,11 +39,32 @@ static void writes_have_parts(void **state)
 static void reads_have_them_only_when_told_to_wait(void **state)
 {
     (void)state;
-    assert_false(is_partial(SYS_read, (uint64_t[6]){7, 0x1000, 100}));
-    assert_false(is_partial(SYS_recvfrom, (uint64_t[6]){7, 0x1000, 100, 0}));
     assert_true(is_partial(SYS_recvfrom, (uint64_t[6]){7, 0x1000, 100, MSG_WAITALL}));
+    assert_false(call.by_file);
     assert_true(is_partial(SYS_recvmsg, (uint64_t[6]){7, 0x1000, MSG_WAITALL | MSG_PEEK}));
-    assert_false(is_partial(SYS_recvmsg, (uint64_t[6]){7, 0x1000, MSG_PEEK}));
+    assert_false(call.by_file);
+}
+
+static void or_when_their_file_waits(void **state)
+{
+    static const struct {
+        uint64_t number, arguments[6], n_asked;
+    } reads[] = {
+        {SYS_read, {7, 0x1000, 100}, 100},
+        {SYS_readv, {7, 0x1000, 1}, 0},
+        {SYS_recvfrom, {7, 0x1000, 100, 0}, 100},
+        {SYS_recvmsg, {7, 0x1000, MSG_PEEK}, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+        assert_true(is_partial(reads[i].number, reads[i].arguments));
+        assert_true(call.by_file);
+        assert_int_equal(call.fd, 7);
+        assert_int_equal(call.n_asked, reads[i].n_asked);
+        assert_int_equal(call.n_done, 0);
+    }
+    assert_false(is_partial(SYS_read, (uint64_t[6]){7, 0x1000, 1}));
+    assert_false(is_partial(SYS_recvfrom, (uint64_t[6]){7, 0x1000, 100, MSG_DONTWAIT}));
 }
 
 static void of_many_messages_some_may_have_come(void **state)
@@ -78,6 +99,10 @@ static void cut_is_more_than_nothing_and_less_than_all(void **state)
     struct hs_regs regs = regs_of(SYS_writev, 5, 1);
     assert_true(hs_regs_call_is_cut(&regs, &call));
     assert_int_equal(call.fd, 7);
+    regs = regs_of(SYS_read, 5, 100);
+    assert_true(hs_regs_call_is_cut(&regs, &call));
+    assert_true(call.by_file);
+    assert_int_equal(call.n_done, 5);
     regs = regs_of(UINT64_MAX, 5, 100);
     assert_false(hs_regs_call_is_cut(&regs, &call));
 }
@@ -99,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_have_parts),
         cmocka_unit_test(reads_have_them_only_when_told_to_wait),
+        cmocka_unit_test(or_when_their_file_waits),
         cmocka_unit_test(of_many_messages_some_may_have_come),
 #if defined __x86_64__
         cmocka_unit_test(cut_is_more_than_nothing_and_less_than_all),

@@ -19,12 +19,16 @@ bool hs_regs_call_restart(struct hs_regs *regs);
 struct hs_partial_call {
     int fd;            /* the file it waits for; -1: none */
     uint64_t n_asked;  /* bytes or messages; 0: not to be told by its arguments */
+    uint64_t n_done;   /* by one that has returned */
     bool is_write;     /* of one piece: all or nothing where a pipe has to take it whole */
     bool leaves_error; /* with its socket, for the next call there */
+    bool by_file;      /* it returns what there is, unless its file waits for more (SO_RCVLOWAT,
+                          VMIN) */
 };
 /* False when the call is none, or was asked for so little that there are no parts. */
 bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_partial_call *ret);
-/* It has returned with some of what it was asked for, and not with all. */
+/* It has returned with some of what it was asked for, and not with all; by_file: that may be what
+ * its file waits for. */
 bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret);
 /* May it read from a terminal? */
 bool hs_call_reads(uint64_t number);

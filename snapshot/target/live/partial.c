@@ -33,11 +33,55 @@ static mode_t partial_kind(const struct hs_target *target, int fd)
     return file.stx_mode & S_IFMT;
 }
 
+/* Of a terminal whose reads are not by lines (termios(3)). */
+static bool partial_raw_terminal(const struct hs_target *target, int fd, struct termios *ret)
+{
+    int own = partial_kind(target, fd) == S_IFCHR ? hs_target_own_fd(target, fd) : -1;
+    bool is_raw = own >= 0 && tcgetattr(own, ret) == 0 && (ret->c_lflag & ICANON) == 0;
+
+    if (own >= 0)
+        close(own);
+    return is_raw;
+}
+
+/* For how many bytes a read of a stream waits by the socket's own setting (socket(7)); 0 for
+ * others, of which a message is read whole. */
+static uint64_t partial_low_mark(const struct hs_target *target, int fd)
+{
+    int own = hs_target_own_fd(target, fd), type = 0, mark = 0;
+    socklen_t n_type = sizeof type, n_mark = sizeof mark;
+    bool is_stream = own >= 0 && getsockopt(own, SOL_SOCKET, SO_TYPE, &type, &n_type) == 0 &&
+                     type == SOCK_STREAM &&
+                     getsockopt(own, SOL_SOCKET, SO_RCVLOWAT, &mark, &n_mark) == 0;
+
+    if (own >= 0)
+        close(own);
+    return is_stream && mark > 0 ? (uint64_t)mark : 0;
+}
+
+/* Does the file of a read wait for more bytes than one, and than the read has got? */
+static bool partial_waits_for_more(const struct hs_target *target,
+                                   const struct hs_partial_call *call)
+{
+    struct termios settings;
+    uint64_t least = 0;
+
+    if (partial_kind(target, call->fd) == S_IFSOCK)
+        least = partial_low_mark(target, call->fd);
+    else if (partial_raw_terminal(target, call->fd, &settings))
+        least = settings.c_cc[VMIN];
+    if (call->n_asked != 0 && call->n_asked < least)
+        least = call->n_asked;
+    return least > 1 && call->n_done < least;
+}
+
 /* A pipe takes a write of at most PIPE_BUF whole, or not yet (pipe(7)). */
 static bool partial_has_parts(const struct hs_target *target, const struct hs_partial_call *call)
 {
     mode_t kind = partial_kind(target, call->fd);
 
+    if (call->by_file)
+        return partial_waits_for_more(target, call);
     if (call->fd < 0) /* it waits for no file */
         return true;
     if (kind == S_IFIFO && call->is_write && call->n_asked <= PIPE_BUF)
@@ -59,15 +103,8 @@ static bool partial_is_timed(const struct hs_target *target, int fd)
 {
     struct termios settings;
 
-    if (partial_kind(target, fd) != S_IFCHR)
-        return false;
-    int own = hs_target_own_fd(target, fd);
-    bool is_timed = own >= 0 && tcgetattr(own, &settings) == 0 &&
-                    (settings.c_lflag & ICANON) == 0 && settings.c_cc[VTIME] != 0 &&
-                    settings.c_cc[VMIN] == 0;
-    if (own >= 0)
-        close(own);
-    return is_timed;
+    return partial_raw_terminal(target, fd, &settings) && settings.c_cc[VTIME] != 0 &&
+           settings.c_cc[VMIN] == 0;
 }
 
 /* One that is awake may be so for a moment, in the middle of its call: it is looked at again, if it
