@@ -34,9 +34,10 @@ static mode_t partial_kind(const struct hs_target *target, int fd)
 }
 
 /* Of a terminal whose reads are not by lines (termios(3)). */
-static bool partial_raw_terminal(const struct hs_target *target, int fd, struct termios *ret)
+static bool partial_raw_terminal(const struct hs_target *target, int fd, mode_t kind,
+                                 struct termios *ret)
 {
-    int own = partial_kind(target, fd) == S_IFCHR ? hs_target_own_fd(target, fd) : -1;
+    int own = kind == S_IFCHR ? hs_target_own_fd(target, fd) : -1;
     bool is_raw = own >= 0 && tcgetattr(own, ret) == 0 && (ret->c_lflag & ICANON) == 0;
 
     if (own >= 0)
@@ -61,14 +62,14 @@ static uint64_t partial_low_mark(const struct hs_target *target, int fd)
 
 /* Does the file of a read wait for more bytes than one, and than the read has got? */
 static bool partial_waits_for_more(const struct hs_target *target,
-                                   const struct hs_partial_call *call)
+                                   const struct hs_partial_call *call, mode_t kind)
 {
     struct termios settings;
     uint64_t least = 0;
 
-    if (partial_kind(target, call->fd) == S_IFSOCK)
+    if (kind == S_IFSOCK)
         least = partial_low_mark(target, call->fd);
-    else if (partial_raw_terminal(target, call->fd, &settings))
+    else if (partial_raw_terminal(target, call->fd, kind, &settings))
         least = settings.c_cc[VMIN];
     if (call->n_asked != 0 && call->n_asked < least)
         least = call->n_asked;
@@ -81,7 +82,7 @@ static bool partial_has_parts(const struct hs_target *target, const struct hs_pa
     mode_t kind = partial_kind(target, call->fd);
 
     if (call->by_file)
-        return partial_waits_for_more(target, call);
+        return partial_waits_for_more(target, call, kind);
     if (call->fd < 0) /* it waits for no file */
         return true;
     if (kind == S_IFIFO && call->is_write && call->n_asked <= PIPE_BUF)
@@ -103,8 +104,8 @@ static bool partial_is_timed(const struct hs_target *target, int fd)
 {
     struct termios settings;
 
-    return partial_raw_terminal(target, fd, &settings) && settings.c_cc[VTIME] != 0 &&
-           settings.c_cc[VMIN] == 0;
+    return partial_raw_terminal(target, fd, partial_kind(target, fd), &settings) &&
+           settings.c_cc[VTIME] != 0 && settings.c_cc[VMIN] == 0;
 }
 
 /* One that is awake may be so for a moment, in the middle of its call: it is looked at again, if it
