@@ -187,26 +187,43 @@ static hs_ctype flow_tentative_remove(struct flow *f, uint64_t rank)
     return (hs_ctype)key;
 }
 
+/* Does what a pointer to `pointee` says of the block stand back behind the type that an earlier
+ * one, to `before`, is going to give it? As it would if the block had that type already. */
+static hs_status flow_stands_back(struct flow *f, const struct hs_heap_block *block,
+                                  hs_ctype before, hs_ctype pointee, bool *ret,
+                                  struct hs_error *err)
+{
+    hs_ntype first, one, had = hs_flow_type(f->result, block->rank);
+
+    HS_TRY(flow_judge(f, block, 0, before, &first, err));
+    *ret = false;
+    if (first == 0)
+        return HS_OK;
+    hs_flow_set_type(f->result, block->rank, first);
+    hs_status status = flow_judge(f, block, 0, pointee, &one, err);
+    hs_flow_set_type(f->result, block->rank, had);
+    bool is_better = flow_is_weak(f, first) && (before & ~pointee & FLOW_MAY_BE_END) != 0;
+    *ret = one == 0 && !is_better;
+    return status;
+}
+
 /* A block whose words are not at hand: they are looked at when it comes out of the queue. Until
- * then its type is tentative; the first tentative type counts, unless it is weak. */
+ * then its type is tentative, the one that the pointers met so far would have given it. */
 static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
                            struct hs_error *err)
 {
     hs_ntype one, had = hs_flow_type(f->result, block->rank), number = 0;
+    bool stands_back = false;
 
     if ((had & HS_FLOW_IS_TENTATIVE) != 0) {
-        hs_ctype pointee_before = flow_tentative_remove(f, block->rank);
-        hs_ntype first;
-        HS_TRY(flow_judge(f, block, 0, pointee_before, &first, err));
-        HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
-        bool is_better = (pointee_before & ~pointee & FLOW_MAY_BE_END) != 0;
-        bool gives_way = first == 0 || (one != 0 && flow_is_weak(f, first) &&
-                                        (is_better || !flow_is_weak(f, one)));
-        if (!gives_way) {
-            hs_flow_set_type(f->result, block->rank, had);
+        hs_ntype tentative = had;
+        hs_ctype before = flow_tentative_remove(f, block->rank);
+        HS_TRY(flow_stands_back(f, block, before, pointee, &stands_back, err));
+        had = hs_flow_type(f->result, block->rank);
+        if (stands_back) {
+            hs_flow_set_type(f->result, block->rank, tentative);
             return HS_OK;
         }
-        had = hs_flow_type(f->result, block->rank);
     }
     HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
     if (one == 0)
