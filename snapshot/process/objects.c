@@ -78,9 +78,33 @@ struct hs_dwarf_box *hs_objects_box(struct hs_objects *objects)
     return objects->box;
 }
 
+/* Is `m`, which maps the first page of the file of `head` again, one more piece of that load? A
+ * linker may let segments share pages of the file (lld does, so that of a small program each is
+ * mapped at offset 0): the program headers, which `head` maps, say where the piece belongs. */
+static bool object_has_piece(struct hs_target *target, const struct hs_mapping *head,
+                             const struct hs_mapping *m)
+{
+    uint8_t page[OBJECTS_PAGE];
+    hs_auto(hs_elf) *elf = NULL;
+    struct hs_error ignored = HS_ERROR_INIT;
+    size_t n;
+
+    if (hs_target_read(target, head->begin, page, sizeof page, &ignored) != HS_OK ||
+        hs_elf_open_memory(page, sizeof page, hs_mapping_path(target, head), &elf, &ignored) !=
+            HS_OK)
+        return false;
+    const struct hs_elf_segment *s = hs_elf_segments(elf, &n);
+    for (size_t i = 1; i < n; i++)
+        if (s[i].file_offset < OBJECTS_PAGE && s[i].executable == m->executable &&
+            s[i].vaddr / OBJECTS_PAGE - s[0].vaddr / OBJECTS_PAGE ==
+                (m->begin - head->begin) / OBJECTS_PAGE)
+            return true;
+    return false;
+}
+
 /* Gathers the mappings of the file that is mapped at number `at`. The same file may be loaded
- * twice (dlmopen): a second load begins where file offset 0 is mapped again. */
-static struct object_file object_gather(const struct hs_target *target, size_t at)
+ * twice (dlmopen): a second load begins where its first page is mapped again, for no segment. */
+static struct object_file object_gather(struct hs_target *target, size_t at)
 {
     const struct hs_mapping *m = target->mappings;
     struct object_file file = {.lowest = &m[at], .begin = m[at].begin, .end = m[at].end};
@@ -89,7 +113,8 @@ static struct object_file object_gather(const struct hs_target *target, size_t a
     file.has_code = m[at].executable;
     for (size_t i = at + 1; i < target->n_mappings && i <= at + OBJECTS_PIECES; i++) {
         if (m[i].inode == m[at].inode && strcmp(hs_mapping_path(target, &m[i]), path) == 0) {
-            if (m[i].file_offset == 0 && file.lowest->file_offset == 0)
+            if (m[i].file_offset == 0 && file.lowest->file_offset == 0 &&
+                !object_has_piece(target, file.lowest, &m[i]))
                 break;
             if (m[i].file_offset < file.lowest->file_offset)
                 file.lowest = &m[i];
@@ -393,7 +418,7 @@ static bool objects_is_file(const struct hs_target *target, size_t at)
 
 /* Number of the first mapping of the main program, or n_mappings. The dynamic linker may have been
  * given the program (ld.so PROGRAM): then this is the linker, see objects_prefer_program. */
-static size_t objects_find_program(const struct hs_target *target)
+static size_t objects_find_program(struct hs_target *target)
 {
     for (size_t i = 0; i < target->n_mappings; i++)
         if (objects_is_file(target, i) && target->mappings[i].inode == target->identity.exe_inode)

@@ -112,6 +112,7 @@ static void binary_take_loads(struct hs_core_known *known, const struct hs_elf *
         known->loads[known->n_loads++] =
             (struct hs_core_load){.begin = s->file_offset & ~(HS_CORE_PAGE - 1),
                                   .end = s->file_offset + s->n_file_bytes,
+                                  .address = s->vaddr & ~(HS_CORE_PAGE - 1),
                                   .flags = (s->readable ? PF_R : 0u) | (s->writable ? PF_W : 0u) |
                                            (s->executable ? PF_X : 0u)};
     }
@@ -300,15 +301,49 @@ bool hs_core_binary_open(struct hs_core *core, uint32_t binary)
     return b->known != NULL && b->known->fd >= 0;
 }
 
-const struct hs_core_load *hs_core_load_at(const struct hs_core *core, uint32_t binary,
-                                           uint64_t file_offset)
+static bool load_has(const struct hs_core_load *load, uint64_t file_offset)
 {
-    const struct hs_core_known *known = core->binaries[binary].known;
+    return file_offset >= load->begin && file_offset < load->end;
+}
+
+/* The load whose place behind that of the first one is the row's behind `head`. */
+static const struct hs_core_load *load_placed(const struct hs_core_known *known,
+                                              const struct hs_core_row *head,
+                                              const struct hs_core_row *row)
+{
+    const struct hs_core_load *first = &known->loads[0];
+
+    for (size_t i = 0; i < known->n_loads && load_has(first, head->file_offset); i++) {
+        const struct hs_core_load *load = &known->loads[i];
+        hs_addr at = load->address + (row->file_offset - load->begin),
+                head_at = first->address + (head->file_offset - first->begin);
+        if (load_has(load, row->file_offset) && at - head_at == row->begin - head->begin)
+            return load;
+    }
+    return NULL;
+}
+
+/* Linkers let segments share pages of the file (lld, unless told otherwise: the last one of the
+ * constants is the first one of the code, too): where a row lies behind the first of its file tells
+ * which of them it maps. */
+const struct hs_core_load *hs_core_load_of(const struct hs_core *core,
+                                           const struct hs_core_row *row)
+{
+    const struct hs_core_known *known = core->binaries[row->binary].known;
+    const struct hs_core_load *found = NULL;
+    size_t n_found = 0;
 
     for (size_t i = 0; known != NULL && i < known->n_loads; i++)
-        if (file_offset >= known->loads[i].begin && file_offset < known->loads[i].end)
-            return &known->loads[i];
-    return NULL;
+        if (load_has(&known->loads[i], row->file_offset) && n_found++ == 0)
+            found = &known->loads[i];
+    size_t n_before = n_found > 1 ? (size_t)(row - core->rows) : 0;
+    for (size_t i = n_before < BINARY_ROWS ? n_before : BINARY_ROWS; i > 0; i--) {
+        const struct hs_core_load *placed =
+            (row - i)->binary == row->binary ? load_placed(known, row - i, row) : NULL;
+        if (placed != NULL)
+            return placed;
+    }
+    return found;
 }
 
 hs_addr hs_core_memory_end(struct hs_core *core, uint32_t binary, hs_addr begin)

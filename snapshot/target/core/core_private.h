@@ -54,9 +54,11 @@ enum hs_core_proof {
     HS_CORE_BELIEVED, /* as the user says */
 };
 
-/* A PT_LOAD of a mapped file, by file offset. */
+/* A PT_LOAD of a mapped file: its bytes [begin, end), from a page's beginning on, and where they
+ * are by the file's own addresses. */
 struct hs_core_load {
     uint64_t begin, end;
+    hs_addr address; /* of `begin` */
     uint32_t flags;
 };
 
@@ -151,8 +153,9 @@ const char *hs_core_path(const struct hs_core *core, uint32_t binary);
 /* Finds and proves the file once; true when it may be read. What is known of it is then there, or
  * there was no memory for it. */
 bool hs_core_binary_open(struct hs_core *core, uint32_t binary);
-const struct hs_core_load *hs_core_load_at(const struct hs_core *core, uint32_t binary,
-                                           uint64_t file_offset);
+/* The segment that a row maps; NULL when none has its bytes. */
+const struct hs_core_load *hs_core_load_of(const struct hs_core *core,
+                                           const struct hs_core_row *row);
 /* Where the memory of a file ends whose lowest mapping begins at `begin`; 0 when unknown. */
 hs_addr hs_core_memory_end(struct hs_core *core, uint32_t binary, hs_addr begin);
 /* HS_TARGET when the file named by --exe is not the program. */

@@ -61,7 +61,7 @@ static hs_status make_texts(struct mappings_make *m, struct hs_error *err)
 static uint32_t make_row_flags(struct hs_core *core, const struct hs_core_row *row)
 {
     (void)hs_core_binary_open(core, row->binary);
-    const struct hs_core_load *load = hs_core_load_at(core, row->binary, row->file_offset);
+    const struct hs_core_load *load = hs_core_load_of(core, row);
     return load != NULL ? load->flags & ~(uint32_t)PF_W : PF_R;
 }
 
