@@ -17,7 +17,8 @@ for stop in copy read; do
 done
 "$HEAPSNAP" roots "$work/heap.snap" -n 0 >"$work/roots" 2>/dev/null || fail "roots"
 for name in 'epoll [0-9]* data of file' 'timer [0-9]* value' 'signal [0-9]* value' \
-    'eventfd [0-9]* count' 'in pipe or socket [0-9]' 'unaligned.* (in disguise)'; do
+    'eventfd [0-9]* count' 'in pipe or socket [0-9]' 'unaligned.* (in disguise)' \
+    'result of an ended thread, not joined'; do
     grep -q "$name" "$work/roots" || fail "no root '$name'"
 done
 # A core lacks what the kernel holds: no leak is certain.
@@ -26,6 +27,8 @@ gcore -o "$work/core" "$pid" >/dev/null 2>&1 || fail "gcore"
 compare "core of all" 0
 reason "a core does not hold what 'hidden'"
 leave
+"$HEAPSNAP" info "$work/heap.snap" >"$work/info" 2>&1 || fail "info"
+grep -q '20[01] stacks of ended threads (.*which nobody has joined' "$work/info" || fail "unjoined"
 
 # Of a program that gives nothing to the kernel it has all.
 echo 'void hide_in_kernel(void) {}' >"$work/none.c"

@@ -119,6 +119,28 @@ static void stacks_of_ended_threads_are_known_by_their_control_block(void **stat
     fake_native_free(f);
 }
 
+static void a_thread_that_nobody_has_joined_awaits_it(void **state)
+{
+    (void)state;
+    const struct hs_thread_result places = {.tid = 720, .joinid = 1600, .result = 1608};
+    struct fake_native *f = with_pthread();
+
+    words[TCB + 1608 / 8] = 4711;
+    assert_true(hs_native_awaits_join(&f->native, &places, TCB_AT));
+    words[TCB + 1600 / 8] = FAKE_N_TCB_AT; /* another one waits for it */
+    assert_true(hs_native_awaits_join(&f->native, &places, TCB_AT));
+    words[TCB + 1600 / 8] = TCB_AT; /* it is detached */
+    assert_false(hs_native_awaits_join(&f->native, &places, TCB_AT));
+    words[TCB + 1600 / 8] = 0;
+    words[TCB + 720 / 8] = UINT32_MAX; /* it was joined */
+    assert_false(hs_native_awaits_join(&f->native, &places, TCB_AT));
+    assert_false(hs_native_awaits_join(&f->native, &places, UINT64_MAX - 800));
+    const struct hs_thread_result untold = hs_native_thread_result(&f->native);
+    assert_true(untold.result == 0 && untold.tid == 0); /* there is no libc */
+    assert_true(hs_native_awaits_join(&f->native, &untold, TCB_AT));
+    fake_native_free(f);
+}
+
 static hs_addr seen_begin, seen_end;
 static unsigned n_seen;
 
@@ -156,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_stack_is_used_from_its_pointer),
         cmocka_unit_test(the_first_thread_has_the_kernels_stack),
         cmocka_unit_test(stacks_of_ended_threads_are_known_by_their_control_block),
+        cmocka_unit_test(a_thread_that_nobody_has_joined_awaits_it),
         cmocka_unit_test(the_linkers_memory_is_the_pages_around_the_first_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,10 @@ struct hs_native {
     bool has_names;         /* of Python's: its own roots come before those of its interpreter */
     bool is_python;         /* and the program is its interpreter */
     struct hs_range_set root_ranges; /* owned: see hs_native_is_root_memory */
-    hs_addr *ended; /* owned: control blocks of ended threads whose stacks are kept */
+    struct hs_native_ended { /* owned: threads that have ended and whose stacks are still there */
+        hs_addr tcb;
+        bool awaits_join;
+    } * ended;
     size_t n_ended, ended_capacity;
     uint64_t tcb_bytes;    /* of a thread's control block, by libc; 0: not asked yet */
     uint64_t n_frames;     /* unwound so far, of all stacks */

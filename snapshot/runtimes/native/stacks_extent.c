@@ -212,6 +212,53 @@ static bool find_ended(const struct hs_native *native, const struct hs_mapping *
     return false;
 }
 
+/* A member of struct pthread, as libthread_db is told of it: {bits, elements, offset}. */
+static bool member_of_tcb(const struct hs_native *native, const char *name, uint32_t *ret)
+{
+    uint32_t words[3];
+
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        struct hs_elf *elf = native->dump->objects.objects[i].elf;
+        const struct hs_elf_symbol *symbol = hs_elf_find(elf, name);
+        const uint8_t *bytes =
+            symbol != NULL ? hs_elf_bytes_at(elf, symbol->vaddr, sizeof words) : NULL;
+        if (bytes == NULL)
+            continue;
+        memcpy(words, bytes, sizeof words);
+        *ret = words[2];
+        return words[2] >= TCB_SELF && words[2] < TCB_MAX_BYTES;
+    }
+    return false;
+}
+
+struct hs_thread_result hs_native_thread_result(const struct hs_native *native)
+{
+    struct hs_thread_result at = {0};
+    uint32_t start, policy;
+
+    /* joinid, result, { schedparam, schedpolicy }, start_routine */
+    if (!member_of_tcb(native, "_thread_db_pthread_tid", &at.tid) ||
+        !member_of_tcb(native, "_thread_db_pthread_start_routine", &start) ||
+        !member_of_tcb(native, "_thread_db_pthread_schedpolicy", &policy) ||
+        policy + sizeof policy != start || start % HS_WORD_BYTES != 0 || start < TCB_MIN_BYTES)
+        return (struct hs_thread_result){0};
+    at.result = start - 2 * HS_WORD_BYTES;
+    at.joinid = start - 3 * HS_WORD_BYTES;
+    return at;
+}
+
+bool hs_native_awaits_join(const struct hs_native *native, const struct hs_thread_result *at,
+                           hs_addr tcb)
+{
+    uint64_t joinid;
+    uint32_t tid;
+
+    if (at->result == 0)
+        return true;
+    return hs_image_u32(&native->dump->image, tcb + at->tid, &tid) && tid == 0 &&
+           hs_image_u64(&native->dump->image, tcb + at->joinid, &joinid) && joinid != tcb;
+}
+
 /* A stack stands above a guard. In the cores that gdb writes it may be read. */
 static bool is_guarded(const struct hs_target *target, const struct hs_mapping *guard,
                        const struct hs_mapping *stack)

@@ -340,23 +340,58 @@ static hs_status find_all(struct hs_native *native, struct tls_all *all, struct 
     return HS_OK;
 }
 
-/* A stack that is kept for the next thread keeps the dynamic thread vector of the last one. */
+/* One word of the control block of a thread that has ended. */
+static hs_status add_of_ended(struct hs_native *native, hs_addr at, enum hs_tier tier,
+                              const char *name, struct hs_error *err)
+{
+    struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_TLS,
+                                         .certainty = HS_CONSERVATIVE,
+                                         .tier = (uint8_t)tier,
+                                         .field = HS_NO_FIELD,
+                                         .address = at}};
+    uint64_t word;
+
+    if (!hs_image_u64(&native->dump->image, at, &word))
+        return HS_OK;
+    leaf.is_strangers = tier == HS_TIER_FIRM; /* a result is a void * that libc gives back */
+    HS_TRY(hs_native_name(native, &leaf.group_module, err, "ended threads"));
+    HS_TRY(hs_native_name(native, &leaf.group_unit, err, "thread control block"));
+    HS_TRY(hs_native_name(native, &leaf.root.name, err, "%s", name));
+    leaf.root.module = leaf.group_module;
+    return hs_native_add_word(native, word, &leaf, 0, err);
+}
+
+/* The whole control block of one of which libc does not tell the place of the result. */
+static hs_status scan_ended_whole(struct hs_native *native, hs_addr tcb, struct hs_error *err)
+{
+    struct hs_native_tcb block;
+
+    if (!hs_native_read_tcb(native, tcb, &block))
+        return HS_OK;
+    for (hs_addr at = tcb + 3ul * HS_WORD_BYTES; at < block.end; at += HS_WORD_BYTES)
+        HS_TRY(add_of_ended(native, at, HS_TIER_DOUBTFUL, "control block of an ended thread", err));
+    return HS_OK;
+}
+
+/* A stack that is there yet keeps the dynamic thread vector of its last thread; and the result of
+ * one that nobody has joined, which pthread_join will give to the program. */
 static hs_status scan_ended(struct hs_native *native, struct hs_error *err)
 {
+    struct hs_thread_result places = {0};
+
+    if (native->n_ended != 0)
+        places = hs_native_thread_result(native);
     for (size_t i = 0; i < native->n_ended; i++) {
-        struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_TLS,
-                                             .certainty = HS_CONSERVATIVE,
-                                             .tier = HS_TIER_RUNTIME,
-                                             .field = HS_NO_FIELD}};
-        uint64_t word;
-        leaf.root.address = native->ended[i] + HS_WORD_BYTES;
-        if (!hs_image_u64(&native->dump->image, leaf.root.address, &word))
+        const struct hs_native_ended *ended = &native->ended[i];
+        HS_TRY(add_of_ended(native, ended->tcb + HS_WORD_BYTES, HS_TIER_RUNTIME,
+                            "dynamic thread vector", err));
+        if (!ended->awaits_join)
             continue;
-        HS_TRY(hs_native_name(native, &leaf.group_module, err, "ended threads"));
-        HS_TRY(hs_native_name(native, &leaf.group_unit, err, "thread control block"));
-        HS_TRY(hs_native_name(native, &leaf.root.name, err, "dynamic thread vector"));
-        leaf.root.module = leaf.group_module;
-        HS_TRY(hs_native_add_word(native, word, &leaf, 0, err));
+        if (places.result == 0)
+            HS_TRY(scan_ended_whole(native, ended->tcb, err));
+        else
+            HS_TRY(add_of_ended(native, ended->tcb + places.result, HS_TIER_FIRM,
+                                "result of an ended thread, not joined", err));
     }
     return HS_OK;
 }

@@ -55,23 +55,33 @@ static void exclude_registered(const struct hs_native *native, struct excluded *
         exclude(excluded, roots[i].begin, roots[i].end);
 }
 
+/* Stacks of threads that have ended: kept for new threads, or until they are joined. */
+struct ended {
+    struct hs_range_set kept, unjoined;
+};
+
 /* All are found before the first is claimed: a claim unseals the ledger that is asked on the way.
  */
-static hs_status find_ended(struct hs_native *native, struct hs_range_set *set,
-                            struct hs_error *err)
+static hs_status find_ended(struct hs_native *native, struct ended *ended, struct hs_error *err)
 {
+    struct hs_thread_result places = {0};
     struct hs_native_tcb tcb;
+
     native->n_ended = 0;
     for (size_t at = 0; hs_native_next_ended(native, &at, &tcb);) {
+        if (native->n_ended == 0)
+            places = hs_native_thread_result(native);
+        bool awaits_join = hs_native_awaits_join(native, &places, tcb.tcb);
         HS_TRY(HS_GROW(&native->ended, &native->ended_capacity, native->n_ended + 1, err));
-        native->ended[native->n_ended++] = tcb.tcb;
-        HS_TRY(hs_range_set_add(set, tcb.stack_begin, tcb.stack_end, err));
+        native->ended[native->n_ended++] = (struct hs_native_ended){tcb.tcb, awaits_join};
+        HS_TRY(hs_range_set_add(awaits_join && places.result != 0 ? &ended->unjoined : &ended->kept,
+                                tcb.stack_begin, tcb.stack_end, err));
     }
     return HS_OK;
 }
 
 static hs_status claim_set(struct hs_native *native, const struct hs_range_set *set,
-                           struct hs_error *err)
+                           const char *what, struct hs_error *err)
 {
     uint64_t n_bytes = 0;
     for (size_t i = 0; i < set->n; i++) {
@@ -84,18 +94,22 @@ static hs_status claim_set(struct hs_native *native, const struct hs_range_set *
         return HS_OK;
     hs_ledger_seal(&native->dump->heaps.ledger);
     return hs_findings_note(&native->dump->findings, false, err,
-                            "%zu stack%s of ended threads (%llu KiB resident), kept for new "
-                            "threads: neither roots nor blocks",
-                            set->n, set->n == 1 ? "" : "s", (unsigned long long)(n_bytes >> 10));
+                            "%zu stack%s of ended threads (%llu KiB resident), %s", set->n,
+                            set->n == 1 ? "" : "s", (unsigned long long)(n_bytes >> 10), what);
 }
 
 static hs_status claim_ended(struct hs_native *native, struct hs_error *err)
 {
-    struct hs_range_set set = {0};
-    hs_status status = find_ended(native, &set, err);
+    struct ended ended = {0};
+    hs_status status = find_ended(native, &ended, err);
     if (status == HS_OK)
-        status = claim_set(native, &set, err);
-    hs_range_set_fini(&set);
+        status =
+            claim_set(native, &ended.kept, "kept for new threads: neither roots nor blocks", err);
+    if (status == HS_OK)
+        status = claim_set(native, &ended.unjoined,
+                           "which nobody has joined: only their results are roots", err);
+    hs_range_set_fini(&ended.kept);
+    hs_range_set_fini(&ended.unjoined);
     return status;
 }
 
