@@ -1,7 +1,7 @@
 /* Containers of libstdc++ (gcc 5 to 14, bits/stl_tree.h, stl_list.h, forward_list.h,
  * hashtable_policy.h, ext/aligned_buffer.h): their links point to a base of the node, their values
  * stand in raw storage. The others (vector, deque, string, smart pointers) say themselves what they
- * point to. */
+ * point to. Of libc++ see libcxx.c. */
 #include "containers.h"
 
 #include <stddef.h>
@@ -24,6 +24,10 @@ static const struct rules_container rules[] = {
     {"_Fwd_list_node<", -1, RULES_SELF, RULES_FORWARD, {NULL, NULL}},
     {"_Hashtable<", -1, 1, RULES_HASH, {",false>", ",true>"}},
     {"_Hash_node<", -1, RULES_SELF, RULES_HASH, {NULL, NULL}},
+    {"__tree<", -1, RULES_LIBCXX, "", NULL, {NULL, NULL}},
+    {"__tree_", -1, RULES_LIBCXX, "", NULL, {NULL, NULL}},
+    {"__list_", -1, RULES_LIBCXX, "", NULL, {NULL, NULL}},
+    {"__hash_", -1, RULES_LIBCXX, "", NULL, {NULL, NULL}},
     {RULES_VECTOR, -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}}, /* Rust 1.82: RawVecInner */
     {"RawTable<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}},  /* hashbrown: HashMap, HashSet */
     {"&str", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
@@ -63,4 +67,28 @@ const struct rules_container *hs_ctypes_container_(uint8_t rule)
 int hs_ctypes_rule_storage_(uint8_t rule)
 {
     return rule == 0 ? -1 : rules[rule - 1].storage;
+}
+
+bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n)
+{
+    const char *begin = strchr(name, '<');
+    unsigned depth = 0;
+    if (begin == NULL)
+        return false;
+    begin++;
+    for (const char *at = begin; *at != '\0'; at++) {
+        if (depth == 0 && (*at == ',' || *at == '>')) {
+            if (wanted-- == 0) {
+                *ret = begin;
+                *ret_n = (size_t)(at - begin);
+                return true;
+            }
+            begin = at + 1;
+        } else if (strchr("<([", *at) != NULL) {
+            depth++;
+        } else if (depth > 0 && strchr(">)]", *at) != NULL) {
+            depth--;
+        }
+    }
+    return false;
 }

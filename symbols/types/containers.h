@@ -2,6 +2,8 @@
 #ifndef HS_TYPES_CONTAINERS_H
 #define HS_TYPES_CONTAINERS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RULES_LEAF "LeafNode<"
@@ -31,9 +33,10 @@ struct rules_container {
 enum {
     RULES_SELF = -1,
     RULES_ELEMENT = -2,
-    RULES_TEXT = -3, /* bytes of a text */
-    RULES_ALL = -4,  /* the node has all arguments of the container */
-    RULES_QT = -5    /* see qt.c */
+    RULES_TEXT = -3,  /* bytes of a text */
+    RULES_ALL = -4,   /* the node has all arguments of the container */
+    RULES_QT = -5,    /* see qt.c */
+    RULES_LIBCXX = -6 /* see libcxx.c */
 };
 
 /* The rule for a record of this (unqualified) name, 0 when none. */
@@ -42,5 +45,7 @@ uint8_t hs_ctypes_rule_(const char *name);
 const struct rules_container *hs_ctypes_container_(uint8_t rule);
 /* Whether it is storage for a value: the type argument that the value is of, else -1. */
 int hs_ctypes_rule_storage_(uint8_t rule);
+/* Argument number `wanted`, from 0, in the text of a template's name; false when there is none. */
+bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n);
 
 #endif

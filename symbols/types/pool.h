@@ -286,9 +286,7 @@ const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 /* pretty.c: rewrites a name as people write it; returns its length. */
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);
 
-/* rules.c: argument number `wanted`, from 0, in the text of a template's name; false when there is
- * none. */
-bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n);
+/* rules.c */
 /* What a member of `type`, named by its compiler, is called in a place: NULL when it is
  * passed through. `before`: the member of whose type this one is, "" at first. */
 const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
@@ -298,6 +296,10 @@ hs_ctype hs_ctypes_node_(struct hs_ctypes *types, hs_ctype container, const char
 /* Points the slot of a flattened container of Qt 5 to what it has, of the container's types. */
 void hs_ctypes_qt_apply_(struct hs_ctypes *types, hs_ctype container, const char *rule,
                          struct ctypes_found *found, size_t n);
+
+/* libcxx.c: points the slots of a flattened record of libc++ to nodes instead of their base. */
+void hs_ctypes_libcxx_apply_(struct hs_ctypes *types, hs_ctype type, struct ctypes_found *found,
+                             size_t n);
 
 /* Points the slots of a flattened container, or of its node, to nodes instead of their base; those
  * of a text of Rust's to the bytes of one. */

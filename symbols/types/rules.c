@@ -48,30 +48,6 @@ static const char *const rules_rust_members[] = {"keys", "vals", "edges", "paren
 #define RULES_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 enum { RULES_LANG_RUST = 0x1c };
 
-bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n)
-{
-    const char *begin = strchr(name, '<');
-    unsigned depth = 0;
-    if (begin == NULL)
-        return false;
-    begin++;
-    for (const char *at = begin; *at != '\0'; at++) {
-        if (depth == 0 && (*at == ',' || *at == '>')) {
-            if (wanted-- == 0) {
-                *ret = begin;
-                *ret_n = (size_t)(at - begin);
-                return true;
-            }
-            begin = at + 1;
-        } else if (strchr("<([", *at) != NULL) {
-            depth++;
-        } else if (depth > 0 && strchr(">)]", *at) != NULL) {
-            depth--;
-        }
-    }
-    return false;
-}
-
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     return hs_ctypes_hash_(hash, text, strlen(text));
@@ -246,6 +222,10 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctyp
     hs_ctype node = number, pointer = 0, last = 0; /* last: what was no base the last time */
     if (rule->value == RULES_QT) {
         hs_ctypes_qt_apply_(types, number, rule->prefix, found, n);
+        return;
+    }
+    if (rule->value == RULES_LIBCXX) {
+        hs_ctypes_libcxx_apply_(types, number, found, n);
         return;
     }
     if (rule->value >= 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "containers.h"
 #include "pool.h"
 
 #define TOKIO_HEADER "tokio::runtime::task::core::Header"

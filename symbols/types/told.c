@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "containers.h"
 #include "pool.h"
 
 enum { TOLD_ARGUMENT_OF_HANDLER = 1 }; /* _Function_handler<signature, functor> */

@@ -2,7 +2,8 @@
 # Where the value tells what a pointer leads to: as many objects of each type as the program made,
 # and hardly any without a type, whatever the compiler, its optimisation and its debug information;
 # and what an alternative that is gone has left behind takes nothing from its owner. So it is with
-# std::variant, std::optional, std::function, std::any; with enumerations of Rust and its dyn.
+# std::variant, std::optional, std::function, std::any; with enumerations of Rust and its dyn. And
+# nodes of containers are told by their values.
 . "$(dirname "$0")/_native.sh"
 need g++
 n=${HS_CHOSEN_OBJECTS:-600}
@@ -74,6 +75,16 @@ if clang++ -stdlib=libc++ -std=c++17 -O1 -gdwarf-5 -fstandalone-debug -o "$work/
     dump
     compare "clang++ libc++" "char[]" "Leaf[]" Named
     leave
+    for options in "-O1 -gdwarf-5" "-O0 -gdwarf-4"; do
+        # shellcheck disable=SC2086
+        clang++ -stdlib=libc++ -std=c++17 $options -o "$work/nodes" "$fixtures/types_nodes.cpp" ||
+            fail "building nodes"
+        start "$work/nodes" "$n"
+        rm -f "$work"/heap.snap.idx
+        dump
+        compare "nodes of libc++ $options"
+        leave
+    done
 else
     echo "NOT TESTED: libc++: $(head -1 "$work/said")"
 fi

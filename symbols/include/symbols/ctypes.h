@@ -175,10 +175,10 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_fact
 bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b);
 
 /* The pointers in a value of this type, ascending: nested records, base classes and arrays laid out
- * flat, at most HS_CTYPE_MAX_SLOTS (then *ret_is_cut). Containers of libstdc++ whose nodes are
- * linked by base pointers (map, set, list, forward_list, unordered_*) lead to the node type that
- * holds the value; Rust's Vec, Box, Rc, Arc, String and HashMap lead to their contents. Valid until
- * free. */
+ * flat, at most HS_CTYPE_MAX_SLOTS (then *ret_is_cut). Containers of libstdc++ and libc++ whose
+ * nodes are linked by base pointers (map, set, list, forward_list, unordered_*) lead to the node
+ * type that holds the value; Rust's Vec, Box, Rc, Arc, String and HashMap lead to their contents.
+ * Valid until free. */
 enum { HS_CTYPE_MAX_SLOTS = 1 << 16 }; /* of one type; 2^24 are kept of all */
 const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
                                        bool *ret_is_cut);
