@@ -216,6 +216,15 @@ static uint64_t variant_number(struct hs_ctypes *types, hs_type_file file,
                : 0;
 }
 
+/* A destructor that the source declares; those that compilers add free nothing by themselves. */
+static bool is_destructor(struct debug_info *info, const struct debug_entry *entry)
+{
+    if (entry->tag != DW_TAG_subprogram || hs_entry_flag_(info, entry, DW_AT_artificial))
+        return false;
+    const char *name = hs_entry_text_(info, entry, DW_AT_name);
+    return name != NULL && name[0] == '~';
+}
+
 /* Members, base classes and, of a Rust enumeration, the alternatives: then a union. */
 static void build_members(struct hs_ctypes *types, struct debug_info *info,
                           const struct debug_entry *top, struct ctypes_type *type)
@@ -241,6 +250,7 @@ static void build_members(struct hs_ctypes *types, struct debug_info *info,
                 hs_ctypes_variants_added_(types, &variants);
             hs_walk_skip_(&walk, &entry);
         } else {
+            type->flags |= is_destructor(info, &entry) ? TYPE_FREES : 0;
             hs_walk_skip_(&walk, &entry);
         }
     }
@@ -271,7 +281,8 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
     else
         build_members(types, info, entry, type);
     bool is_rust = entry->unit->language == DW_LANG_Rust;
-    type->flags |= (is_rust ? TYPE_DANGLES : 0) | (is_weak(name, is_rust) ? TYPE_WEAK : 0);
+    type->flags |=
+        (is_rust ? TYPE_DANGLES | TYPE_FREES : 0) | (is_weak(name, is_rust) ? TYPE_WEAK : 0);
     hs_ctypes_mark_told_(types, type, name, is_rust);
 }
 

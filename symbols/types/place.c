@@ -20,7 +20,8 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype number, struct hs_ctype_fa
                                    .n_elements = type->n_elements,
                                    .kind = type->kind,
                                    .is_declaration = (type->flags & TYPE_DECLARED) != 0,
-                                   .is_text = (type->flags & TYPE_TEXT) != 0};
+                                   .is_text = (type->flags & TYPE_TEXT) != 0,
+                                   .may_free = (type->flags & TYPE_FREES) != 0};
 }
 
 bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
@@ -220,4 +221,31 @@ size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype number, uint64_t offset
     if (ret_type != NULL)
         *ret_type = number;
     return t.n;
+}
+
+size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype number, uint64_t offset,
+                        hs_ctype ret[HS_CTYPE_MAX_AROUND])
+{
+    size_t n = 0;
+    hs_ctypes_trim_(types);
+    while (n < HS_CTYPE_MAX_AROUND) {
+        struct ctypes_type type = *hs_ctypes_get_(types, number);
+        struct ctypes_member member = {0};
+        ret[n++] = number;
+        if (type.kind == HS_CTYPE_ARRAY) {
+            uint64_t stride = hs_ctypes_size_(types, type.of);
+            if (stride == 0 || (type.n_elements != 0 && offset / stride >= type.n_elements))
+                return 0;
+            offset %= stride;
+            number = type.of;
+        } else if (type.kind == HS_CTYPE_RECORD) {
+            if (!place_member(types, &type, offset, &member))
+                return 0;
+            offset -= member.offset;
+            number = member.type;
+        } else { /* of alternatives nobody knows which is there */
+            return type.kind == HS_CTYPE_POINTER && offset == 0 ? n : 0;
+        }
+    }
+    return 0;
 }

@@ -104,6 +104,7 @@ enum {
     TYPE_DANGLES = 1 << 10,  /* Rust's: its pointers may lead nowhere */
     TYPE_ITEMS = 1 << 11,    /* made for a QList of Qt: behind it are items, of the type `of` */
     TYPE_WEAK = 1 << 12,     /* its pointers find, and do not keep */
+    TYPE_FREES = 1 << 13,    /* a record that may free what its own pointers lead to */
 };
 
 struct ctypes_type {

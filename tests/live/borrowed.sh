@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What calls that run and the kernel have been lent is kept by whom it belongs to, as many words as
 # the program counts, and by one name where one has it; what nobody else has they keep themselves,
-# so that nothing is lost. A server in C whose 7 threads all stand in its structures.
+# so that nothing is lost. A server in C whose 7 threads all stand in its structures, and a program
+# in C++ whose threads have locked what is in the middle of an object, look at it and go over it.
 . "$(dirname "$0")/_native.sh"
 need gcc g++
 
@@ -61,4 +62,15 @@ for options in "-O0 -gdwarf-5" "-O2 -gdwarf-4" "-O2 -gdwarf-5 -static"; do
         compare "$options, $stop"
         leave
     done
+done
+
+for options in "-O0 -gdwarf-5" "-O2 -gdwarf-4"; do
+    # shellcheck disable=SC2086
+    g++ $options -std=c++17 -pthread -o "$work/borrowed" "$fixtures/borrowed.cpp" ||
+        fail "building $options"
+    start "$work/borrowed"
+    rm -f "$work"/heap.snap.idx
+    dump
+    compare "C++ $options"
+    leave
 done

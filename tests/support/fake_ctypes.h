@@ -5,6 +5,8 @@
  *   type 3  node [4]        type 4  char [32]        type 6  void *
  *   type 7  node &          type 8  &node            type 9  Box<node>
  *   type 10 an iterator     type 11 a list of them
+ *   type 12 a lock          type 13 a holder { node *kept; node &seen; } with a destructor
+ *   type 14 the same without one      type 15 a record of the name of fake_named
  */
 #ifndef HS_TESTS_FAKE_CTYPES_H
 #define HS_TESTS_FAKE_CTYPES_H
@@ -17,6 +19,9 @@
 
 enum { FAKE_NODE_P = 1, FAKE_NODE, FAKE_NODES, FAKE_CHARS, FAKE_CHAR, FAKE_VOID_P };
 enum { FAKE_NODE_REF = 7, FAKE_NODE_BORROW, FAKE_NODE_BOX, FAKE_ITERATOR, FAKE_LIST };
+enum { FAKE_LOCK = 12, FAKE_HOLDER, FAKE_CLOSURE, FAKE_NAMED };
+
+static const char *fake_named = "app::Named"; /* what type 15, a record, is called */
 
 static struct hs_cvariable fake_variables[8], fake_tls_variables[8];
 static size_t fake_n_variables, fake_n_tls_variables, fake_n_asked;
@@ -83,9 +88,19 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_fact
         {.name = "std::_List_iterator<node>", .n_bytes = 8, .kind = HS_CTYPE_RECORD},
         {.name = "std::vector<std::_List_iterator<node> >",
          .n_bytes = 24,
-         .kind = HS_CTYPE_RECORD}};
+         .kind = HS_CTYPE_RECORD,
+         .may_free = true},
+        {.name = "std::unique_lock<std::mutex>",
+         .n_bytes = 16,
+         .kind = HS_CTYPE_RECORD,
+         .may_free = true},
+        {.name = "app::Holder", .n_bytes = 16, .kind = HS_CTYPE_RECORD, .may_free = true},
+        {.name = "struct {...}", .n_bytes = 16, .kind = HS_CTYPE_RECORD}};
     (void)types;
     *ret = facts[type < sizeof facts / sizeof *facts ? type : 0];
+    if (type == FAKE_NAMED)
+        *ret = (struct hs_ctype_facts){
+            .name = fake_named, .n_bytes = 16, .kind = HS_CTYPE_RECORD, .may_free = true};
 }
 
 const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
@@ -132,6 +147,15 @@ size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_b
         return 0;
     int n = snprintf(text, n_bytes, "[%d].", (int)(offset_bytes / 24));
     return (size_t)n + fake_place_of_node(offset_bytes % 24, text + n, n_bytes - (size_t)n);
+}
+
+size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes,
+                        hs_ctype ret[HS_CTYPE_MAX_AROUND])
+{
+    (void)types;
+    ret[0] = type;
+    ret[1] = type == FAKE_LIST ? FAKE_ITERATOR : offset_bytes == 8 ? FAKE_NODE_REF : FAKE_NODE_P;
+    return type < FAKE_LOCK ? 0 : 2;
 }
 
 hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *frame,

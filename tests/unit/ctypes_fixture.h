@@ -263,6 +263,28 @@ static void fixture_count(struct fixture *f, hs_ctype type, const char *name, co
         fail_msg("'%s' has %zu slots, not %s", name, n, count);
 }
 
+/* H: may a record around the pointer there free it ("frees", "keeps"), or is it a reference? */
+static void fixture_holder(struct fixture *f, hs_ctype type, char *const field[6])
+{
+    hs_ctype around[HS_CTYPE_MAX_AROUND];
+    struct hs_ctype_facts facts = {.name = ""};
+    bool may_free = false;
+    size_t n = hs_ctypes_around(f->types, type, strtoull(field[2], NULL, 10), around);
+    if (n < 2)
+        fail_msg("nothing is around the pointer at %s of '%s'", field[2], field[1]);
+    assert_int_equal(around[0], type);
+    for (size_t i = 0; i < n; i++) {
+        hs_ctype_facts(f->types, around[i], &facts);
+        may_free |= facts.may_free;
+    }
+    const char *found = facts.name[strlen(facts.name) - 1] == '&' ? "reference"
+                        : may_free                                ? "frees"
+                                                                  : "keeps";
+    assert_int_equal(facts.kind, HS_CTYPE_POINTER);
+    if (strcmp(found, field[3]) != 0)
+        fail_msg("%s of '%s' %s", field[2], field[1], found);
+}
+
 static void fixture_line(struct fixture *f, char *line)
 {
     char *field[6] = {NULL};
@@ -291,6 +313,9 @@ static void fixture_line(struct fixture *f, char *line)
         break;
     case 'N':
         fixture_count(f, type, field[1], field[2]);
+        break;
+    case 'H':
+        fixture_holder(f, type, field);
         break;
     case 'S':
         fixture_slot(f, type, field);

@@ -32,7 +32,15 @@ static bool borrows(hs_ctype type, bool is_argument, bool is_outer, bool is_c, u
 {
     const struct hs_native_frame_label label = {.n_outer = is_outer, .is_c = is_c};
     const struct hs_local local = {.type = type, .is_argument = is_argument};
-    return hs_native_is_borrowed(&f->native, &label, &local, word);
+    return hs_native_borrowed(&f->native, &label, &local, 0, word) == HS_BORROWED;
+}
+
+/* Of a variable of C++ of a call of main's, or of one further in. */
+static enum hs_borrowed borrowed_in(hs_ctype type, bool is_outer, uint64_t offset, uint64_t word)
+{
+    const struct hs_native_frame_label label = {.n_outer = is_outer};
+    const struct hs_local local = {.type = type};
+    return hs_native_borrowed(&f->native, &label, &local, offset, word);
 }
 
 static void pointers(void **state)
@@ -57,8 +65,8 @@ static void inlined_calls(void **state)
         for (uint8_t n_inlined = 0; n_inlined < 3; n_inlined++) {
             const struct hs_native_frame_label label = {.n_outer = n_outer};
             const struct hs_local local = {.type = FAKE_NODE_P, .n_inlined = n_inlined};
-            assert_int_equal(hs_native_is_borrowed(&f->native, &label, &local, start),
-                             n_inlined >= n_outer);
+            enum hs_borrowed is = hs_native_borrowed(&f->native, &label, &local, 0, start);
+            assert_int_equal(is, n_inlined >= n_outer ? HS_BORROWED : HS_OWNED);
         }
 }
 
@@ -91,6 +99,56 @@ static void records_of_c(void **state)
     assert_false(borrows(0, false, false, true, start)); /* of which nothing is known */
 }
 
+/* What locks, leads to or looks into the middle of somebody else's object. */
+static void records_with_pointers(void **state)
+{
+    (void)state;
+    hs_addr start = fake_native_block(3);
+    for (int is_outer = 0; is_outer < 2; is_outer++)
+        for (uint64_t into = 0; into < 16; into += 8) {
+            bool is_mains = is_outer && into == 0;
+            hs_addr word = start + into;
+            assert_int_equal(borrowed_in(FAKE_LOCK, is_outer, 0, word), HS_BORROWED);
+            assert_int_equal(borrowed_in(FAKE_HOLDER, is_outer, 8, word), HS_BORROWED);
+            assert_int_equal(borrowed_in(FAKE_CLOSURE, is_outer, 8, word), HS_BORROWED);
+            assert_int_equal(borrowed_in(FAKE_HOLDER, is_outer, 0, word),
+                             is_mains ? HS_OWNED : HS_MAYBE_OWNED);
+            assert_int_equal(borrowed_in(FAKE_CLOSURE, is_outer, 0, word),
+                             is_mains ? HS_OWNED : HS_MAYBE_OWNED);
+            fake_named = "std::unique_ptr<node>";
+            assert_int_equal(borrowed_in(FAKE_NAMED, is_outer, 0, word), HS_OWNED);
+            fake_named = "boost::intrusive_ptr<node>";
+            assert_int_equal(borrowed_in(FAKE_NAMED, is_outer, 0, word), HS_OWNED);
+        }
+}
+
+/* Names that end as those of guards and views do, and are none. */
+static void names_that_borrow(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_borrower;
+    } all[] = {
+        {"boost::asio::detail::conditionally_enabled_mutex::scoped_lock", true},
+        {"std::__1::lock_guard<std::__1::mutex>", true},
+        {"std::sync::poison::rwlock::RwLockReadGuard<app::Cache>", true},
+        {"QMutexLocker", true},
+        {"core::cell::Ref<alloc::vec::Vec<app::Item>>", true},
+        {"hashbrown::raw::RawIter<(u64, app::Item)>", true},
+        {"alloc::vec::into_iter::IntoIter<app::Item>", false},
+        {"app::Block", false},
+        {"app::text_block", false},
+        {"app::Clock", false},
+        {"app::Cache<std::unique_lock<std::mutex> >", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        fake_named = all[i].name;
+        assert_int_equal(borrowed_in(FAKE_NAMED, true, 0, fake_native_block(3)),
+                         all[i].is_borrower ? HS_BORROWED : HS_OWNED);
+    }
+}
+
 static void without_debug_information(void **state)
 {
     (void)state;
@@ -106,6 +164,8 @@ int main(void)
         TEST(inlined_calls),
         TEST(what_the_type_says),
         TEST(records_of_c),
+        TEST(records_with_pointers),
+        TEST(names_that_borrow),
         TEST(without_debug_information),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

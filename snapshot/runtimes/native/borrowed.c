@@ -9,18 +9,56 @@ static bool begins_with(const char *text, const char *beginning)
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* By what stands before the template's arguments: "std::_Rb_tree_iterator<...>",
- * "__gnu_cxx::__normal_iterator<...>", "std::basic_string_view<...>". */
-static bool is_view(const char *name)
+/* What a record is called without the scopes that it is in and without its template's arguments. */
+static size_t last_part(const char *name, const char **ret)
 {
-    static const char *const views[] = {"std::basic_string_view", "std::span",
-                                        "std::initializer_list", "std::reference_wrapper"};
-    size_t n = strcspn(name, "<");
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-        if (strlen(views[i]) == n && begins_with(name, views[i]))
+    size_t n = strcspn(name, "<"), from = n;
+
+    while (from != 0 && name[from - 1] != ':')
+        from--;
+    *ret = name + from;
+    return n - from;
+}
+
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+    size_t n_end = strlen(end);
+    return n >= n_end && memcmp(text + n - n_end, end, n_end) == 0;
+}
+
+/* What a call locks or keeps in a state while it runs: std::unique_lock, boost's scoped_lock,
+ * QMutexLocker, MutexGuard. Words that end so by chance ("block", "clock") have no border there. */
+static bool is_guard(const char *part, size_t n)
+{
+    static const char *const ends[] = {"Lock", "Locker", "Guard", "_lock", "_locker", "_guard"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(part, n, ends[i]))
             return true;
-    const char *iterator = strstr(name, "_iterator");
-    return iterator != NULL && (size_t)(iterator - name) < n;
+    return false;
+}
+
+/* Views and iterators: of C++ "_Rb_tree_iterator", "__normal_iterator", "basic_string_view", of
+ * Rust "Iter", "Keys", "Ref". IntoIter owns what it goes over. */
+static bool is_view(const char *part, size_t n)
+{
+    static const char *const views[] = {"basic_string_view",
+                                        "span",
+                                        "initializer_list",
+                                        "reference_wrapper",
+                                        "Iter",
+                                        "IterMut",
+                                        "RawIter",
+                                        "RawIterRange",
+                                        "Keys",
+                                        "Values",
+                                        "ValuesMut",
+                                        "Drain",
+                                        "Ref",
+                                        "RefMut"};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (strlen(views[i]) == n && memcmp(part, views[i], n) == 0)
+            return true;
+    return ends_with(part, n, "_iterator");
 }
 
 static bool is_reference(const char *name)
@@ -36,18 +74,70 @@ static bool is_inside(const struct hs_native *native, uint64_t word)
     return hs_native_resolve(native, word, &how, &block) && how != HS_POINTER_START;
 }
 
-bool hs_native_is_borrowed(const struct hs_native *native,
-                           const struct hs_native_frame_label *label, const struct hs_local *local,
-                           uint64_t word)
+/* Does a record only find what its pointers lead to, by its name? */
+static bool is_borrower(const char *name)
+{
+    const char *part;
+    size_t n = last_part(name, &part);
+
+    return is_guard(part, n) || is_view(part, n);
+}
+
+/* Is a pointer that nothing frees when the call ends somebody else's? */
+static bool is_lent(const struct hs_native *native, const struct hs_native_frame_label *label,
+                    const struct hs_local *local, uint64_t word)
+{
+    return local->is_argument || local->n_inlined >= label->n_outer || is_inside(native, word);
+}
+
+/* A container or smart pointer of a standard library, or one that is called so. */
+static bool is_owner(const struct hs_ctype_facts *facts)
+{
+    const char *part;
+    size_t n = last_part(facts->name, &part);
+
+    return facts->may_free &&
+           (begins_with(facts->name, "std::") || begins_with(facts->name, "core::") ||
+            begins_with(facts->name, "alloc::") || ends_with(part, n, "ptr") ||
+            ends_with(part, n, "Ptr") || ends_with(part, n, "Pointer"));
+}
+
+/* Of a variable of C++ or Rust that is no pointer itself: a reference in it, and all of a guard or
+ * an iterator, are somebody else's. A plain pointer in a record may be what owns. */
+static enum hs_borrowed borrowed_within(const struct hs_native *native,
+                                        const struct hs_native_frame_label *label,
+                                        const struct hs_local *local, uint64_t offset,
+                                        uint64_t word)
+{
+    hs_ctype around[HS_CTYPE_MAX_AROUND];
+    struct hs_ctype_facts facts = {0};
+    size_t n = hs_ctypes_around(native->ctypes, local->type, offset, around);
+    bool owns = n == 0;
+
+    for (size_t i = 0; i < n; i++) {
+        hs_ctype_facts(native->ctypes, around[i], &facts);
+        if (facts.kind == HS_CTYPE_RECORD && is_borrower(facts.name))
+            return HS_BORROWED;
+        owns |= is_owner(&facts);
+    }
+    if (n != 0 && is_reference(facts.name))
+        return HS_BORROWED;
+    return owns || !is_lent(native, label, local, word) ? HS_OWNED : HS_MAYBE_OWNED;
+}
+
+enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
+                                    const struct hs_native_frame_label *label,
+                                    const struct hs_local *local, uint64_t offset, uint64_t word)
 {
     struct hs_ctype_facts facts;
     if (native->ctypes == NULL || local->type == 0)
-        return false;
+        return HS_OWNED;
     hs_ctype_facts(native->ctypes, local->type, &facts);
+    if (facts.kind == HS_CTYPE_RECORD && !label->is_c && is_borrower(facts.name))
+        return HS_BORROWED;
     if (facts.kind != HS_CTYPE_POINTER && !label->is_c)
-        return facts.kind == HS_CTYPE_RECORD && is_view(facts.name);
+        return borrowed_within(native, label, local, offset, word);
     if (begins_with(facts.name, "alloc::boxed::Box<"))
-        return false;
-    return local->is_argument || local->n_inlined >= label->n_outer || is_reference(facts.name) ||
-           is_inside(native, word);
+        return HS_OWNED;
+    return is_reference(facts.name) || is_lent(native, label, local, word) ? HS_BORROWED : HS_OWNED;
 }

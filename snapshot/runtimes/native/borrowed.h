@@ -6,17 +6,25 @@
 #include "frames_label.h"
 #include "symbols/locals.h"
 
+enum hs_borrowed {
+    HS_OWNED,
+    HS_MAYBE_OWNED, /* unless what lasts longer than the call has it: calls.h */
+    HS_BORROWED
+};
+
 /* Does `local`, a variable of the call `label`, borrow what it leads to by `word`? By its type:
  *
- *   std::vector<T>, Vec<T>, Box<T>, a class    no, wherever it is: it may be all that owns
- *   T &, &T, &mut T; an iterator of C++        always
- *   T *; in C a struct, too                    yes, but for a variable of main, or of what main has
- *                                              called, that leads to the beginning of a block and
- *                                              is no argument
+ *   std::vector<T>, Vec<T>, Box<T>              no, wherever it is: it may be all that owns
+ *   T &, &T, &mut T; an iterator; what locks,   always
+ *   as std::unique_lock does
+ *   T *; also in a struct of C                  yes, but for a variable of main, or of what main
+ *                                               has called, that leads to the beginning of a block
+ *                                               and is no argument
+ *   T * in another record of C++ or Rust        maybe, where such a pointer alone is borrowed
  *
- * `word` need not lead anywhere. O(length of the type's name). */
-bool hs_native_is_borrowed(const struct hs_native *native,
-                           const struct hs_native_frame_label *label, const struct hs_local *local,
-                           uint64_t word);
+ * `offset`: of the word in the variable. `word` need not lead anywhere. O(depth of members). */
+enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
+                                    const struct hs_native_frame_label *label,
+                                    const struct hs_local *local, uint64_t offset, uint64_t word);
 
 #endif

@@ -107,10 +107,12 @@ static bool is_same_call(const struct call_variable *a, const struct call_variab
     return a->thread == b->thread && a->frame == b->frame && a->n_inlined == b->n_inlined;
 }
 
-/* Is any of them inside of another one? */
-static hs_status list_calls(struct calls *c, bool *ret_any_inner, struct hs_error *err)
+/* Is any of them inside of another one, or has a variable that may be lent? */
+static hs_status list_calls(struct calls *c, bool *ret_any, struct hs_error *err)
 {
-    *ret_any_inner = false;
+    *ret_any = false;
+    for (size_t i = 0; i < c->n_variables; i++)
+        *ret_any |= leaf_of(c, i)->is_maybe_owned;
     for (size_t i = 0, end; i < c->n_variables; i = end) {
         const struct call_variable *first = &c->variables[i];
         struct call *outer = c->n_calls == 0 ? NULL : &c->calls[c->n_calls - 1];
@@ -121,7 +123,7 @@ static hs_status list_calls(struct calls *c, bool *ret_any_inner, struct hs_erro
         HS_TRY(HS_GROW(&c->calls, &c->calls_capacity, c->n_calls + 1, err));
         c->calls[c->n_calls++] =
             (struct call){.first = i, .n = end - i, .thread = first->thread, .depth = depth};
-        *ret_any_inner |= is_inner;
+        *ret_any |= is_inner;
     }
     return HS_OK;
 }
@@ -137,10 +139,26 @@ static hs_status meet_lasting(struct calls *c, struct hs_error *err)
     return hs_firm_drain(&c->walk, err);
 }
 
+/* A plain pointer in a record that leads to what something that lasts longer has found it there. */
+static void lend_maybe_owned(struct calls *c, const struct call *call)
+{
+    const struct hs_heap_map *map = &c->scan->native->dump->heaps.map;
+    struct hs_heap_block block;
+
+    for (size_t i = call->first; i < call->first + call->n; i++) {
+        struct hs_root_leaf *leaf = leaf_of(c, i);
+        if (leaf->is_maybe_owned &&
+            hs_heap_map_resolve(map, leaf->target, &block) == HS_POINTER_START &&
+            hs_bitmap_get(c->walk.marks, block.rank))
+            leaf->root.tier = HS_TIER_RUNTIME;
+    }
+}
+
 static hs_status meet_call(struct calls *c, struct call *call, struct hs_error *err)
 {
     uint64_t before = c->walk.n_bytes;
 
+    lend_maybe_owned(c, call);
     for (size_t i = call->first; i < call->first + call->n; i++)
         HS_TRY(hs_firm_add(&c->walk, leaf_of(c, i), err));
     HS_TRY(hs_firm_drain(&c->walk, err));
@@ -212,13 +230,13 @@ static hs_status calls_walk_unasked(struct calls *c, struct hs_error *err)
 
 static hs_status calls_run(struct calls *c, struct hs_error *err)
 {
-    bool any_inner;
+    bool any;
 
     HS_TRY(list_variables(c, err));
-    HS_TRY(list_calls(c, &any_inner, err));
+    HS_TRY(list_calls(c, &any, err));
     if (c->own != NULL)
         return calls_walk(c, c->own, err);
-    return any_inner ? calls_walk_unasked(c, err) : HS_OK;
+    return any ? calls_walk_unasked(c, err) : HS_OK;
 }
 
 hs_status hs_calls_lend(struct hs_scan *scan, struct hs_bitmap *own, struct hs_error *err)

@@ -6,7 +6,8 @@
  * these in turn, work on what it has, with iterators, copies of its structures and tables of
  * pointers into it. So the variables of those that have little of their own beside it are of the
  * tier of what is borrowed: they keep what nobody else does, as a call's arguments do (decisions
- * 034, 044). */
+ * 034, 044); and so is a plain pointer in a record that leads to what lasts longer than its call
+ * (052). */
 #ifndef HS_NATIVE_CALLS_H
 #define HS_NATIVE_CALLS_H
 
@@ -15,10 +16,10 @@
 /* After hs_scan_begin and find_owned, before mark_roots: gives the variables of such calls their
  * tier. `own` gets, by rank, what the program's own variables reach (strangers.h). NULL: this is
  * not asked, and strangers' variables outlive calls like others; then there is nothing to do where
- * no stack has two calls whose variables are known, and the marks that mark_roots will make serve.
- * Linear in the words of what firm roots lead to. Resident: 24 bytes for each variable of a call
- * and 32 for each call, twice that at most while the lists grow, and the queue of queue.h. Fails
- * with HS_LIMIT. */
+ * no stack has two calls whose variables are known, and none has such a pointer, and the marks that
+ * mark_roots will make serve. Linear in the words of what firm roots lead to. Resident: 24 bytes
+ * for each variable of a call and 32 for each call, twice that at most while the lists grow, and
+ * the queue of queue.h. Fails with HS_LIMIT. */
 hs_status hs_calls_lend(struct hs_scan *scan, struct hs_bitmap *own, struct hs_error *err);
 
 #endif

@@ -99,10 +99,10 @@ static hs_status place_in_inlined(struct stacks *s, const struct hs_local *local
     return hs_strtab_add(&s->native->dump->strings, place->file, &ret->leaf.root.file, s->err);
 }
 
-/* A variable of a frame, of which a slot is to be added that holds `word`. */
+/* A variable of a frame, of which the slot at `offset` is to be added, which holds `word`. */
 static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
                                 const struct hs_native_frame_label *label,
-                                const struct hs_local *local, uint64_t word,
+                                const struct hs_local *local, uint64_t offset, uint64_t word,
                                 struct hs_native_variable *ret)
 {
     const char *function = local->function != NULL && local->function[0] != '\0'
@@ -114,8 +114,10 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     ret->type = local->type;
     ret->leaf.n_inlined = local->n_inlined;
     ret->is_whole = ret->n_bytes > HS_WORD_BYTES && local->reg >= HS_N_REGISTERS;
-    if (hs_native_is_borrowed(s->native, label, local, word))
+    enum hs_borrowed borrowed = hs_native_borrowed(s->native, label, local, offset, word);
+    if (borrowed == HS_BORROWED)
         ret->leaf.root.tier = HS_TIER_RUNTIME;
+    ret->leaf.is_maybe_owned = borrowed == HS_MAYBE_OWNED;
     snprintf(ret->text, sizeof ret->text, "%s %s %s", function,
              local->is_argument ? "argument" : "local",
              local->name != NULL && local->name[0] != '\0' ? local->name : "(unnamed)");
@@ -148,8 +150,9 @@ static hs_status add_in_local(struct stacks *s, const struct hs_native_frame_lab
                               const struct hs_local *local, hs_addr at, uint64_t word)
 {
     struct hs_native_variable v;
-    HS_TRY(local_variable(s, HS_ROOT_STACK, label, local, word, &v));
-    return hs_native_add_slot(s->native, &v, at - v.begin, at, word, s->err);
+    uint64_t offset = at - (local->address - local->offset_bytes);
+    HS_TRY(local_variable(s, HS_ROOT_STACK, label, local, offset, word, &v));
+    return hs_native_add_slot(s->native, &v, offset, at, word, s->err);
 }
 
 /* A word of the frame where no variable is known. When the debug information of the frame is
@@ -212,7 +215,7 @@ static hs_status claim_waiting(struct stacks *s, const struct hs_local *local)
     struct waiting *w = &s->waiting[local->reg];
     w->is_waiting = false;
     HS_TRY(local_variable(s, w->address == 0 ? HS_ROOT_REGISTER : HS_ROOT_STACK, &s->label, local,
-                          w->word, &v));
+                          local->offset_bytes, w->word, &v));
     return hs_native_add_slot(s->native, &v, local->offset_bytes, w->address, w->word, s->err);
 }
 

@@ -54,6 +54,8 @@ struct hs_ctype_facts {
     uint8_t kind;
     bool is_declaration; /* named but described nowhere that could be found */
     bool is_text;        /* a byte of Rust's String, Vec<u8>, &str or [u8]: no memory of any use */
+    bool may_free; /* a record whose values may free what they lead to when they end: one of C++
+                      that declares a destructor, any of Rust's */
 };
 
 enum { HS_CSLOT_MOST_ALIGNED_BYTES = 4096 };
@@ -256,6 +258,13 @@ bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part
  * n_bytes - 1. *ret_type (may be NULL) is the type of the innermost thing there. */
 size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,
                        size_t n_bytes, hs_ctype *ret_type);
+
+/* The types around the pointer at `offset_bytes` of a value, from the value's own to the pointer's:
+ * records that have one another as members or base classes, and arrays. Returns how many, or 0
+ * where there is no pointer, where alternatives share the place, or where there are more. */
+enum { HS_CTYPE_MAX_AROUND = 24 };
+size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes,
+                        hs_ctype ret[HS_CTYPE_MAX_AROUND]);
 
 uint64_t hs_ctypes_n_damaged(const struct hs_ctypes *types);
 

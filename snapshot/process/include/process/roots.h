@@ -25,6 +25,8 @@ struct hs_root_leaf {
     uint8_t n_inlined; /* of a call's variable: inlined calls of its frame that it is inside of */
     bool is_strangers; /* held for somebody of whom nothing is known: native/strangers.h */
     bool is_handle;    /* a pointer to a record that is described nowhere */
+    bool
+        is_maybe_owned; /* a call's pointer of which no type says that it owns: native/borrowed.h */
 };
 
 struct hs_roots {
