@@ -122,8 +122,10 @@ static hs_status types_make(struct v8_run *run, uint64_t string, const char *tex
 
 static bool is_wanted(const struct v8_run *run, uint64_t string)
 {
-    uint64_t first = string * V8_N_KEPT;
-    return hs_bitmap_next(&run->wanted, first) < first + V8_N_KEPT;
+    for (unsigned kept = 0; kept < V8_N_KEPT; kept++)
+        if (hs_bitmap_get(&run->wanted, string * V8_N_KEPT + kept))
+            return true;
+    return false;
 }
 
 /* A name as source has it. */
