@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "flow.h"
 
 enum {
     ENCLOSING_LEAST_LEADING = 2, /* pointers to starts of blocks, where none shows its record */
+    ENCLOSING_LEAST_ALIKE = 8,   /* blocks of a group that speak together where none does alone */
     ENCLOSING_ODD_ONE_IN = 8,    /* that disagrees, for so many that agree */
     ENCLOSING_MOST_SLOTS = 256,
     ENCLOSING_MOST_ASKED = 1 << 16, /* of what is beyond nothing becomes known */
@@ -116,6 +118,7 @@ struct opinion {
     size_t n_possible, last; /* records that it may be, and which is the last of them; only one when
                                 pointers show one and no other */
     uint32_t possible;       /* a bit for each */
+    uint32_t leading;        /* and for those of which a pointer leads to the start of a block */
     bool is_shown;           /* something speaks for the last one */
 };
 
@@ -144,6 +147,7 @@ static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_encl
         sum.n_possible++;
         sum.possible |= UINT32_C(1) << i;
         sum.last = i;
+        sum.leading |= (uint32_t)(found.n_leading != 0) << i;
         sum.is_shown = found.n_shown != 0 ||
                        (group->n_records == 1 && found.n_leading >= ENCLOSING_LEAST_LEADING);
     }
@@ -167,15 +171,48 @@ static hs_status answer_of(struct hs_enclosing *enclosing, const struct hs_enclo
     if (group->n_first == 1)
         return HS_OK;
     HS_TRY(opinion_of(enclosing, group, block, &found, err));
-    bool is_told = found.n_possible == 1 && (found.is_shown || group->n_records == 1);
-    *ret = is_told ? group->records[found.last] : 0;
+    if (found.n_possible == 1 && (found.is_shown || group->n_records == 1)) {
+        *ret = group->records[found.last];
+        return HS_OK;
+    }
+    /* Nothing of it leads to what another one would lead to. */
+    uint32_t only = found.n_possible == 1 ? found.possible : found.leading;
+    bool is_one = only != 0 && (only & (only - 1)) == 0;
+    *ret = is_one && (only & group->agreed) != 0 ? group->records[__builtin_ctz(only)] : 0;
+    return HS_OK;
+}
+
+/* Does a link of the member lead to the same member of another block of the group's size? */
+static hs_status is_linked(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
+                           const struct hs_heap_block *block, bool *ret, struct hs_error *err)
+{
+    const struct hs_native *native = enclosing->by.native;
+    hs_ntype number;
+
+    *ret = false;
+    HS_TRY(hs_native_types_of_ctype(enclosing->types, group->part, false, &number, err));
+    if (number == 0)
+        return HS_OK;
+    const struct hs_native_type *part = hs_native_type_of(enclosing->types, number);
+    for (size_t i = 0; i < part->n_slots && !*ret; i++) {
+        uint64_t at = group->offset + part->slots[i].offset_bytes;
+        struct hs_heap_block other;
+        if (at + WORD > block->n_bytes)
+            break;
+        uint64_t word = hs_load_u64(block->bytes + at);
+        *ret = hs_flow_resolve(native, word, &other) != HS_POINTER_NONE &&
+               other.rank != block->rank && other.n_bytes == group->n_bytes &&
+               hs_flow_offset(native, word, &other) == group->offset;
+    }
     return HS_OK;
 }
 
 /* What the blocks of a group say together. */
 struct sum {
     size_t n_shown, n_none;
-    uint32_t possible; /* a bit for each record that some block may be */
+    size_t n_alike[HS_CTYPE_MAX_ENCLOSING]; /* blocks that may be no other record, and lead to a
+                                               block as it does or are linked to their like */
+    uint32_t possible;                      /* a bit for each record that some block may be */
 };
 
 static hs_status add_up(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
@@ -187,10 +224,13 @@ static hs_status add_up(struct hs_enclosing *enclosing, const struct hs_enclosin
     for (size_t i = 0; i < group->n_votes; i++) {
         struct hs_heap_block block;
         struct opinion found;
+        bool is_alike;
         hs_heap_map_seek(&it, group->votes[i]);
         if (!hs_heap_map_next(&it, &block))
             continue;
         HS_TRY(opinion_of(enclosing, group, &block, &found, err));
+        HS_TRY(is_linked(enclosing, group, &block, &is_alike, err));
+        ret->n_alike[found.last] += found.n_possible == 1 && (found.leading != 0 || is_alike);
         ret->possible |= found.possible;
         ret->n_none += found.n_possible == 0;
         ret->n_shown += found.n_possible == 1 && found.is_shown;
@@ -198,7 +238,7 @@ static hs_status add_up(struct hs_enclosing *enclosing, const struct hs_enclosin
     return HS_OK;
 }
 
-/* Forgets the records that no block may be; whether that leaves one of several. */
+/* Forgets the records that no block may be; whether there was one. */
 static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
 {
     size_t n_left = 0, n_before = group->n_records;
@@ -207,7 +247,22 @@ static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
         if ((possible >> i & 1) != 0)
             group->records[n_left++] = group->records[i];
     group->n_records = n_left;
-    return n_left == 1 && n_before > 1;
+    return n_left != n_before;
+}
+
+/* The records, a bit for each, that many blocks say together to be, each of which is not to be
+ * believed alone: no block of the group denies all; of one record nearly all have something. */
+static uint32_t agreed_by(const struct hs_enclosing_group *group, const struct sum *sum)
+{
+    uint32_t agreed = 0;
+
+    for (size_t i = 0; i < group->n_records && sum->n_none == 0; i++) {
+        size_t n = sum->n_alike[i];
+        bool are_most = group->n_votes - n <= n / ENCLOSING_ODD_ONE_IN;
+        if (n >= ENCLOSING_LEAST_ALIKE && (group->n_records > 1 || are_most))
+            agreed |= UINT32_C(1) << i;
+    }
+    return agreed;
 }
 
 static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
@@ -216,11 +271,12 @@ static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group
     struct sum sum;
 
     HS_TRY(add_up(enclosing, group, &sum, err));
-    if (drop_impossible(group, sum.possible))
+    if (drop_impossible(group, sum.possible) && group->n_records != 0)
         HS_TRY(add_up(enclosing, group, &sum, err)); /* which asks less of a single one */
+    group->agreed = agreed_by(group, &sum);
     if (group->n_records == 0 || sum.n_none > sum.n_shown / ENCLOSING_ODD_ONE_IN)
         group->state = HS_ENCLOSING_REJECTED;
-    else if (sum.n_shown != 0)
+    else if (sum.n_shown != 0 || group->agreed != 0)
         group->state = HS_ENCLOSING_ACCEPTED;
     group->is_new = group->state != HS_ENCLOSING_OPEN;
     return HS_OK;

@@ -28,6 +28,7 @@ struct hs_enclosing_group {
     hs_ctype first[HS_CTYPE_MAX_ENCLOSING];   /* what its blocks may be, by size and member alone */
     hs_ctype records[HS_CTYPE_MAX_ENCLOSING]; /* and those that their words have left */
     size_t n_first, n_records;
+    uint32_t agreed; /* a bit for each of `records`: many blocks say it together */
     hs_ctype part;
     uint64_t offset, part_bytes, n_bytes; /* of the member; of the blocks */
     uint64_t *votes;                      /* owned: ranks, as they came, the first of them */
