@@ -174,6 +174,35 @@ static const struct told_rule {
      false},
 };
 
+/* What is a member's own in its name: without m_, _M_ and underscores around it. */
+static const char *ends_own_name(const char *name, size_t *ret_n)
+{
+    static const char *const prefixes[] = {"_M_", "m_"};
+    size_t n;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            name += strlen(prefixes[i]);
+    name += strspn(name, "_");
+    for (n = strlen(name); n > 0 && name[n - 1] == '_'; n--) {
+    }
+    *ret_n = n;
+    return name;
+}
+
+bool hs_ctypes_is_end_name(const char *name)
+{
+    /* libstdc++, libc++, Rust, and what programs of C call them */
+    static const char *const whole[] = {"finish", "last", "limit", "lim", "stop", "cap", "eos"};
+    static const char *const part = "end"; /* end_of_storage, end_or_len, buf_end, bufend */
+    size_t n, n_part = strlen(part);
+    const char *own = ends_own_name(name, &n);
+    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+        if (n == strlen(whole[i]) && strncmp(own, whole[i], n) == 0)
+            return true;
+    return n >= n_part &&
+           (strncmp(own, part, n_part) == 0 || strncmp(own + n - n_part, part, n_part) == 0);
+}
+
 static struct ctypes_member *told_member(struct hs_ctypes *types, const struct ctypes_type *type,
                                          const char *name)
 {

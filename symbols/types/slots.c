@@ -64,9 +64,11 @@ static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base
                            const struct ctypes_member *member)
 {
     struct ctypes_type p = *hs_ctypes_get_(types, part);
+    bool is_end = member != NULL && hs_ctypes_is_end_name(member->name);
     uint64_t last;
     if (p.kind == HS_CTYPE_POINTER || (p.flags & TYPE_HIDES) != 0) {
         struct hs_cslot slot = slot_of_word(&p, base);
+        slot.is_end = is_end;
         return !hs_add_fits(base, SLOTS_WORD_BYTES, &last) || last > end ||
                slots_put(types, &slot, member);
     }
@@ -75,6 +77,7 @@ static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base
         if (!hs_add_fits(base, slot.offset_bytes, &slot.offset_bytes) ||
             !hs_add_fits(slot.offset_bytes, SLOTS_WORD_BYTES, &last) || last > end)
             break;
+        slot.is_end |= is_end && p.n_slots == 1; /* an iterator, or what wraps a pointer */
         if (!slots_put(types, &slot, member))
             return false;
     }

@@ -80,6 +80,11 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, s
 }
 
 /* A slot with a choice leads to its pointee when the number in front of it is first_choice. */
+bool hs_ctypes_is_end_name(const char *name)
+{
+    return strcmp(name, "end") == 0;
+}
+
 bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
                       hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
 {

@@ -31,6 +31,8 @@ struct hs_native_chosen {
     hs_ctype pointee; /* 0: unknown */
     uint8_t used_by;  /* enum hs_cused_by */
     bool is_there; /* else the value has no pointer there: what stands there was left by another */
+    bool is_end;   /* its name says that it is one behind what another leads to */
+    bool is_alone; /* what stands beside it is not of its variable */
     uint64_t used, used_from;
     int64_t list_at; /* see struct hs_cchosen */
 };

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "ends.h"
 #include "flow_private.h"
 #include "qt.h"
 #include "swiss.h"
@@ -474,6 +475,10 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
         uint64_t word = hs_load_u64(block->bytes + at);
         enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
         if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
+            continue;
+        const struct hs_ends_place near = {block->bytes, block->n_bytes, at};
+        struct hs_heap_block before;
+        if (how == HS_POINTER_START && hs_ends_is(f->native, &near, &target, slot->is_end, &before))
             continue;
         struct hs_native_chosen to = {.pointee = slot->pointee};
         if (slot->n_choices != 0)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "ends.h"
 #include "flow.h"
 #include "tiers.h"
 
@@ -91,6 +92,16 @@ bool hs_native_is_handle(const struct hs_native *native, hs_ctype pointee)
     return facts.is_declaration;
 }
 
+/* Is it the end of the block before? What it is taken for stays in reach: it may yet be one. */
+static bool is_end_of_other(const struct hs_native *native, const struct hs_root_leaf *leaf,
+                            const struct hs_native_chosen *to, const struct hs_heap_block *block)
+{
+    struct hs_heap_block before;
+    const struct hs_ends_place place =
+        hs_ends_place_of(native, to->is_alone ? 0 : leaf->root.address);
+    return hs_ends_is(native, &place, block, to->is_end, &before);
+}
+
 static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                           const struct hs_native_chosen *to, struct hs_error *err)
 {
@@ -103,13 +114,14 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
         python.model->is_list_end(python.state, &block, leaf->root.address, word))
         return HS_OK; /* the first and the last object that Python's collector tracks */
     leaf->target = block.begin;
+    bool is_end = how == HS_POINTER_START && is_end_of_other(native, leaf, to, &block);
     if (leaf->root.edge_class != HS_EDGE_GUESSED)
-        leaf->root.edge_class = edge_class_of(how);
+        leaf->root.edge_class = is_end ? HS_EDGE_GUESSED : edge_class_of(how);
     if (is_interpreters(native, &python, leaf, &block) || is_owned_by_other(native, leaf, &block))
         leaf->root.tier = HS_TIER_RUNTIME;
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
-    if (to->pointee != 0 && !is_left_over(leaf, &block)) {
+    if (to->pointee != 0 && !is_end && !is_left_over(leaf, &block)) {
         leaf->root.certainty = HS_EXACT;
         leaf->is_handle = hs_native_is_handle(native, to->pointee);
         HS_TRY(add_seed(native, leaf->root.address, &block, word, to, err));
@@ -188,7 +200,7 @@ enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, u
     if (slot == NULL)
         return is_cut && (n == 0 || offset > slots[n - 1].offset_bytes) ? HS_SLOT_UNKNOWN
                                                                         : HS_SLOT_NONE;
-    if (ret_slot != NULL && slot->n_choices != 0)
+    if (ret_slot != NULL)
         *ret_slot = slot;
     return form_of_slot(slot, ret_pointee);
 }
@@ -246,6 +258,13 @@ static void name_by_content(struct hs_native *native, const struct hs_native_var
         leaf->root.name = name;
 }
 
+/* "main local __for_end", "limit". */
+static bool is_named_end(const struct hs_native_variable *variable)
+{
+    const char *space = strrchr(variable->text, ' ');
+    return hs_ctypes_is_end_name(space == NULL ? variable->text : space + 1);
+}
+
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
                              uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err)
 {
@@ -259,8 +278,10 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     const struct hs_cslot *slot;
     enum hs_slot_form form =
         hs_native_slot_form(native->ctypes, variable->type, offset, &to.pointee, &slot);
-    if (slot != NULL && address != 0)
+    if (slot != NULL && slot->n_choices != 0 && address != 0)
         HS_TRY(hs_native_choose_at(native, slot, address, &to, err));
+    to.is_alone = variable->is_alone;
+    to.is_end = slot != NULL ? slot->is_end : form == HS_SLOT_POINTER && is_named_end(variable);
     if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;
     if (form == HS_SLOT_NONE || form == HS_SLOT_WEAK || !to.is_there)

@@ -18,6 +18,7 @@ struct hs_native_variable {
     uint64_t n_bytes;
     hs_ctype type;    /* 0: unknown */
     bool is_whole;    /* named and of several slots: they hang on a node of its own */
+    bool is_alone;    /* in a register, or a piece: what stands beside it is not of its variable */
     hs_str name;      /* the variable; ".bss" for what has no name */
     uint64_t n_slots; /* so far */
     /* What leaves are made from: kind, tier, module, thread, frame, function, symbol, file, line

@@ -3,6 +3,7 @@
 #include "agree.h"
 #include "base/bisect.h"
 #include "base/load.h"
+#include "ends.h"
 #include "flow.h"
 #include "qt.h"
 
@@ -182,8 +183,8 @@ static bool said_is_in_use(const struct hs_said *said, uint64_t at)
     return at >= said->use.from && at < said->use.end && is_in_bucket && is_listed;
 }
 
-unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
-                       enum hs_pointer how, const struct hs_heap_block *target)
+static unsigned said_class(const struct hs_said *said, const struct hs_object_words *words,
+                           uint64_t at, enum hs_pointer how, const struct hs_heap_block *target)
 {
     const struct hs_native_type *type = said->type;
 
@@ -212,4 +213,42 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
         return said->has_rest ? HS_EDGE_GUESSED : said_untold(said, words, at, how, target);
     const struct said_part part = {type, at % type->n_bytes, said->end};
     return said_by_part(said, &part, words, at, how, target);
+}
+
+/* The slot that the word at `at` is, as far as types say. */
+static const struct hs_cslot *said_slot_at(const struct hs_said *said, uint64_t at)
+{
+    const struct hs_native_type *type = said->type;
+
+    if (type == NULL || type->is_plain)
+        return NULL;
+    if (said->tail != NULL && at >= type->tail.at_bytes)
+        return hs_said_slot(said->tail, (at - type->tail.at_bytes) % said->tail->n_bytes);
+    return at < said->end ? hs_said_slot(type, at % type->n_bytes) : NULL;
+}
+
+bool hs_said_is_end(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
+                    enum hs_pointer how, const struct hs_heap_block *target,
+                    struct hs_heap_block *ret_before)
+{
+    const struct hs_ends_place place = {said->block->bytes, said->block->n_bytes, at};
+
+    bool may_be_named = said->type != NULL &&
+                        (said->type->has_ends || (said->tail != NULL && said->tail->has_ends));
+    if (how != HS_POINTER_START || words->is_exact || words->is_plain ||
+        !hs_ends_may_be(&place, target, may_be_named))
+        return false;
+    const struct hs_cslot *slot = may_be_named ? said_slot_at(said, at) : NULL;
+    return hs_ends_is(said->native, &place, target, slot != NULL && slot->is_end, ret_before);
+}
+
+unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
+                       enum hs_pointer how, const struct hs_heap_block *target)
+{
+    struct hs_heap_block before;
+    unsigned edge_class = said_class(said, words, at, how, target);
+
+    return edge_class == HS_EDGE_EXACT && hs_said_is_end(said, words, at, how, target, &before)
+               ? HS_EDGE_GUESSED
+               : edge_class;
 }

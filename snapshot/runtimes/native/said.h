@@ -32,5 +32,9 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
  */
 unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
                        enum hs_pointer how, const struct hs_heap_block *target);
+/* Is it the end of the block before the one that it leads to (ends.h)? *ret_before is that one. */
+bool hs_said_is_end(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
+                    enum hs_pointer how, const struct hs_heap_block *target,
+                    struct hs_heap_block *ret_before);
 
 #endif

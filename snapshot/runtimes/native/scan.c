@@ -533,6 +533,19 @@ static hs_status scan_is_repeated(struct hs_scan *scan, const struct hs_heap_blo
     return HS_OK;
 }
 
+/* An end is one of the block before, too: that edge keeps nothing that the beginning does not. */
+static hs_status scan_add_end(struct hs_scan *scan, const struct hs_said *said,
+                              const struct hs_object_words *words, uint64_t at, enum hs_pointer how,
+                              const struct hs_heap_block *target, struct hs_error *err)
+{
+    struct hs_heap_block before;
+
+    if (!hs_said_is_end(said, words, at, how, target, &before))
+        return HS_OK;
+    scan->n_edges_most++;
+    return scan_add(scan, &before, at, HS_EDGE_PAST_END, err);
+}
+
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
@@ -558,6 +571,8 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
         HS_TRY(scan_is_repeated(scan, block, &target, edge_class, &is_repeated, err));
         if (!is_repeated)
             HS_TRY(scan_add(scan, &target, at, edge_class, err));
+        if (edge_class == HS_EDGE_GUESSED)
+            HS_TRY(scan_add_end(scan, &said, &words, at, how, &target, err));
     }
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(scan_add(scan, &target, (word - 1) * WORD, HS_EDGE_EXACT, err));

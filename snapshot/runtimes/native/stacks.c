@@ -113,6 +113,7 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     ret->n_bytes = local->n_bytes + local->offset_bytes;
     ret->type = local->type;
     ret->leaf.n_inlined = local->n_inlined;
+    ret->is_alone = local->offset_bytes != 0;
     ret->is_whole = ret->n_bytes > HS_WORD_BYTES && local->reg >= HS_N_REGISTERS;
     enum hs_borrowed borrowed = hs_native_borrowed(s->native, label, local, offset, word);
     if (borrowed == HS_BORROWED)
@@ -195,6 +196,7 @@ static hs_status add_register(struct stacks *s, unsigned number)
         return HS_OK;
     w->is_waiting = false;
     v.begin = w->address;
+    v.is_alone = true;
     v.leaf.root.tier = HS_TIER_DOUBTFUL;
     if (w->address == 0) {
         snprintf(v.text, sizeof v.text, "register %s", hs_register_name(number));
@@ -216,6 +218,7 @@ static hs_status claim_waiting(struct stacks *s, const struct hs_local *local)
     w->is_waiting = false;
     HS_TRY(local_variable(s, w->address == 0 ? HS_ROOT_REGISTER : HS_ROOT_STACK, &s->label, local,
                           local->offset_bytes, w->word, &v));
+    v.is_alone = true;
     return hs_native_add_slot(s->native, &v, local->offset_bytes, w->address, w->word, s->err);
 }
 

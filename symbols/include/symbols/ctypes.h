@@ -69,6 +69,7 @@ struct hs_cslot {
     bool may_be_pointer_only;
     bool is_weak;          /* of a weak_ptr: it finds, and does not keep */
     bool may_dangle;       /* of Rust: where there is nothing to lead to it is hs_cslot_dangles */
+    bool is_end;           /* its name says that it is one behind what another member leads to */
     uint8_t n_choices;     /* not 0: the value tells more of it: hs_ctypes_choose */
     uint32_t first_choice; /* private */
 };
@@ -81,6 +82,10 @@ static inline bool hs_cslot_dangles(const struct hs_cslot *slot, uint64_t word)
     bool is_alignment = word <= HS_CSLOT_MOST_ALIGNED_BYTES && (word & (word - 1)) == 0;
     return slot->may_dangle && (is_alignment || word == UINT64_MAX);
 }
+
+/* Does a variable or a member of this name lead behind what another one leads to: "_M_finish",
+ * "end_", "end_or_len", "limit"? */
+bool hs_ctypes_is_end_name(const char *name);
 
 /* What a value tells of a pointer in it, by a word beside the pointer. */
 enum hs_ctold_by {
