@@ -17,8 +17,8 @@ bool hs_root_is_named(const struct hs_view *view, hs_node node)
     case HS_ROOT_REGISTER: /* one that a live variable is in */
     case HS_ROOT_STACK:    /* of a precise runtime: a slot that the frame needs */
         return root->tier != HS_TIER_DOUBTFUL && root->function != 0;
-    default: /* ".bss+0x380" and "[anon]" are places */
-        return name[0] != 0 && name[0] != '.' && name[0] != '[';
+    default:
+        return !hs_root_is_place(name);
     }
 }
 

@@ -43,6 +43,22 @@ const char *hs_root_group_name(unsigned kind)
     return MODEL_NAME(names, kind);
 }
 
+bool hs_root_is_place(const char *name)
+{
+    static const char *const places[] = {".",
+                                         "[",
+                                         HS_PLACE_TLS,
+                                         HS_PLACE_STATIC_TLS,
+                                         HS_PLACE_KEY,
+                                         HS_PLACE_VECTOR,
+                                         HS_PLACE_CONTROL,
+                                         HS_PLACE_LOADER};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strncmp(name, places[i], strlen(places[i])) == 0)
+            return true;
+    return name[0] == 0;
+}
+
 const char *hs_certainty_name(unsigned certainty)
 {
     static const char *const names[HS_UNREAD + 1] = {

@@ -175,6 +175,27 @@ static void caches_are_taken_out(void **state)
     }
 }
 
+/* Built without statistics, as tikv-jemalloc-sys of Rust is, a tcache_slow_t is in no ring and does
+ * not lead to the bins, but to the tcache_t before them. */
+static void caches_without_statistics(void **state)
+{
+    (void)state;
+    set_up_layout(48, false);
+    add_caches();
+    for (unsigned i = 0; i < FAKE_JE_THREADS; i++) {
+        hs_addr bins = fake.threads[i].regs.fs_base - FAKE_JE_CACHE_OFFSET;
+        uint8_t *slow = fake_jemalloc_tls(&fake, bins - 0x200);
+        fake_put(slow, 0, 0);
+        fake_put(slow, 32, 0);
+        fake_put(slow, 168, bins - 8);
+    }
+    run();
+    assert_int_equal(booked(HS_MEMORY_CACHED, true), 2);
+    assert_int_equal(fake.findings.n_torn, 0);
+    assert_int_equal(map.n_blocks, 256 + 4 + 1);
+    tear_down();
+}
+
 static void a_thread_in_the_middle_is_outvoted(void **state)
 {
     (void)state;
@@ -327,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_thread_in_the_middle_is_outvoted),
         cmocka_unit_test(cached_pointers_are_checked),
         cmocka_unit_test(rings_may_be_hostile),
+        cmocka_unit_test(caches_without_statistics),
         cmocka_unit_test(a_slab_that_disagrees_is_told),
         cmocka_unit_test(another_pool_inside_a_block),
         cmocka_unit_test(unused_in_other_programs),

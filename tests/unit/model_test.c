@@ -82,6 +82,30 @@ static void test_memory_states(void **state)
     expect_names(hs_memory_state_name, HS_N_MEMORY_STATES, names);
 }
 
+static void test_places_are_no_names(void **state)
+{
+    static const char *const places[] = {"",
+                                         ".bss+0x380",
+                                         ".data+0x50 to +0xd0",
+                                         "[data]+0x8",
+                                         "[anon 16.0 KiB]",
+                                         "TLS of povray+0x18",
+                                         "static TLS fs-0x80",
+                                         "pthread_setspecific key 0",
+                                         "pthread_setspecific keys 32 to 63",
+                                         "dynamic thread vector",
+                                         "control block+0x2d0",
+                                         "memory of the dynamic linker+0x40"};
+    static const char *const names[] = {
+        "server",          "TLS", "tls_of", "Stm.VCS", "app::cache[3].key", "task app::serve",
+        "main local reply"};
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        assert_true(hs_root_is_place(places[i]));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_false(hs_root_is_place(names[i]));
+}
+
 static void test_only_the_first_classes_are_strong(void **state)
 {
     (void)state;
@@ -100,6 +124,7 @@ int main(void)
         cmocka_unit_test(test_sample_states),
         cmocka_unit_test(test_sampler_kinds),
         cmocka_unit_test(test_memory_states),
+        cmocka_unit_test(test_places_are_no_names),
         cmocka_unit_test(test_only_the_first_classes_are_strong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,32 @@ static void symbols_and_sections_name_what_has_no_type(void **state)
     fake_native_free(f);
 }
 
+/* Many words close together that no symbol parts are slots of one variable; few, or far ones, are
+ * variables each. */
+static void many_words_without_names_are_one(void **state)
+{
+    (void)state;
+    struct fake_native *f = fake_native_new();
+    fake_native_symbol(f, "border", 108, 1, STB_LOCAL);
+    fake_native_seal(f);
+    for (size_t i = 0; i < 9; i++) {
+        f->data[10 + 2 * i] = fake_native_block(i); /* every other word: 10 to 26 */
+        f->data[100 + i] = fake_native_block(i);    /* 100 to 107, and the border */
+        f->data[109 + i] = fake_native_block(i);    /* 109 to 117 */
+    }
+    f->data[200] = fake_native_block(4);
+    collect(f);
+    assert_where(f, ".data+0x50", "prog", "(no source)", ".data+0x50 to +0xd0");
+    assert_where(f, ".data+0x60", "prog", "(no source)", ".data+0x50 to +0xd0");
+    assert_where(f, ".data+0xd0", "prog", "(no source)", ".data+0x50 to +0xd0");
+    assert_where(f, ".data+0x320", "prog", "(no source)", "");
+    assert_where(f, "border", "prog", "(no source)", "");
+    assert_where(f, ".data+0x368", "prog", "(no source)", ".data+0x368 to +0x3a8");
+    assert_where(f, ".data+0x640", "prog", "(no source)", "");
+    assert_int_equal(fake_native_leaf(f, ".data+0x60")->root.offset, 0x10);
+    fake_native_free(f);
+}
+
 static void debug_information_comes_first(void **state)
 {
     (void)state;
@@ -148,7 +174,7 @@ static void a_stripped_program_is_told_by_offset(void **state)
     collect(f);
     assert_int_equal(f->native.roots.n_leaves, FAKE_N_DATA_WORDS);
     assert_true(fake_n_asked <= 4); /* a page each */
-    assert_where(f, ".bss+0xff8", "prog", "(no source)", "");
+    assert_where(f, ".bss+0xff8", "prog", "(no source)", ".bss+0x0 to +0xff8");
     fake_native_free(f);
 }
 
@@ -205,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(symbols_and_sections_name_what_has_no_type),
+        cmocka_unit_test(many_words_without_names_are_one),
         cmocka_unit_test(debug_information_comes_first),
         cmocka_unit_test(system_objects_and_claims_stand_apart),
         cmocka_unit_test(a_stripped_program_is_told_by_offset),

@@ -50,7 +50,9 @@ static void variables_are_told_by_name(void **state)
                                            "_dl_main_map",    "_nl_global_locale",
                                            "main_arena",      "environ",
                                            "PyList_Type",     "_PyNone_Type",
-                                           "_ZSt4cout",       "_IO_stdin_used@GLIBC_2.2.5"};
+                                           "_ZSt4cout",       "_IO_stdin_used@GLIBC_2.2.5",
+                                           "tsd_tls",         "_rjem_je_tsd_tls",
+                                           "_mi_heap_main",   "_ZN8tcmalloc11ThreadCache3allE"};
     static const char *const own[] = {"server",  "registry", "_server", "dl_list",
                                       "PyState", "_Type",    "main",    ""};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -64,6 +66,7 @@ static void variables_are_told_by_name(void **state)
     f->object.is_executable = false;
     assert_int_equal(tier_of(f, "main_arena"), HS_TIER_FIRM);
     assert_int_equal(tier_of(f, "PyFoo_Type"), HS_TIER_RUNTIME);
+    assert_int_equal(tier_of(f, "je_tsd_tls"), HS_TIER_RUNTIME); /* an allocator is anywhere */
     f->of_object.is_runtime = true;
     assert_int_equal(tier_of(f, NULL), HS_TIER_RUNTIME);
     assert_int_equal(tier_of(f, "server"), HS_TIER_RUNTIME);

@@ -2,7 +2,8 @@
  * few of them. The first measure of a snapshot's worth.
  *
  * A name is that of a variable, a field, a frame's live variable, a thread, something registered;
- * not an address in a section, an unclaimed mapping, a register or a slot without a variable. */
+ * not of a place (hs_root_is_place: in a section, in thread-local storage, in the thread library's
+ * own memory), an unclaimed mapping, a register or a slot without a variable. */
 #ifndef HS_ANALYSIS_ATTRIBUTION_H
 #define HS_ANALYSIS_ATTRIBUTION_H
 

@@ -1,13 +1,14 @@
 /* Thread caches: blocks that are freed and yet allocated as the slabs' bitmaps go.
  *
  * 5.3: a tcache is {tcache_slow *, bins of 24 bytes}, in the thread's own storage; its tcache_slow
- * points back to the bins and lies in a ring with those of all other caches of the arena, explicit
- * ones included. 5.2: one structure with two runs of bins, its descriptor points back to both.
- * So a cache is recognised by two pointers that name each other. Every thread keeps its cache at
- * the same distance below the thread pointer: the distance is chosen by vote, as a thread may have
- * been stopped while it filled or flushed a bin. Source: jemalloc tcache_structs.h, cache_bin.h.
- * Limit: the storage of a jemalloc that was loaded by dlopen is not below the thread pointer; its
- * caches are found when one thread's is in the ring of another. */
+ * points back to the cache, and, unless jemalloc was built without statistics (as tikv-jemalloc-sys
+ * of Rust does), to the bins, and lies in a ring with those of all other caches of the arena,
+ * explicit ones included. 5.2: one structure with two runs of bins, its descriptor points back to
+ * both. So a cache is recognised by two pointers that name each other. Every thread keeps its cache
+ * at the same distance below the thread pointer: the distance is chosen by vote, as a thread may
+ * have been stopped while it filled or flushed a bin. Source: jemalloc tcache_structs.h,
+ * cache_bin.h. Limit: the storage of a jemalloc that was loaded by dlopen is not below the thread
+ * pointer; its caches are found when one thread's is in the ring of another. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -26,6 +27,8 @@ enum {
     CACHES_MAX_BIN_BLOCKS = 1 << 13,
     CACHES_MAX_LOOKS = 1 << 25, /* at bins, and at what they hold in vain: caches may overlap */
     CACHES_53_DESCRIPTOR = 32,  /* of the pointer to the bins in tcache_slow_t */
+    CACHES_53_ARENA = 40,       /* of what follows in it */
+    CACHES_53_BACK = 320,       /* before that is the pointer to the tcache_t; seen at 168 */
 };
 
 struct caches {
@@ -64,6 +67,17 @@ static uint64_t caches_word(const struct caches *caches, hs_addr address)
     return word;
 }
 
+/* Does a tcache_slow_t name the tcache_t whose bins these are? */
+static bool caches_is_named_back(const struct caches *caches, hs_addr slow, hs_addr bins)
+{
+    const uint8_t *bytes = hs_image_bytes(caches->image, slow, CACHES_53_BACK);
+
+    for (unsigned at = CACHES_53_ARENA; bytes != NULL && at < CACHES_53_BACK; at += 8)
+        if (hs_load_u64(bytes + at) == bins - 8)
+            return true;
+    return false;
+}
+
 /* Do the pointers around `bins` name it? */
 static bool caches_is_linked(const struct caches *caches, hs_addr bins)
 {
@@ -73,7 +87,8 @@ static bool caches_is_linked(const struct caches *caches, hs_addr bins)
                    bins + caches_52_large(caches);
     hs_addr slow = caches_word(caches, bins - 8);
     return slow % 8 == 0 && slow >= JEMALLOC_PAGE && slow < HS_USER_END &&
-           caches_word(caches, slow + CACHES_53_DESCRIPTOR) == bins;
+           (caches_word(caches, slow + CACHES_53_DESCRIPTOR) == bins ||
+            caches_is_named_back(caches, slow, bins));
 }
 
 /* The next cache of the ring, 0 when the pointer leads nowhere. */

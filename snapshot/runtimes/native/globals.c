@@ -122,7 +122,8 @@ static hs_status scan_object(struct globals *g, size_t *at)
     size_t first = g->native->roots.n_leaves;
     for (; *at < g->n_segments && g->segments[*at].of == g->object; ++*at)
         HS_TRY(scan_unclaimed(g, g->segments[*at].begin, g->segments[*at].end));
-    return hs_native_find_users(g->native, g->object, first, g->err);
+    HS_TRY(hs_native_find_users(g->native, g->object, first, g->err));
+    return hs_native_fold_pools(g->native, g->object, first, g->err);
 }
 
 static void loader_range(void *context, hs_addr begin, hs_addr end)
@@ -158,7 +159,7 @@ static hs_status scan_loader(struct globals *g)
     *v = (struct hs_native_variable){.is_whole = true};
     v->leaf.root = (struct hs_root){
         .kind = HS_ROOT_GLOBAL, .certainty = HS_CONSERVATIVE, .tier = HS_TIER_RUNTIME};
-    HS_TRY(hs_native_name(g->native, &v->name, g->err, "memory of the dynamic linker"));
+    HS_TRY(hs_native_name(g->native, &v->name, g->err, HS_PLACE_LOADER));
     hs_native_variable_text(g->native, v);
     HS_TRY(hs_native_name(g->native, &v->leaf.group_module, g->err, "system: dynamic linker"));
     v->leaf.root.module = v->leaf.group_module;

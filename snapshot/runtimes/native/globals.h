@@ -31,4 +31,9 @@ hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_ad
 hs_status hs_native_find_users(struct hs_native *native, size_t object, size_t first,
                                struct hs_error *err);
 
+/* ---- globals_pools.c: after find_users, more than eight words of those leaves that have no name
+ * and stand close together become slots of one variable. Linear. Fails with HS_LIMIT. */
+hs_status hs_native_fold_pools(struct hs_native *native, size_t object, size_t first,
+                               struct hs_error *err);
+
 #endif

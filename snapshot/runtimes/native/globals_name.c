@@ -177,7 +177,9 @@ static hs_status name_by_section(struct hs_native *native, hs_addr at,
     } else {
         ret->begin = section->vaddr + bias;
         ret->n_bytes = *end - ret->begin;
-        HS_TRY(hs_native_name(native, &ret->name, err, "%.255s", section->name));
+        bool is_dotted = section->name[0] == '.';
+        HS_TRY(hs_native_name(native, &ret->name, err, is_dotted ? "%.255s" : "[%.253s]",
+                              section->name));
     }
     ret->leaf.root.symbol = ret->name;
     return HS_OK;

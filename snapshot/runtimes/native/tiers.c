@@ -63,6 +63,17 @@ static bool is_reserved(const char *name)
     return BEGINS_WITH(name, beginnings);
 }
 
+/* Of allocators, wherever they are linked into: what a thread has of jemalloc's (with the prefixes
+ * that Rust's crate gives it), mimalloc's and tcmalloc's. */
+static bool is_allocators(const char *name)
+{
+    static const char *const beginnings[] = {"_mi_", "_ZN8tcmalloc", "tcmalloc::"};
+    static const char end[] = "tsd_tls";
+    size_t n = strlen(name);
+    return BEGINS_WITH(name, beginnings) ||
+           (n >= strlen(end) && strcmp(name + n - strlen(end), end) == 0);
+}
+
 /* Without underscores, in glibc's static archive: malloc.c, tzset.c, cxa_atexit.c, ... A program of
  * its own may use them as well, unless libc is in it. */
 static bool is_of_static_libc(const char *name)
@@ -122,7 +133,7 @@ static bool is_runtimes_own(const struct hs_native *native, size_t object, const
                             bool is_global)
 {
     const struct hs_object *o = &native->dump->objects.objects[object];
-    if (is_python_type(name))
+    if (is_python_type(name) || is_allocators(name))
         return true;
     if (!o->is_executable)
         return false;

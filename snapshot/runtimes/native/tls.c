@@ -112,7 +112,7 @@ static hs_status find_by_symbol(struct tls *t, const struct tls_block *block, hs
         n = block->begin + next - v->begin;
     v->n_bytes = n;
     if (symbol == NULL)
-        return hs_native_name(t->native, &v->name, t->err, "TLS of %s", object->name);
+        return hs_native_name(t->native, &v->name, t->err, HS_PLACE_TLS "%s", object->name);
     hs_native_symbol_name(symbol->name, text, sizeof text);
     v->is_whole = n > HS_WORD_BYTES;
     HS_TRY(hs_strtab_add(&t->native->dump->strings, text, &v->name, t->err));
@@ -161,7 +161,7 @@ static hs_status add_word(struct tls *t, const struct tls_block *block, hs_addr 
 static hs_status add_unknown(struct tls *t, hs_addr at, uint64_t word)
 {
     struct hs_native_variable v = {.leaf = t->leaf, .begin = at};
-    HS_TRY(hs_native_name(t->native, &v.name, t->err, "static TLS fs-0x%llx",
+    HS_TRY(hs_native_name(t->native, &v.name, t->err, HS_PLACE_STATIC_TLS "fs-0x%llx",
                           (unsigned long long)(t->tcb.tcb - at)));
     HS_TRY(hs_native_name(t->native, &v.leaf.group_unit, t->err, "(unknown module)"));
     hs_native_variable_text(t->native, &v);
@@ -246,16 +246,16 @@ static hs_status name_of_control_word(struct tls *t, hs_addr keys, hs_addr at, u
                     ? HS_TIER_FIRM
                     : HS_TIER_RUNTIME;
     if (at == t->tcb.tcb + HS_WORD_BYTES)
-        return hs_native_name(t->native, ret, t->err, "dynamic thread vector");
+        return hs_native_name(t->native, ret, t->err, HS_PLACE_VECTOR);
     if (keys != 0 && at >= keys && at < blocks)
-        return hs_native_name(t->native, ret, t->err, "pthread_setspecific key %llu",
+        return hs_native_name(t->native, ret, t->err, HS_PLACE_KEY " %llu",
                               (unsigned long long)((at - keys) / KEY_BYTES));
     if (keys != 0 && at >= blocks && at < blocks + (uint64_t)KEYS_PER_BLOCK * HS_WORD_BYTES) {
         unsigned long long first = (at - blocks) / HS_WORD_BYTES * KEYS_PER_BLOCK;
-        return hs_native_name(t->native, ret, t->err, "pthread_setspecific keys %llu to %llu",
-                              first, first + KEYS_PER_BLOCK - 1);
+        return hs_native_name(t->native, ret, t->err, HS_PLACE_KEY "s %llu to %llu", first,
+                              first + KEYS_PER_BLOCK - 1);
     }
-    return hs_native_name(t->native, ret, t->err, "control block+0x%llx",
+    return hs_native_name(t->native, ret, t->err, HS_PLACE_CONTROL "+0x%llx",
                           (unsigned long long)(at - t->tcb.tcb));
 }
 
@@ -383,8 +383,8 @@ static hs_status scan_ended(struct hs_native *native, struct hs_error *err)
         places = hs_native_thread_result(native);
     for (size_t i = 0; i < native->n_ended; i++) {
         const struct hs_native_ended *ended = &native->ended[i];
-        HS_TRY(add_of_ended(native, ended->tcb + HS_WORD_BYTES, HS_TIER_RUNTIME,
-                            "dynamic thread vector", err));
+        HS_TRY(add_of_ended(native, ended->tcb + HS_WORD_BYTES, HS_TIER_RUNTIME, HS_PLACE_VECTOR,
+                            err));
         if (!ended->awaits_join)
             continue;
         if (places.result == 0)

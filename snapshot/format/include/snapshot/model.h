@@ -45,6 +45,19 @@ const char *hs_root_kind_name(unsigned kind);
 /* What the tree's node above all roots of a kind is called: "globals", "stacks", ... */
 const char *hs_root_group_name(unsigned kind);
 
+/* What a root is called whose memory is of no variable that has a name. */
+#define HS_PLACE_TLS "TLS of "
+#define HS_PLACE_STATIC_TLS "static TLS "
+#define HS_PLACE_KEY "pthread_setspecific key"
+#define HS_PLACE_VECTOR "dynamic thread vector"
+#define HS_PLACE_CONTROL "control block"
+#define HS_PLACE_LOADER "memory of the dynamic linker"
+
+/* Is this the name of a place, and not the identifier of a variable of the program or a library:
+ * one of these, or a place in a section or a mapping (".bss+0x380", "[anon]")? Places are no owners
+ * that a person could look for in the source. */
+bool hs_root_is_place(const char *name);
+
 enum hs_certainty {
     HS_EXACT,
     HS_CONSERVATIVE,
