@@ -109,6 +109,39 @@ static hs_status add_joint(struct hs_view *view, const uint8_t *tiers, struct hs
     return HS_OK;
 }
 
+/* Variables of a runtime, to which nothing of the program's own leads; calls that run are the
+ * program's. */
+static bool is_of_runtime(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    for (uint32_t i = 0; i < suspect->n_shown; i++) {
+        unsigned kind = hs_snap_root(view->snap, suspect->roots[i])->kind;
+        if (kind == HS_ROOT_STACK || kind == HS_ROOT_REGISTER)
+            return false;
+    }
+    return suspect->tier == HS_TIER_RUNTIME;
+}
+
+/* What a runtime keeps for itself is in each of its programs: beside an owner of the program's own
+ * it is a suspect from five times the threshold on. */
+static void drop_runtimes(const struct hs_view *view, const struct hs_suspect_query *query,
+                          struct hs_suspects *found)
+{
+    enum { TIMES = 5 };
+    uint64_t least = share_of(view->totals->heap_words, query->threshold_percent * TIMES);
+    bool has_own = false;
+    size_t n = 0;
+    for (size_t i = 0; i < found->n; i++)
+        has_own |= found->rows[i].tier == HS_TIER_FIRM;
+    for (size_t i = 0; i < found->n; i++) {
+        struct hs_suspect row = found->rows[i];
+        if (has_own && row.words < least && is_of_runtime(view, &row))
+            hs_suspect_fini(&row);
+        else
+            found->rows[n++] = row;
+    }
+    found->n = n;
+}
+
 /* ---- lost */
 
 static hs_status add_lost_group(const struct hs_leak_report *report, size_t at,
@@ -210,6 +243,7 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
     HS_TRY(find_tiers(view, &tiers, err));
     HS_TRY(add_owners(view, tiers, found, err));
     HS_TRY(add_joint(view, tiers, found, err));
+    drop_runtimes(view, query, found);
     if (!query->is_brief) {
         /* First what takes most memory: the chunks that later steps look at stay decoded. */
         HS_TRY(add_lost(view, found, err));

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "hub.h"
 
-enum { STEPS_PER_LOOK = 20000, SQL_BYTES_MOST = 1 << 20 };
+enum { STEPS_PER_LOOK = 20000, SQL_BYTES_MOST = 1 << 20, VALUE_BYTES_MOST = 16 << 20 };
 #define MEMORY_LEAST ((uint64_t)16 << 20)
 
 struct hs_sql {
@@ -81,7 +81,7 @@ static int look_at_clock(void *context)
 static void set_limits(sqlite3 *db)
 {
     sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, SQL_BYTES_MOST);
-    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 64 << 20);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MOST);
     sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 200);
     sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 100);
     sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
@@ -230,7 +230,10 @@ static hs_status fail(const struct hs_sql *sql, int code, struct hs_error *err)
     if (hub->is_late) {
         (void)hs_fail(err, HS_LIMIT, "the query takes longer than %.3g s",
                       (double)sql->limits.timeout_ns / 1e9);
-        return hs_hint(err, "allow more with --timeout, or ask for less");
+        return hs_hint(err, "%s",
+                       sql->limits.late_hint != NULL
+                           ? sql->limits.late_hint
+                           : "allow more with --timeout, or ask for less");
     }
     if (hub->has_failed) {
         *err = hub->error;
@@ -344,7 +347,11 @@ hs_status hs_sql_run(struct hs_sql *sql, const char *text, const char **ret_rest
 {
     struct hs_sql_result result = {.budget = sql->hub->session.budget};
     hs_sql_hub_begin(sql->hub, sql->limits.timeout_ns);
+    if (sql->limits.clock != NULL)
+        sql->limits.clock(sql->limits.context, true);
     hs_status status = run(sql, text, ret_rest, &result, err);
+    if (sql->limits.clock != NULL)
+        sql->limits.clock(sql->limits.context, false);
     sql->hub->deadline_ns = 0;
     if (status == HS_OK)
         *ret = result;

@@ -205,9 +205,25 @@ def sql():
                     "select load_extension('x')", "select 1; select 2", "select 1\0"]:
             valid(api, "/api/1/sql", ask(bad, code=400), method="post", code="4XX")
         ask(ENDLESS, code=503)
+        for text in ["select length(printf('%.*c', 2000000000, 'x'))",
+                     "select replace(hex(zeroblob(5000000)), hex(zeroblob(3000000)) || '1', '')"]:
+            said = ask(text, code=503)["message"]
+            check("takes longer than 5 s" in said or "too big" in said, said)
+        equal(ask("select 1 as one")["rows"], [{"one": 1}], "the next query")
         ask("with recursive n(i) as (select 1 union all select i + 1 from n limit 100001) "
             "select i from n", code=503)
         ask("select 1")
+
+
+def sql_beside_screens():
+    """What the server keeps for its screens takes nothing from the memory of a query."""
+    heap = some_heap("big.snap", n=60000)
+    if run("sql", heap, "select 1", code=None).code != 0:
+        return
+    with Server(heap, "--memory", "30Mi") as server:
+        for screen in ["sql", "leaks", "suspects", "types", "roots", "sql", "sql"]:
+            body = b"select count(*) as n from blocks" if screen == "sql" else None
+            server.api(screen, method="POST" if body else "GET", body=body)
 
 
 def many():
@@ -538,6 +554,7 @@ def series():
         server.api("info", code=404)
 
 
-main(notes_once, bare_heaps, no_place, answers, pages, strangers, bad_requests, sql, many, changed,
+main(notes_once, bare_heaps, no_place, answers, pages, strangers, bad_requests, sql,
+     sql_beside_screens, many, changed,
      cut_in_place, traces, growing_trace, ends, socket_file, series)
 END

@@ -335,6 +335,15 @@ def limits():
     endless = "with recursive c(x) as (select 1 union all select x + 1 from c) "
     said = run("sql", path, endless + "select count(*) from c", "--timeout", "200ms", code=6)
     check("takes longer than 0.2 s" in said.err, said.err)
+    # What looks at no clock: one function over a long text, or with a width of billions.
+    for query in ["select length(printf('%.*c', 2000000000, 'x'))",
+                  "select instr(hex(zeroblob(5000000)), hex(zeroblob(3000000)) || '1')",
+                  "select replace(hex(zeroblob(5000000)), hex(zeroblob(3000000)) || '1', '')"]:
+        said = run("sql", path, query, "--timeout", "300ms", code=6)
+        check("takes longer than 0.3 s" in said.err or "too big" in said.err, said.err)
+        equal(said.out, "", "no answer")
+    found = run("sql", path, "select 1 as a; select 2 as b", "--timeout", "1m", "--json").out
+    equal(found, run("sql", path, "select 1 as a; select 2 as b", "--json").out, "with a time")
     said = run("sql", path, endless + "select x, randomblob(1000) from c", "--timeout", "300ms",
                code=6)
     equal(said.out, "", "no half answer")

@@ -265,6 +265,27 @@ def who_leads_to_it():
         check(f" {sentence} " in sentences[words], sentences[words])
 
 
+def what_every_program_of_a_runtime_has():
+    """A variable of the runtime's own is no suspect beside the program's, unless it has much."""
+    for words, is_there in [(500, False), (1100, True)]:
+        snap = native(Snap())
+        kind = snap.type("struct job", 0, 12)
+        snap.root(snap.block(7000, kind), "jobs")
+        snap.root(snap.block(words, kind), "_PyRuntime", tier=1)
+        snap.root(snap.block(400, kind), "work local job", kind="stack", binary="thread 7",
+                  unit="#1 work", thread=7, frame=1, tier=1, function="work")
+        snap.block(2100 - words, snap.type("char[]", 0, 14))
+        name = snap.write()
+        names = lambda name, *more: [one for one in ["_PyRuntime", "work local job"]
+                                     if any(one in row["sentence"] for row in of(name, *more))]
+        equal(names(name), ["_PyRuntime"] * is_there + ["work local job"], f"{words} words")
+        check("_PyRuntime" in names(name, "--threshold", 1), "asked for")
+    snap = native(Snap())
+    snap.root(snap.block(500), "_PyRuntime", tier=1)
+    snap.block(9500)
+    check(any("_PyRuntime" in row["sentence"] for row in of(snap.write())), "alone")
+
+
 def at_the_end_of_info():
     snap = a_table()
     for n in range(50):
@@ -505,7 +526,8 @@ def by_brute_force():
 
 
 main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, many_without_names, joint_owners,
-     joint_owners_of_many, doubtful, who_leads_to_it, at_the_end_of_info, what_is_lost,
+     joint_owners_of_many, doubtful, who_leads_to_it, what_every_program_of_a_runtime_has,
+     at_the_end_of_info, what_is_lost,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
      all_formats, hostile_names, thresholds, by_brute_force)
 END

@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import puppeteer from 'puppeteer-core';
+import {useAll} from './controls.mjs';
 
 const [file, directory, kind] = process.argv.slice(2);
 const isReal = kind === 'real';
@@ -115,6 +116,9 @@ try {
     await page.keyboard.press('Escape');
     check(await chosen(page) === 'tree', 'keys of the search changed the screen');
     check(requests.length === 1, 'requests: ' + requests);
+    const nUsed = await useAll(page, screens, wrong);
+    check(nUsed > 4 * screens.length, `only ${nUsed} controls were used`);
+    check(requests.length === 1, 'requests of controls: ' + requests);
 
     // A browser that cannot unpack gzip says so, and is asked for nothing else.
     const older = await browser.newPage();

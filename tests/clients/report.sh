@@ -3,7 +3,7 @@
 . "$(dirname "$0")/_client.sh"
 need node npm chromium
 a_browser
-cp "$clients/report.mjs" "$browser/"
+cp "$clients/report.mjs" "$clients/controls.mjs" "$browser/"
 
 # A second snapshot, for what grew: the same heap with more of it.
 python3 -B "$clients/fixture.py" "$work/older.snap"

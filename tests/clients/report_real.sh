@@ -4,7 +4,7 @@
 . "$(dirname "$0")/_client.sh"
 need node npm chromium g++
 a_browser
-cp "$clients/report.mjs" "$browser/"
+cp "$clients/report.mjs" "$clients/controls.mjs" "$browser/"
 
 # await LOG TEXT: until a started program says so.
 await()

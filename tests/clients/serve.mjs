@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import puppeteer from 'puppeteer-core';
+import {useAll} from './controls.mjs';
 
 const [address, directory, pictures] = process.argv.slice(2);
 const read = name => JSON.parse(fs.readFileSync(path.join(directory, name + '.json'), 'utf8'));
@@ -191,6 +192,18 @@ try {
     const facts = await compared('object:root:' + encodeURIComponent(one.name), 'an object');
     const gone = facts.find(line => line[0] === 'if it went away');
     check(gone && plain(gone[2]) === String(one.retained_words), `the object of both: ${gone}`);
+
+    const used = await open(address, 1400, 900);
+    await ready(used, 'overview');
+    const addresses = [...screens, 'object/' + encodeURIComponent(roots.roots[0].id),
+        'object/set:1', 'object/no%20such%20object',
+        'compare/types', 'compare/tree', 'compare/' + encodeURIComponent('object:root:sessions')];
+    const nUsed = await useAll(used, addresses, wrong);
+    check(nUsed > 100, `only ${nUsed} controls were used`);
+    check(await used.evaluate(() => command('object', '#5')).then(text => text.endsWith(" '#5'")),
+        'a number that a shell takes for a comment');
+    wrong.splice(0, wrong.length, ...wrong.filter(one => !one.includes('status of 400')));
+    await used.close();
 
     const small = await open(address, 800, 600);
     await ready(small, 'overview');

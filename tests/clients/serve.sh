@@ -4,7 +4,7 @@
 need node npm chromium
 "$HEAPSNAP" serve -h >/dev/null 2>&1 || skip "heapsnap was built without serve"
 a_browser
-cp "$clients/serve.mjs" "$browser/"
+cp "$clients/serve.mjs" "$clients/controls.mjs" "$browser/"
 
 mkdir "$work/series"
 for hour in 0 1 2; do

@@ -5,8 +5,10 @@
 #include "analysis/key_file.h"
 #include "base/alloc.h"
 #include "look/open_view.h"
+#include "lost_file.h"
 #include "viewer/key_columns.h"
 #if HS_SQL
+#include "apart.h"
 #include "query/query.h"
 #endif
 
@@ -84,16 +86,43 @@ static hs_status run_sql(struct hs_tool *tool, struct hs_sql *sql,
     return status;
 }
 
+struct sql_asked {
+    const struct hs_question *question;
+    struct hs_apart *apart;
+};
+
+/* In a process of its own. What the views of the server's own questions hold is no part of its
+ * memory: these stay as they are. */
+static hs_status open_and_run(struct hs_tool *tool, void *context, struct hs_error *err)
+{
+    const struct sql_asked *asked = context;
+    const struct hs_sql_limits limits = {.timeout_ns = SQL_TIMEOUT_NS,
+                                         .clock = hs_apart_clock,
+                                         .context = asked->apart,
+                                         .late_hint = "ask for less, or use 'heapsnap sql'"};
+    struct hs_sql *sql = NULL;
+    tool->budget.used_bytes = HS_BUDGET_BASE_BYTES;
+    tool->budget.caches = NULL;
+    const struct hs_session lent = hs_tool_session(tool, asked->question->served->path);
+    HS_TRY(hs_sql_open(&lent, &limits, &sql, err));
+    hs_status status = run_sql(tool, sql, asked->question, err);
+    hs_sql_close(sql);
+    if (hs_lost_file_met())
+        status = hs_fail(err, HS_IO, "'%s' was cut short while it was read",
+                         asked->question->served->path);
+    return status;
+}
+
 static hs_status ask_sql(struct hs_tool *tool, const struct hs_question *question,
                          struct hs_error *err)
 {
-    const struct hs_session lent = hs_tool_session(tool, question->served->path);
-    const struct hs_sql_limits limits = {.timeout_ns = SQL_TIMEOUT_NS};
-    struct hs_sql *sql = NULL;
-    HS_TRY(hs_sql_open(&lent, &limits, &sql, err));
-    hs_status status = run_sql(tool, sql, question, err);
-    hs_sql_close(sql);
-    return status;
+    struct sql_asked asked = {.question = question};
+    struct hs_apart apart = {.work = open_and_run,
+                             .context = &asked,
+                             .timeout_ns = SQL_TIMEOUT_NS,
+                             .goes_on = tool->progress};
+    asked.apart = &apart;
+    return hs_apart_run(tool, &apart, err);
 }
 #else
 static hs_status ask_sql(struct hs_tool *tool, const struct hs_question *question,

@@ -14,6 +14,8 @@
 
 /* Of one question. Limit: an index that takes longer is to be computed before. */
 #define LONGEST_NS ((uint64_t)300 * 1000000000)
+/* A query that took so long may have had no time rather than no memory: it is not run again. */
+#define SLOW_NS ((uint64_t)2 * 1000000000)
 
 /* ---- views that stay open */
 
@@ -244,12 +246,14 @@ hs_status hs_lane_ask(struct hs_lane *lane, const struct hs_question *question, 
                       struct hs_error *err)
 {
     lane->served = question->served;
-    lane->deadline_ns = hs_now_ns() + LONGEST_NS;
+    uint64_t began_ns = hs_now_ns();
+    lane->deadline_ns = began_ns + LONGEST_NS;
     lane->tool.budget.limit_bytes = lane->least_bytes;
     (void)hs_lost_file_met();
     hs_status status = ask_once(lane, question, ret, err);
-    if (status == HS_LIMIT && question->kind != HS_QUESTION_SQL &&
-        lane->most_bytes > lane->least_bytes && lane_tell(lane, "", 0, 0)) {
+    bool is_slow = question->kind == HS_QUESTION_SQL && hs_now_ns() - began_ns > SLOW_NS;
+    if (status == HS_LIMIT && !is_slow && lane->most_bytes > lane->least_bytes &&
+        lane_tell(lane, "", 0, 0)) {
         lane->tool.budget.limit_bytes = lane->most_bytes;
         *err = (struct hs_error)HS_ERROR_INIT;
         status = ask_once(lane, question, ret, err);

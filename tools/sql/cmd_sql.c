@@ -67,8 +67,13 @@ hs_status hs_cmd_sql(struct hs_tool *tool, const struct hs_invocation *inv, stru
     struct hs_sql_session session = {
         .tool = tool, .inv = inv, .options = hs_tool_sheet(tool, inv, 0)};
     const struct hs_session lent = hs_tool_session(tool, inv->arguments[0]);
-    const struct hs_sql_limits limits = {
-        .timeout_ns = hs_given(inv, HS_OPT_TIMEOUT) ? inv->number[HS_OPT_TIMEOUT] : 0};
+    struct hs_sql_limits limits = {0};
+    if (hs_given(inv, HS_OPT_TIMEOUT)) {
+        limits = (struct hs_sql_limits){.timeout_ns = inv->number[HS_OPT_TIMEOUT],
+                                        .clock = hs_apart_clock,
+                                        .context = &session.apart};
+        session.apart.timeout_ns = limits.timeout_ns;
+    }
     HS_TRY(hs_sql_open(&lent, &limits, &session.sql, err));
     hs_status status = run(&session, err);
     hs_sql_close(session.sql);

@@ -34,11 +34,28 @@ static hs_status run_statements(struct hs_sql_session *session, const char *text
     return HS_OK;
 }
 
+struct asked {
+    struct hs_sql_session *session;
+    const char *text;
+};
+
+static hs_status run_asked(struct hs_tool *tool, void *context, struct hs_error *err)
+{
+    const struct asked *asked = context;
+    (void)tool; /* the session's own */
+    return run_statements(asked->session, asked->text, err);
+}
+
 hs_status hs_sql_session_run(struct hs_sql_session *session, const char *text, struct hs_error *err)
 {
     hs_status status;
     bool ends;
     if (hs_sql_session_command(session, text, &ends, &status, err))
         return status;
-    return run_statements(session, text, err);
+    if (session->apart.timeout_ns == 0)
+        return run_statements(session, text, err);
+    struct asked asked = {session, text};
+    session->apart.work = run_asked;
+    session->apart.context = &asked;
+    return hs_apart_run(session->tool, &session->apart, err);
 }

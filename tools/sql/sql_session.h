@@ -3,13 +3,15 @@
 #ifndef HS_SQL_SQL_SESSION_H
 #define HS_SQL_SQL_SESSION_H
 
+#include "apart.h"
 #include "query/query.h"
 #include "tool.h"
 
 struct hs_sql_session {
     struct hs_tool *tool; /* borrowed */
     const struct hs_invocation *inv;
-    struct hs_sql *sql; /* owned */
+    struct hs_sql *sql;    /* owned */
+    struct hs_apart apart; /* where statements run that have a time */
     struct hs_sheet_options options;
     bool is_prompt; /* somebody sits at it: a failure is told, and it goes on */
 };

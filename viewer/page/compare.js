@@ -61,9 +61,9 @@ function deltaValue(line, field, isWhole) {
 /* Old, new and the difference of a figure; `text` writes it. */
 function threeColumns(head, field, isWhole, text) {
   const written = value => value === null ? '?' : text(value);
-  const side = (name, at) => ({ head: `${head}, ${name}`, number: true, value: line => sideValue(line, at, field, isWhole) ?? -1,
+  const side = (name, at) => ({ head: `${unitHead(head)}, ${name}`, number: true, value: line => sideValue(line, at, field, isWhole) ?? -1,
     text: line => written(sideValue(line, at, field, isWhole)) });
-  return [side('old', 0), side('new', 1), { head: `${head}, +/-`, number: true,
+  return [side('old', 0), side('new', 1), { head: `${unitHead(head)}, +/-`, number: true,
     value: line => deltaValue(line, field, isWhole) ?? -Infinity,
     text: line => { const by = deltaValue(line, field, isWhole); return (by > 0 ? '+' : '') + written(by); } }];
 }
@@ -72,7 +72,8 @@ const byGrowth = (field, isWhole) => (a, b) =>
   Math.abs(deltaValue(b, field, isWhole) ?? 0) - Math.abs(deltaValue(a, field, isWhole) ?? 0);
 
 function comparedTable(lines, isWhole, names, figures, open) {
-  const rows = lines.sort(byGrowth(figures[0][1], isWhole)).slice(0, 1000);
+  const isThere = line => figures.some(([, field]) => [0, 1].some(side => sideValue(line, side, field, isWhole) !== 0));
+  const rows = lines.filter(isThere).sort(byGrowth(figures[0][1], isWhole)).slice(0, 1000);
   return table({ rows, open, columns: [...names, ...figures.flatMap(([head, field, text]) =>
     threeColumns(head, field, isWhole, text))] });
 }
@@ -155,7 +156,7 @@ function compareObject(what, holder) {
     return {};
   }
   const { node, types } = hs.live.compared.object, ones = node.map(one => one.object || null);
-  const numbers = [['words', 'words', wordsText], ['if it went away', 'retained_words', wordsText], ['objects with it', 'retained_objects', countText]];
+  const numbers = [[unitHead('words'), 'words', wordsText], ['if it went away', 'retained_words', wordsText], ['objects with it', 'retained_objects', countText]];
   const texts = [['type', one => one.type], ['id', one => one.id], ['address', one => one.address],
     ['kept by', one => one.root?.name || one.set || (one.reached === false ? 'no root' : '')]];
   const rows = [...texts.map(([name, text]) => [name, ...ones.map(one => one ? text(one) || '' : ''), '']),

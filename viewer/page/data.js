@@ -35,15 +35,15 @@ function make(tag, attributes, ...children) {
     else if (name === 'style') for (const [k, v] of Object.entries(value)) element.style.setProperty(k, v);
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
   }
-  for (const child of children.flat())
+  for (const child of children.flat(Infinity))
     if (child !== null && child !== undefined && child !== false)
       element.append(child instanceof Node ? child : String(child));
   return element;
 }
 
-/* A word of a command as a shell takes it. */
+/* A word of a command as a shell takes it: to one, '#' begins a comment. */
 function quoted(word) {
-  return /^[\w@%+=:,./#-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
 }
 
 function command(...words) {

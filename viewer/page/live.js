@@ -43,6 +43,7 @@ const sources = {
   sites: () => hs.api('sites'),
   trace_info: () => request('trace/info'),
   keys: () => hs.api('keys?limit=20000'),
+  tops: () => hs.api('tree?depth=1&limit=50'),
   set_roots: async () => ({}),
   diff: () => hs.live.older || !hs.live.series ? hs.api('diff?limit=200&old=' + encodeURIComponent(olderSnapshot())) : request('series?limit=200'),
 };
@@ -95,7 +96,9 @@ hs.need = async (screen, argument) => {
   document.querySelector('main').replaceChildren(make('p', { class: 'soft', role: 'status' }, 'computing\u2026'));
   try {
     for (const name of needs[screen.id]) await load(name);
-    if (screen.id === 'object' && argument) hs.object = await hs.api(nodePath(argument));
+    if (screen.id === 'object' && argument)
+      hs.object = await hs.api(nodePath(argument)).catch(error => ({ missing: error.message }));
+    if (screen.id === 'object' && !argument) await load('tops');
     if (screen.id === 'compare') await loadCompare(argument);
     loadLate(screen);
   } finally {

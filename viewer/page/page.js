@@ -81,7 +81,7 @@ function fail(error) {
 }
 
 function help() {
-  const lines = [['1 to 9, 0', 'screens'], ['n, p', 'next screen, screen before'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree'],
+  const lines = [['1 to 9, 0', 'screens'], ['n, p', 'next screen, screen before'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree, back to the object before'],
     ['/', 'search'], ['Escape', 'out of the search'], ['m', 'icicle or treemap'], ['w', 'words or bytes'],
     ['c', 'copy the command that prints this'], ['u', 'copy a link to this screen'],
     ...(hs.help || []), ['?', 'this']];

@@ -36,8 +36,24 @@ function pathList(answer) {
 /* Asked for one after the other, and shown as they come. */
 function later(holder, path, draw) {
   holder.replaceChildren(make('p', { class: 'soft' }, 'looking\u2026'));
-  hs.api(path).then(answer => holder.replaceChildren(...[draw(answer)].flat(3).filter(Boolean)),
+  hs.api(path).then(answer => holder.replaceChildren(...[draw(answer)].flat(Infinity).filter(Boolean)),
     error => holder.replaceChildren(make('p', { class: 'soft' }, error.message)));
+}
+
+/* The fewest places that must let go, twice: as near to the roots as they can be, and to the object. */
+function cutParts(cut) {
+  if (!cut.complete) return make('p', {}, `${grouped(cut.at_least)} ways or more that share nothing keep it: no few places free it.`);
+  if (cut.size === 0) return make('p', {}, 'Nothing keeps it.');
+  const points = (title, rows) => section(title, rows, [
+    { head: 'what', text: row => row.kind },
+    { head: 'of', name: true, text: row => row.expression || row.name || row.type || '' },
+    { head: 'field', text: row => row.place || (row.field === null ? '' : `word ${row.field}`) },
+    { head: 'id', text: row => row.id || '' }, sizeColumn('retained', row => row.retained_words)], 0)?.parts;
+  const ids = list => list.map(row => `${row.id} ${row.field}`).join();
+  return [make('p', {}, `${grouped(cut.size)} ${cut.size === 1 ? 'place keeps' : 'places keep'} all of it; without `
+    + `${cut.size === 1 ? 'it' : 'them'} ${size(cut.freed_words)} in ${grouped(cut.freed_objects)} objects are freed.`),
+  points('Nearest to it', cut.near_object),
+  ids(cut.near_object) === ids(cut.near_roots) ? null : points('Nearest to the roots', cut.near_roots)];
 }
 
 function pathsOf(what) {
@@ -46,7 +62,7 @@ function pathsOf(what) {
     ? make('p', {}, 'No root reaches it.') : make('ol', {}, pathList(answer)));
   const cut = () => {
     say(command('paths', '--cut', '--to', what));
-    later(holder, nodePath(what, 'cut'), answer => make('pre', {}, JSON.stringify(answer.cut ?? answer, null, 1)));
+    later(holder, nodePath(what, 'cut'), answer => cutParts(answer.cut));
   };
   const types = () => {
     say(command('types', '--of', what));
@@ -80,16 +96,24 @@ function finder() {
     if (event.key === 'Enter' && box.value.trim()) hs.visit(box.value.trim());
     else if (event.key === 'Escape') box.blur();
   });
-  return make('div', { class: 'tools' }, box);
+  return make('div', { class: 'tools finder' }, box);
+}
+
+/* Where one may begin: what nothing but the roots themselves keep. */
+function drawTops() {
+  const rows = hs.data.tops.nodes.filter(row => row.depth === 1);
+  const tops = section('What nothing above keeps but all roots together', rows, nodeColumns(), 0);
+  return { table: tops?.table, element: make('div', {}, finder(), make('p', { class: 'soft' },
+    'Any object: by its node, its address, or as the one of a type that retains most.'), tops?.parts) };
 }
 
 function drawObject(what) {
-  if (!what) return { element: make('div', {}, finder(), make('p', { class: 'soft' },
-    'Any object: by its node, its address, or as the one of a type that retains most.')) };
-  const answer = hs.object, one = answer.object;
-  if (!one) return drawSet(answer);
+  if (!what) return drawTops();
+  const answer = hs.object, one = answer.object, up = () => history.back();
+  if (answer.missing) return { up, element: make('div', {}, finder(), make('p', { class: 'error', 'aria-live': 'assertive' }, answer.missing)) };
+  if (!one) return { ...drawSet(answer), up };
   const keeper = one.root ? whatLink(one.root.id, one.root.name) : one.set ? whatLink(one.set.id) : 'no root';
-  const facts = [['type', one.type], ['name', one.name], ['id', one.id], ['address', one.address], ['words', size(one.words)],
+  const facts = [['type', one.type], ['name', one.name], ['id', one.id], ['address', one.address], [unitHead('words'), size(one.words)],
     ['kept by', keeper], ['if it went away', `${size(one.retained_words)}, ${grouped(one.retained_objects)} objects`],
     ['marks', [one.reached ? '' : 'lost', one.static ? 'static' : '', one.young ? 'young' : ''].filter(Boolean).join(', ')]];
   const held = section('Held by', answer.referrers, linkColumns(true), answer.more_referrers);
@@ -100,7 +124,7 @@ function drawObject(what) {
   const family = () => later(siblings, nodePath(answer.dominators[0].id), found =>
     section(`Siblings: what ${found.object.name || found.object.type} keeps`, found.dominated, nodeColumns(),
       found.n_dominated - found.dominated.length)?.parts);
-  return { table: (below || fields || held)?.table, element: make('div', {}, finder(),
+  return { up, table: (below || fields || held)?.table, element: make('div', {}, finder(),
     make('div', { class: 'facts' }, facts.filter(([, value]) => value).flatMap(([name, value]) =>
       [make('span', { class: 'soft' }, name), make('span', {}, value)])),
     one.type || one.root ? pathsOf(one.id) : null, held?.parts, fields?.parts, below?.parts, above?.parts,

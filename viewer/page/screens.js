@@ -89,10 +89,17 @@ function drawOverview() {
     make('h2', {}, 'The roots that keep most'), rows.element) };
 }
 
+/* To the part of the tree that counts for a root, where it has one. */
+function openInTree(row) {
+  const key = hs.keys?.children[0].find(one => keyName(hs.keys, one) === row.name);
+  if (key !== undefined) go('tree', key);
+  else say(`${row.name} has no part of the tree: other roots are nearer to what it holds`);
+}
+
 function drawRoots() {
   const { roots, sets, shared, others, unreached } = hs.data.roots, heap = hs.data.info.words;
   const rows = table({ columns: rootColumns(heap), rows: roots, sorted: 2,
-    select: row => say(command('paths', '--to', row.id)), what: row => row.id,
+    select: row => say(command('paths', '--to', row.id)), what: row => row.id, open: hs.visit ? null : openInTree,
     foot: ['total: roots, shared, others and unreached', '', size(heap), '100.0 %'].concat(Array(5).fill('')) });
   const shown = wordsOf(roots.map(row => row.retained_words));
   return { table: rows, element: make('div', {}, searchTools(rows),
@@ -119,7 +126,7 @@ function drawTree(argument) {
     crumbs.replaceChildren(make('button', { onclick: () => open(0) }, 'all'), ...way.flatMap(step =>
       [' > ', make('button', { onclick: () => open(step) }, keyName(keys, step))]),
     ` \u2014 ${size(keys.words[at])}, ${grouped(keys.objects[at])} objects`
-      + (at === 0 ? '' : keys.set[at] ? `, kept by set:${keys.set[at]}` : ', kept by one root or none'));
+      + (keys.set[at] ? `, kept by set:${keys.set[at]}` : ''));
     const below = keys.children[at].slice(0, 300).map(key => ({ key }));
     const rest = keys.words[at] - keys.own_words[at] - wordsOf(below.map(row => keys.words[row.key]));
     if (keys.own_words[at] > 0) below.push({ key: -1, name: 'its own blocks', words: keys.own_words[at] });
@@ -139,6 +146,7 @@ function drawTree(argument) {
   const element = make('div', {}, make('div', { class: 'tools' },
     make('button', { onclick: () => open(keys.parent[at] > 0 ? keys.parent[at] : 0) }, 'up'),
     make('button', { onclick: () => tree.turn() }, 'icicle or treemap (m)'), searchInput(find)), crumbs,
+  make('p', { class: 'soft' }, 'Each block counts once, for the nearest of the roots that hold it; what a root alone keeps stands in Roots.'),
   tree.element, holder);
   function find(text) {
     const wanted = text.toLowerCase();
@@ -225,7 +233,7 @@ function drawGrowth() {
   const { keys, verdict, snapshots } = hs.data.diff;
   const last = row => row.words[row.words.length - 1], first = row => row.words[0];
   const rows = table({ rows: keys, columns: [
-    { head: 'key', name: true, text: row => row.key },
+    { head: 'key', name: true, text: row => row.key || 'all of the heap' },
     { head: 'course', text: row => row.words.join(' '), cell: row => sparkline(row.words) },
     sizeColumn('now', last),
     { head: 'growth', number: true, value: row => last(row) - first(row), text: row => size(last(row) - first(row)) },
@@ -248,7 +256,7 @@ function drawSites() {
 function siteText(site) {
   if (!site) return '';
   if (typeof site === 'string') return site;
-  return site.map(f => typeof f === 'string' ? f : (f.function || '?') + (f.file ? ` ${f.file}:${f.line}` : '')).slice(0, 3).join(' < ');
+  return site.map(f => typeof f === 'string' ? f : (f.function || '?') + (f.file ? ` ${f.file}${f.line ? ':' + f.line : ''}` : '')).slice(0, 3).join(' < ');
 }
 
 function drawAbout() {

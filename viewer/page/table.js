@@ -78,9 +78,12 @@ function barred(part, whole, text) {
     make('span', { class: 'track' }, make('span', { class: 'bar', style: { width: share + '%' } })), make('span', {}, text));
 }
 
+/* What 'words' heads is written in the unit that is chosen. */
+const unitHead = head => head === 'words' && hs.unit !== 'words' ? 'size' : head;
+
 function sizeColumn(head, words, whole) {
   return {
-    head, number: true, value: words, text: row => size(words(row)),
+    head: unitHead(head), number: true, value: words, text: row => size(words(row)),
     cell: whole ? row => barred(words(row), whole, size(words(row))) : null,
   };
 }

@@ -342,7 +342,7 @@ function drawCalls() {
 function histogram(row) {
   const bars = row.histogram || [], most = Math.max(1, row.never_samples || 0, ...bars.map(bar => bar.samples));
   const list = [...bars.map(bar => [`${seconds(bar.from_us)} to ${seconds(bar.to_us)}`, bar.samples]), ['never freed', row.never_samples || 0]];
-  return make('table', { class: 'bars' }, make('thead', {}, make('tr', {}, ['lived', 'words', '%'].map(head => make('th', { scope: 'col' }, head)))),
+  return make('table', { class: 'bars' }, make('thead', {}, make('tr', {}, ['lived', unitHead('words'), '%'].map(head => make('th', { scope: 'col' }, head)))),
     make('tbody', {}, list.map(([text, samples]) => make('tr', {}, make('td', {}, text),
       make('td', {}, make('span', { class: 'bar', style: { width: 220 * samples / most + 'px' } }), ' ', size(samples * hs.trace.facts.words_per_sample)),
       make('td', { class: 'number' }, percent(samples, row.samples))))));
@@ -363,7 +363,7 @@ async function drawSite(row, holder) {
   const lives = row.histogram ? row : (await hs.trace.lifetimes(view.filter, view.by)).rows.find(one => one.name === row.name);
   const facts = [['place', row.file ? `${row.file}${row.line ? ':' + row.line : ''}` : '?'], ['sampled allocations', grouped(row.objects)],
     ['first to last', `${seconds(row.first_us)} to ${seconds(row.last_us)}`], ['allocations', `${grouped(row.allocations)} \u00b1 ${grouped(row.allocations_error)}`],
-    ['words', `${size(row.words)} \u00b1 ${size(row.words_error)}`], ['never freed', `${size(row.live_words)} \u00b1 ${size(row.live_words_error)}`],
+    [unitHead('words'), `${size(row.words)} \u00b1 ${size(row.words_error)}`], ['never freed', `${size(row.live_words)} \u00b1 ${size(row.live_words_error)}`],
     ['median life', lifetimeText(row)]];
   const keeps = row.function && view.by === 'site' && screens().some(one => one.id === 'join');
   holder.replaceChildren(make('h2', {}, row.name), make('div', { class: 'facts' }, facts.flatMap(([name, text]) => [make('span', { class: 'soft' }, name), make('span', {}, text)])),
@@ -413,7 +413,7 @@ function drawLives() {
 
 /* ---- who allocated it, and who keeps it */
 
-const siteOf = row => !row.site ? '[no backtrace]' : (row.site.function || '?') + (row.site.file ? ` ${row.site.file}:${row.site.line}` : '');
+const siteOf = row => !row.site ? '[no backtrace]' : (row.site.function || '?') + (row.site.file ? ` ${row.site.file}${row.site.line ? ':' + row.site.line : ''}` : '');
 const keeperOf = row => row.root || `[${row.keeper}]`;
 const joinWords = row => row.estimated_words ?? row.n_samples;
 const joinError = row => row.error_words ?? Math.round(Math.sqrt(row.n_samples));
