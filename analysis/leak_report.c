@@ -2,10 +2,24 @@
 #include "analysis/leak_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/append.h"
+
+/* Of a block of which nobody tells whether it is in use. */
+static const char *reason_unsure(const struct hs_leak_report *report, uint64_t words)
+{
+    for (size_t i = 0; i < report->n_of_size; i++)
+        if (report->of_size[i].words == words)
+            return report->of_size[i].text;
+    if (report->blind[0] != '\0')
+        return report->blind;
+    return report->n_of_size != 0
+               ? "only possible leaks lead to it, or its owner does not tell whether it is in use"
+               : "its owner does not tell whether it is in use";
+}
 
 const char *hs_leak_reason_text(const struct hs_leak_report *report,
                                 const struct hs_leak_group *group)
@@ -13,8 +27,7 @@ const char *hs_leak_reason_text(const struct hs_leak_report *report,
     if (group->certainty == HS_LEAK_CERTAIN)
         return "nothing leads to it";
     if (group->reasons & HS_LEAK_UNSURE)
-        return report->blind[0] != '\0' ? report->blind
-                                        : "its owner does not tell whether it is in use";
+        return reason_unsure(report, group->words_each);
     bool is_other = (group->reasons & (HS_LEAK_PAST_END | HS_LEAK_GUESSED)) != 0;
     switch (group->reasons & (HS_LEAK_STACK | HS_LEAK_MAPPING)) {
     case HS_LEAK_STACK:
@@ -151,18 +164,59 @@ static bool root_holds(const void *context, const struct hs_root *root)
     return hs_suppressions_match(pair[0], HS_SUPPRESS_ROOT, hs_view_string(pair[1], root->name));
 }
 
+/* The number of bytes that a note of blocks of one size speaks of, of its n bytes; 0: of all. */
+static uint64_t size_of_note(const char *text, size_t n)
+{
+    const char *last = NULL;
+
+    for (const char *at = text; (at = strstr(at, HS_NOTE_BLOCKS_OF)) != NULL && at < text + n; at++)
+        last = at + strlen(HS_NOTE_BLOCKS_OF);
+    uint64_t n_bytes = last == NULL ? 0 : strtoull(last, NULL, 10);
+    char end[64];
+    int n_end = snprintf(end, sizeof end, HS_NOTE_OF_SIZE, (unsigned long long)n_bytes);
+    return n_bytes != 0 && (size_t)n_end <= n && memcmp(text + n - n_end, end, (size_t)n_end) == 0
+               ? n_bytes
+               : 0;
+}
+
+/* Beside why no leak is certain a size may have reasons of its own. */
+static hs_status add_of_size(struct hs_leak_report *report, uint64_t words, const char *text,
+                             size_t n, struct hs_error *err)
+{
+    struct hs_leak_size_reason *reason = NULL;
+
+    for (size_t i = 0; i < report->n_of_size; i++)
+        if (report->of_size[i].words == words)
+            reason = &report->of_size[i];
+    if (reason == NULL) {
+        HS_TRY(HS_GROW(&report->of_size, &report->of_size_capacity, report->n_of_size + 1, err));
+        reason = &report->of_size[report->n_of_size++];
+        reason->words = words;
+    }
+    hs_append(reason->text, sizeof reason->text, "%s%.*s", reason->text[0] != 0 ? "; or " : "",
+              (int)n, text);
+    return HS_OK;
+}
+
 /* The notes that say that no leak is certain, without these words. A block may be unsure for any of
- * them. */
-static void find_blind(struct hs_leak_report *report)
+ * them, but for those that speak of another size. */
+static hs_status find_blind(struct hs_leak_report *report, struct hs_error *err)
 {
     const struct hs_snap_facts *facts = report->view->facts;
     for (size_t i = 0; i < facts->n_notes; i++) {
         const char *text = hs_view_string(report->view, facts->notes[i].text);
         const char *end = strstr(text, HS_NOTE_NOT_CERTAIN);
-        if (end != NULL)
+        if (end == NULL)
+            continue;
+        uint64_t n_bytes = size_of_note(text, (size_t)(end - text));
+        if (n_bytes != 0)
+            HS_TRY(
+                add_of_size(report, n_bytes / facts->word_bytes, text, (size_t)(end - text), err));
+        else
             hs_append(report->blind, sizeof report->blind, "%s%.*s",
                       report->blind[0] != 0 ? "; or " : "", (int)(end - text), text);
     }
+    return HS_OK;
 }
 
 static hs_status find(struct hs_leak_report *report, const struct hs_leak_query *query,
@@ -174,7 +228,7 @@ static hs_status find(struct hs_leak_report *report, const struct hs_leak_query 
     const struct hs_leak_holders *held_by = suppressions->n != 0 ? &holders : NULL;
     HS_TRY(hs_leak_set_find(report->view, held_by, &report->set, err));
     HS_TRY(hs_leak_groups_find(report->view, &report->set, query, &report->groups, err));
-    find_blind(report);
+    HS_TRY(find_blind(report, err));
     return look_up(report, err);
 }
 
@@ -193,6 +247,7 @@ hs_status hs_leak_report_find(struct hs_view *view, const struct hs_leak_query *
 void hs_leak_report_fini(struct hs_leak_report *report)
 {
     hs_free(report->facts);
+    hs_free(report->of_size);
     hs_leak_groups_fini(&report->groups);
     hs_leak_set_fini(&report->set);
     *report = (struct hs_leak_report){0};

@@ -11,6 +11,11 @@ struct hs_leak_report {
     struct hs_leak_groups groups;
     struct hs_node_facts *facts; /* owned: of each group's first block and of its head, in pairs */
     char blind[512];             /* why no leak is certain: "..." was not read; empty: some are */
+    struct hs_leak_size_reason {
+        uint64_t words;
+        char text[512];
+    } * of_size; /* owned: why blocks of one size are not certain */
+    size_t n_of_size, of_size_capacity;
 };
 
 /* hs_leak_set_find and hs_leak_groups_find; roots that the query suppresses count as holding what

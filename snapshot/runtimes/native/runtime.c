@@ -9,6 +9,7 @@
 #include "disguise.h"
 #include "emit.h"
 #include "enclosing.h"
+#include "encoded.h"
 #include "facts.h"
 #include "firm.h"
 #include "flow.h"
@@ -261,6 +262,7 @@ static hs_status native_mark_end(void *state, struct hs_error *err)
     HS_TRY(hs_garbage_mark(&s->scan, err)); /* what is not lost needs no further explanation */
     HS_TRY(hs_scan_mark_computed(&s->scan, err));
     HS_TRY(hs_signal_stacks_mark(&s->scan, err));
+    HS_TRY(hs_scan_mark_encoded(&s->scan, err));
     HS_TRY(hs_scan_end(&s->scan, err));
     HS_TRY(hs_native_collect_samples(&s->native, &s->samples, err));
     return hs_native_guess(&s->native, &s->flow, &s->scan, &s->samples, err);

@@ -303,6 +303,9 @@ struct hs_binary {
 
 /* How a note ends that says why no leak is certain. */
 #define HS_NOTE_NOT_CERTAIN "; what only it holds is possibly leaked"
+/* What stands before that in a note that says so of blocks of one size alone. */
+#define HS_NOTE_BLOCKS_OF "blocks of "
+#define HS_NOTE_OF_SIZE HS_NOTE_BLOCKS_OF "%llu bytes"
 
 /* The words of warning and of method that `info` prints: what was assumed, what is missing. */
 struct hs_note {

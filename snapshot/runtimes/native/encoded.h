@@ -1,0 +1,35 @@
+/* Addresses that are written in one of the usual disguises. Before a block is called a certain leak
+ * all memory is searched once for its address
+ *
+ *   shifted     to either side by 1 to 16 bits, with any bits below (numbers of Lisp and Scheme,
+ *               tables of pages, pointers beside counters)
+ *   swapped     its bytes in the other order; its complement (disguise.h has it in all but stacks)
+ *   packed      in six bytes, at any place
+ *   masked      by the exclusive or with one constant, which stands in data of the program
+ *   before      less the size of the block or of one element: tables that are counted from 1
+ *   offset      in 32 bits, in units of 1, 8 or 16 bytes, from 0 or from an address that the
+ *               program holds (compressed pointers)
+ *
+ * The first four are strong: a word of 64 bits that is one of these by chance is rarer than any
+ * heap is large, and one of them makes a block possible. The others are numbers that a program has
+ * many of. For these a sample of each group (lost blocks of one size) is looked for together with
+ * addresses beside it, at which no block begins: a tenth of the sample and eight of it must be
+ * found, and many times as many as of the others. Of what lies before blocks of different sizes
+ * four in a row are enough. Where a tenth of a group is found all of it is possible: see decision
+ * 053. A note says which encoding, and where.
+ *
+ * Cost: each word of the copy once, when there are lost blocks: about 10 ns; 1.25 bytes per block
+ * and some MiB.
+ *
+ * Limit: halves of addresses in two words, numbers as text, offsets from their own place or from a
+ * base that no variable and no beginning of a mapping has, and what two steps disguise. */
+#ifndef HS_NATIVE_ENCODED_H
+#define HS_NATIVE_ENCODED_H
+
+#include "scan.h"
+
+/* Marks as unsure what such words lead to, and notes what they are. Nothing when all is reached or
+ * no leak is certain anyway. Before hs_scan_end, when all else is marked. Fails with HS_LIMIT. */
+hs_status hs_scan_mark_encoded(struct hs_scan *scan, struct hs_error *err);
+
+#endif

@@ -1,0 +1,321 @@
+/* One word at a time: which lost block would it lead to, were it an address in disguise? */
+#include "base/alloc.h"
+#include "base/load.h"
+#include "encoded_search.h"
+#include "flow.h"
+
+enum { WORD = 8, HALF = 4, PAGE = 4096, ROW_BYTES = 64, NEIGHBOURS = 3 };
+enum { IN_TABLE = 4, MOST_STEP = 4 };
+enum { LEAST_CONSTANT_BITS = 12, MOST_CONSTANT_BITS = 52, LEAST_OFFSET = 8 };
+#define PACKED_MASK UINT64_C(0xffffffffffff)
+#define USER_BITS 47
+
+static bool leads_to_lost(struct hs_encoded *e, uint64_t address, struct hs_heap_block *ret)
+{
+    return hs_encoded_may_be_lost(e, address) &&
+           hs_heap_map_resolve(e->map, address, ret) == HS_POINTER_START &&
+           hs_scan_is_lost(e->scan, ret);
+}
+
+/* A word at `at` is `address` in disguise. Beside a lost block, where no other begins, it counts
+ * against the encoding: then it is one by chance. */
+static void meet(struct hs_encoded *e, unsigned id, uint64_t address, uint64_t beside, hs_addr at)
+{
+    struct hs_heap_block block;
+
+    if (leads_to_lost(e, address, &block)) {
+        if (e->found_by[block.rank] != 0)
+            return;
+        e->found_by[block.rank] = (uint8_t)(id + 1);
+        e->n_found[id]++;
+        if (e->first_at[id] == 0)
+            e->first_at[id] = at;
+    } else if (leads_to_lost(e, address - beside, &block) &&
+               !hs_bitmap_get(&e->beside, block.rank)) {
+        hs_bitmap_set(&e->beside, block.rank);
+        e->n_beside[id]++;
+    }
+}
+
+/* Of an address as long as those of lost blocks: its length says by how much it was shifted. */
+static void look_for_shift(struct hs_encoded *e, uint64_t word, hs_addr at)
+{
+    const int length = 64 - __builtin_clzll(word);
+
+    for (uint64_t lengths = e->lengths; lengths != 0; lengths &= lengths - 1) {
+        int n = length - __builtin_ctzll(lengths);
+        if (n > 0 && n <= ENCODED_SHIFTS) {
+            if (hs_encoded_may_be_lost(e, word >> n))
+                meet(e, ENCODED_LEFT + (unsigned)n - 1, word >> n, WORD, at);
+        } else if (n < 0 && n >= -ENCODED_SHIFTS) {
+            if (hs_encoded_may_be_lost(e, word << -n))
+                meet(e, ENCODED_RIGHT + (unsigned)-n - 1, word << -n,
+                     -n > 3 ? UINT64_C(1) << -n : WORD, at);
+        }
+    }
+}
+
+static unsigned mask_number(struct hs_encoded *e, uint64_t constant)
+{
+    for (size_t i = 0; i < e->n_masks; i++)
+        if (e->masks[i] == constant)
+            return (unsigned)i;
+    if (e->n_masks == ENCODED_MASKS)
+        return ENCODED_MASKS;
+    e->masks[e->n_masks] = constant;
+    return (unsigned)e->n_masks++;
+}
+
+/* The constant has the upper half that makes a lost block's of the word's. */
+static void look_for_mask(struct hs_encoded *e, uint64_t word, hs_addr at)
+{
+    for (size_t i = 0; i < e->n_uppers; i++) {
+        uint64_t hash = hs_hash((word >> 32) ^ e->uppers[i]);
+        size_t slot = (uint32_t)hash;
+        for (uint32_t k; (k = hs_table_next_(&e->by_upper, hash, &slot)) != HS_NO_NUMBER;) {
+            struct hs_heap_block block;
+            if (!leads_to_lost(e, word ^ e->constants[k], &block) &&
+                !leads_to_lost(e, (word ^ e->constants[k]) - WORD, &block))
+                continue;
+            unsigned mask = mask_number(e, e->constants[k]);
+            if (mask < ENCODED_MASKS)
+                meet(e, ENCODED_MASKED + mask, word ^ e->constants[k], WORD, at);
+        }
+    }
+}
+
+/* Addresses of six bytes. Those at multiples of eight are there with tags above them: disguise.h.
+ */
+static void look_for_packed(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at)
+{
+    for (uint64_t i = at + 1; i < at + WORD && i + WORD <= part->n_bytes; i++) {
+        uint64_t address = hs_load_u64(part->bytes + i) & PACKED_MASK;
+        if (hs_encoded_may_be_lost(e, address))
+            meet(e, ENCODED_PACKED, address, WORD, part->begin + i);
+    }
+}
+
+static void set_hit(struct hs_encoded *e, const struct hs_encoded_value *value, bool in_table,
+                    hs_addr at)
+{
+    bool is_beside = (value->sample & HS_ENCODED_IS_BESIDE) != 0;
+    uint64_t bit = hs_encoded_hit_bit(value->id, value->sample & (HS_ENCODED_IS_BESIDE - 1));
+
+    hs_bitmap_set(&e->hits[is_beside], bit);
+    if (in_table)
+        hs_bitmap_set(&e->in_table[is_beside], bit);
+    if (!is_beside && (e->first_at[value->id] == 0 || in_table))
+        e->first_at[value->id] = at;
+}
+
+/* ---- before a block */
+
+/* Is it an address of a block as it is, or the end of one whose beginning stands beside it? */
+static bool is_explained(const struct hs_encoded *e, const struct hs_encoded_part *part,
+                         uint64_t at, uint64_t word)
+{
+    struct hs_heap_block block, other;
+    enum hs_pointer how = hs_heap_map_resolve(e->map, word, &block);
+
+    if (how == HS_POINTER_NONE || hs_scan_is_lost(e->scan, &block))
+        return false;
+    if (how == HS_POINTER_START)
+        return true;
+    for (uint64_t i = 0; i <= 2 * NEIGHBOURS; i++) {
+        uint64_t there = at + i * WORD - NEIGHBOURS * WORD; /* wraps: then it is too large */
+        if (i == NEIGHBOURS || there > part->n_bytes - WORD)
+            continue;
+        how = hs_heap_map_resolve(e->map, hs_load_u64(part->bytes + there), &other);
+        if (how == HS_POINTER_START && other.rank == block.rank)
+            return true;
+    }
+    return false;
+}
+
+/* Do three of the words beside it lie as far before blocks of the same size, lost or not? Words
+ * beside it may keep others of the kind by their ends. */
+static bool is_among_equals(const struct hs_encoded *e, const struct hs_encoded_part *part,
+                            uint64_t at, const struct hs_encoded_sample *sample, uint64_t distance)
+{
+    uint64_t last = sample->begin;
+    struct hs_heap_block block;
+    unsigned n = 0;
+
+    for (uint64_t i = 0; i <= 4 * NEIGHBOURS; i++) {
+        uint64_t there = at + i * WORD - 2 * NEIGHBOURS * WORD;
+        if (there > part->n_bytes - WORD)
+            continue;
+        uint64_t address = hs_load_u64(part->bytes + there) + distance;
+        if (address == sample->begin || address == last ||
+            hs_heap_map_resolve(e->map, address, &block) != HS_POINTER_START ||
+            block.n_bytes != sample->n_bytes)
+            continue;
+        last = address;
+        n++;
+    }
+    return n >= NEIGHBOURS;
+}
+
+/* One more in a row of those that lie before lost blocks? Four of four sizes are no chance: not
+ * even where each is the address of another block, as those before it in a slab are. */
+static void note_row(struct hs_encoded *e, unsigned sample, hs_addr at)
+{
+    const unsigned n = sizeof e->row.samples / sizeof *e->row.samples;
+
+    if (e->row.n == 0 || at - e->row.at > ROW_BYTES)
+        e->row.n = 0;
+    for (unsigned i = 0; i < n && i < e->row.n; i++)
+        if (e->samples[e->row.samples[(e->row.n - 1 - i) % n]].n_bytes ==
+            e->samples[sample].n_bytes)
+            return;
+    e->row.samples[e->row.n++ % n] = (uint16_t)sample;
+    e->row.at = at;
+    for (unsigned i = 0; e->row.n >= n && i < n; i++)
+        hs_bitmap_set(&e->in_row, e->row.samples[i]);
+}
+
+static void look_for_before(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at,
+                            uint64_t word)
+{
+    const struct hs_encoded_value *values;
+    size_t n = hs_encoded_find(&e->before, word, &values);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned number = values[i].sample & (HS_ENCODED_IS_BESIDE - 1);
+        struct hs_encoded_sample *sample = &e->samples[number];
+        uint64_t distance = sample->begin - word;
+        bool is_beside = (values[i].sample & HS_ENCODED_IS_BESIDE) != 0;
+        if (distance > UINT32_MAX)
+            continue;
+        if (!is_beside)
+            sample->before_at = part->begin + at;
+        if (!is_beside && distance >= sample->n_bytes / 2)
+            note_row(e, number, part->begin + at);
+        if (is_explained(e, part, at, word))
+            continue;
+        set_hit(e, &values[i], false, part->begin + at);
+        if (!is_beside && is_among_equals(e, part, at, sample, distance))
+            hs_bitmap_set(&e->in_row, number);
+    }
+}
+
+/* ---- distances of 32 bits */
+
+static hs_addr by_distance(const struct hs_encoded *e, unsigned id, uint32_t half)
+{
+    return e->bases[(id - ENCODED_OFFSET) / ENCODED_UNITS] +
+           half * (uint64_t)hs_encoded_unit_bytes[(id - ENCODED_OFFSET) % ENCODED_UNITS];
+}
+
+/* Do four numbers in a row, one in so many words, all lead to beginnings of blocks, or all beside
+ * such, as this one does? */
+static bool is_in_table(const struct hs_encoded *e, const struct hs_encoded_part *part,
+                        const struct hs_encoded_value *value, uint64_t at)
+{
+    const hs_addr begin = e->samples[value->sample & (HS_ENCODED_IS_BESIDE - 1)].begin;
+    uint64_t beside = by_distance(e, value->id, value->key) - begin;
+    struct hs_heap_block block;
+
+    for (int64_t step = -MOST_STEP; step <= MOST_STEP; step++) {
+        uint32_t last = hs_load_u32(part->bytes + at);
+        unsigned n = 0;
+        for (int64_t i = 1; step != 0 && i <= IN_TABLE; i++) {
+            uint64_t there = at + (uint64_t)(i * step * HALF); /* wraps: then it is too large */
+            if (there > part->n_bytes - HALF)
+                break;
+            uint32_t half = hs_load_u32(part->bytes + there);
+            hs_addr address = by_distance(e, value->id, half) - beside;
+            if (half == last || half < LEAST_OFFSET ||
+                hs_heap_map_resolve(e->map, address, &block) != HS_POINTER_START)
+                break;
+            last = half;
+            n++;
+        }
+        if (n == IN_TABLE)
+            return true;
+    }
+    return false;
+}
+
+static void look_for_offset(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at)
+{
+    const struct hs_encoded_value *values;
+    uint32_t half = hs_load_u32(part->bytes + at);
+    size_t n = half < LEAST_OFFSET ? 0 : hs_encoded_find(&e->offsets, half, &values);
+
+    for (size_t i = 0; i < n; i++)
+        set_hit(e, &values[i], is_in_table(e, part, &values[i], at), part->begin + at);
+}
+
+static bool is_upper(const struct hs_encoded *e, uint64_t word)
+{
+    for (size_t i = 0; i < e->n_uppers; i++)
+        if (word >> 32 == e->uppers[i])
+            return true;
+    return false;
+}
+
+static void look_at_word(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at,
+                         uint64_t word)
+{
+    const hs_addr place = part->begin + at;
+    uint64_t swapped = __builtin_bswap64(word);
+
+    look_for_shift(e, word, place);
+    if (hs_encoded_may_be_lost(e, swapped))
+        meet(e, ENCODED_SWAPPED, swapped, WORD, place);
+    if (hs_encoded_may_be_lost(e, ~word))
+        meet(e, ENCODED_COMPLEMENT, ~word, WORD, place);
+    if (word >> USER_BITS != 0 && e->n_constants != 0)
+        look_for_mask(e, word, place);
+    if (part->is_lost)
+        return;
+    if (is_upper(e, word)) {
+        if (hs_encoded_may_have(&e->before, word))
+            look_for_before(e, part, at, word);
+        return;
+    }
+    if (hs_encoded_may_have(&e->offsets, (uint32_t)word))
+        look_for_offset(e, part, at);
+    if (hs_encoded_may_have(&e->offsets, word >> 32))
+        look_for_offset(e, part, at + HALF);
+}
+
+void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
+{
+    uint64_t last = 0;
+
+    for (uint64_t at = 0; at + WORD <= part->n_bytes; at += WORD) {
+        uint64_t word = hs_load_u64(part->bytes + at);
+        if (word != 0)
+            look_at_word(e, part, at, word);
+        if ((word | last) != 0) /* what lies across two words of zeros is zero */
+            look_for_packed(e, part, at);
+        last = word;
+    }
+}
+
+/* No small number, no address, and neither text nor a fraction that is a round one: a constant
+ * that hides an address has about as many ones as zeros. */
+static bool may_be_constant(uint64_t word)
+{
+    int n = __builtin_popcountll(word);
+    return word >> USER_BITS != 0 && n >= LEAST_CONSTANT_BITS && n <= MOST_CONSTANT_BITS;
+}
+
+hs_status hs_encoded_add_constants(struct hs_encoded *e, const uint8_t *bytes, uint64_t n)
+{
+    for (uint64_t at = 0; at + WORD <= n && e->n_constants < ENCODED_CONSTANTS; at += WORD) {
+        uint64_t word = hs_load_u64(bytes + at);
+        if (word != 0 && word % PAGE == 0 && word < e->high)
+            hs_encoded_add_base(e, word);
+        if (!may_be_constant(word))
+            continue;
+        uint64_t hash = hs_hash(word >> 32);
+        if (HS_TABLE_FIND(&e->by_upper, hash, i, e->constants[i] == word) != HS_NO_NUMBER)
+            continue;
+        HS_TRY(hs_table_add(&e->by_upper, hash, e->n_constants, e->err));
+        e->constants[e->n_constants++] = word;
+    }
+    return HS_OK;
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Addresses in the usual disguises make leaks possible, and the row says which disguise it is and
+# where one stands; blocks that are lost beside numbers of all kinds stay certain leaks.
+. "$(dirname "$0")/_hidden.sh"
+need gcc gcore
+
+gcc -O1 -g -o "$work/encoded" "$fixtures/encoded.c" || fail "building"
+reasons()
+{
+    local text
+    for text in 'shifted left by 16 bits, such as at 0x' 'shifted left by 3 bits' \
+        'shifted left by 1 bit,' 'shifted right by 4 bits' 'shifted right by 1 bit,' \
+        'bytes in the other order' 'exclusive or of addresses and a constant' \
+        'packed in six bytes' \
+        'distances from 0x[0-9a-f]* in units of 1 byte' \
+        'distances from 0x[0-9a-f]* in units of 8' \
+        'distances from 0x[0-9a-f]* in units of 16 bytes' "the block's size, before the block"; do
+        reason "$text"
+    done
+}
+
+for noise in "" noise; do
+    start "$work/encoded" $noise
+    for stop in copy read; do
+        dump --stop "$stop"
+        compare "$stop $noise" 100
+        reasons
+    done
+    if [ -z "$noise" ]; then
+        gcore -o "$work/core" "$pid" >/dev/null 2>&1 || fail "gcore"
+        "$HEAPSNAP" dump --core "$work/core.$pid" -o "$work/heap.snap" 2>"$work/talk" ||
+            fail "the core"
+        compare core 100
+        reasons
+    fi
+    leave
+done

@@ -1,0 +1,221 @@
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fail_each.h"
+#include "fake_native.h"
+#include "native/encoded.h"
+#include "native/scan.h"
+
+/* All blocks are lost but the first, and have 64 bytes. Words are of the program's data. */
+enum { MANY = FAKE_N_BLOCKS, TENTH = MANY / 10 + 1 };
+
+static struct hs_error err;
+static struct fake_native *f;
+static struct hs_flow flow;
+static struct hs_scan scan;
+
+static int set_up(void **state)
+{
+    (void)state;
+    f = fake_native_new();
+    fake_native_symbol(f, "table", 0, FAKE_N_DATA_WORDS / 2, STB_GLOBAL);
+    f->data[0] = fake_native_block(0);
+    return 0;
+}
+
+static void end(void)
+{
+    hs_scan_close(&scan);
+    hs_flow_fini(&flow);
+    flow = (struct hs_flow){0};
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    end();
+    fake_native_free(f);
+    return 0;
+}
+
+static hs_status mark(void)
+{
+    HS_TRY(hs_native_flow(&f->native, &flow, &err));
+    HS_TRY(hs_scan_begin(&scan, &f->native, &flow, &err));
+    HS_TRY(hs_scan_mark_roots(&scan, &err));
+    return hs_scan_mark_encoded(&scan, &err);
+}
+
+static void run(void)
+{
+    fake_native_seal(f);
+    assert_int_equal(hs_native_collect_globals(&f->native, &err), HS_OK);
+    assert_int_equal(mark(), HS_OK);
+}
+
+static hs_addr lost(size_t i)
+{
+    return fake_native_block(i + 1);
+}
+
+static bool is_unsure(size_t i)
+{
+    struct hs_heap_block block;
+    assert_int_equal(hs_heap_map_resolve(&f->dump.heaps.map, lost(i), &block), HS_POINTER_START);
+    return scan.has_unsure && hs_bitmap_get(&scan.unsure, block.rank);
+}
+
+static size_t n_unsure(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i + 1 < MANY; i++)
+        n += is_unsure(i);
+    return n;
+}
+
+static uint32_t *half(size_t i)
+{
+    return (uint32_t *)f->data + i;
+}
+
+static void one_word_of_an_address_shifted_is_enough(void **state)
+{
+    (void)state;
+    f->data[10] = lost(7) << 3 | 5;
+    f->blocks[8 * FAKE_N_BLOCK_WORDS + 1] = lost(9); /* hangs on it */
+    run();
+    assert_true(is_unsure(7) && is_unsure(9));
+    assert_int_equal(n_unsure(), 2);
+    assert_true(fake_native_notes(f, "addresses shifted left by 3 bits, such as at table+0x50, "
+                                     "lead to 1 of 255 lost blocks of 64 bytes; what only it"));
+}
+
+static void a_tenth_stands_for_its_group(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TENTH; i++)
+        f->data[10 + i] = __builtin_bswap64(lost(i * 3));
+    run();
+    assert_int_equal(n_unsure(), MANY - 1);
+    assert_true(fake_native_notes(f, "bytes in the other order"));
+}
+
+static void what_leads_beside_blocks_as_often_is_chance(void **state)
+{
+    (void)state;
+    f->data[10] = lost(7) << 3;
+    f->data[11] = (lost(8) + 8) << 3;
+    run();
+    assert_int_equal(n_unsure(), 0);
+}
+
+static void each_encoding_alone(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 16; i++)
+        f->data[20 + i] = lost(i) << (i + 1);
+    for (size_t i = 16; i < 20; i++)
+        f->data[20 + i] = lost(i) >> (i - 15);
+    f->data[60] = ~lost(20);
+    uint64_t packed = lost(21) | UINT64_C(0x5aa5) << 48;
+    memcpy((uint8_t *)(f->data + 70) + 3, &packed, sizeof packed);
+    run();
+    for (size_t i = 0; i < 22; i++)
+        assert_true(is_unsure(i));
+    assert_int_equal(n_unsure(), 22);
+}
+
+static void a_mask_is_a_constant_of_the_program(void **state)
+{
+    (void)state;
+    const uint64_t constant = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < 5; i++)
+        f->data[10 + 2 * i] = lost(3 * i) ^ constant;
+    run();
+    assert_int_equal(n_unsure(), 0);
+    f->data[700] = constant;
+    end();
+    assert_int_equal(mark(), HS_OK);
+    assert_int_equal(n_unsure(), 5);
+    assert_true(fake_native_notes(f, "exclusive or of addresses and a constant"));
+}
+
+static void compressed_pointers_need_many(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 200; i++) /* of which a sample is looked for */
+        *half(100 + 5 * i) = (uint32_t)((lost(i) - fake_native_block(0)) / 16);
+    run();
+    assert_int_equal(n_unsure(), MANY - 1);
+    assert_true(fake_native_notes(f, "32-bit distances from 0x7f3000000000 in units of "));
+}
+
+static void a_few_small_numbers_are_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 20; i++)
+        *half(100 + 5 * i) = (uint32_t)((lost(i) - fake_native_block(0)) / 16);
+    run();
+    assert_int_equal(n_unsure(), 0);
+}
+
+static void all_small_numbers_are_chance(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 1200; i++)
+        *half(100 + i) = i; /* in units of 8 and 16 each block is met, and what is beside it */
+    run();
+    assert_int_equal(n_unsure(), 0);
+}
+
+static void a_table_that_counts_from_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        f->data[100 + 8 * i] = lost(2 * i) - 8;
+    end();
+    fake_native_seal(f); /* no roots: an address before a block may lead to another one */
+    f->native.roots.n_leaves = 0;
+    assert_int_equal(mark(), HS_OK);
+    assert_true(n_unsure() >= MANY - 2);
+    assert_true(fake_native_notes(f, "before the block"));
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    tear_down(state);
+    FAIL_EACH (each, .at_least = 10) {
+        set_up(state);
+        f->data[10] = lost(7) << 3;
+        for (size_t i = 0; i < 200; i++)
+            *half(100 + 5 * i) = (uint32_t)((lost(i) - fake_native_block(0)) / 16);
+        fake_native_seal(f);
+        assert_int_equal(hs_native_collect_globals(&f->native, &err), HS_OK);
+        (void)FAIL_EACH_TRY(each, mark());
+        tear_down(state);
+    }
+    set_up(state);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(one_word_of_an_address_shifted_is_enough),
+        TEST(a_tenth_stands_for_its_group),
+        TEST(what_leads_beside_blocks_as_often_is_chance),
+        TEST(each_encoding_alone),
+        TEST(a_mask_is_a_constant_of_the_program),
+        TEST(compressed_pointers_need_many),
+        TEST(a_few_small_numbers_are_nothing),
+        TEST(all_small_numbers_are_chance),
+        TEST(a_table_that_counts_from_one),
+        TEST(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
