@@ -1,7 +1,8 @@
 /* Containers of libstdc++ (gcc 5 to 14, bits/stl_tree.h, stl_list.h, forward_list.h,
  * hashtable_policy.h, ext/aligned_buffer.h): their links point to a base of the node, their values
  * stand in raw storage. The others (vector, deque, string, smart pointers) say themselves what they
- * point to. Of libc++ see libcxx.c. */
+ * point to. A node's value may have iterators, of any container: only the links of the node itself
+ * lead to its like. Of libc++ see libcxx.c. */
 #include "containers.h"
 
 #include <stddef.h>
@@ -18,10 +19,16 @@ static const struct rules_container rules[] = {
     {"aligned_storage<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}}, /* of boost::optional */
     {"_Rb_tree<", -1, 1, RULES_TREE, {">", NULL}},
     {"_Rb_tree_node<", -1, RULES_SELF, RULES_TREE, {NULL, NULL}},
+    {"_Rb_tree_iterator<", -1, 0, RULES_TREE, {">", NULL}},
+    {"_Rb_tree_const_iterator<", -1, 0, RULES_TREE, {">", NULL}},
     {"_List_base<", -1, 0, RULES_LIST, {">", NULL}},
     {"_List_node<", -1, RULES_SELF, RULES_LIST, {NULL, NULL}},
+    {"_List_iterator<", -1, 0, RULES_LIST, {">", NULL}},
+    {"_List_const_iterator<", -1, 0, RULES_LIST, {">", NULL}},
     {"_Fwd_list_base<", -1, 0, RULES_FORWARD, {">", NULL}},
     {"_Fwd_list_node<", -1, RULES_SELF, RULES_FORWARD, {NULL, NULL}},
+    {"_Fwd_list_iterator<", -1, 0, RULES_FORWARD, {">", NULL}},
+    {"_Fwd_list_const_iterator<", -1, 0, RULES_FORWARD, {">", NULL}},
     {"_Hashtable<", -1, 1, RULES_HASH, {",false>", ",true>"}},
     {"_Hash_node<", -1, RULES_SELF, RULES_HASH, {NULL, NULL}},
     {"__tree<", -1, RULES_LIBCXX, "", NULL, {NULL, NULL}},
@@ -62,6 +69,20 @@ uint8_t hs_ctypes_rule_(const char *name)
 const struct rules_container *hs_ctypes_container_(uint8_t rule)
 {
     return &rules[rule - 1];
+}
+
+bool hs_ctypes_rule_is_node_(uint8_t rule)
+{
+    return rule != 0 && rules[rule - 1].value == RULES_SELF && rules[rule - 1].base != NULL;
+}
+
+bool hs_ctypes_is_link_(const char *name)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (rules[i].value == RULES_SELF && rules[i].base != NULL &&
+            strcmp(name, rules[i].base) == 0)
+            return true;
+    return false;
 }
 
 int hs_ctypes_rule_storage_(uint8_t rule)

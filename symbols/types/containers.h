@@ -43,6 +43,10 @@ enum {
 uint8_t hs_ctypes_rule_(const char *name);
 /* Of a rule that is not 0. */
 const struct rules_container *hs_ctypes_container_(uint8_t rule);
+/* Whether records of this rule are nodes, whose links are in their base. */
+bool hs_ctypes_rule_is_node_(uint8_t rule);
+/* Whether this is the (qualified) name of such a base. */
+bool hs_ctypes_is_link_(const char *name);
 /* Whether it is storage for a value: the type argument that the value is of, else -1. */
 int hs_ctypes_rule_storage_(uint8_t rule);
 /* Argument number `wanted`, from 0, in the text of a template's name; false when there is none. */

@@ -267,6 +267,17 @@ static bool has_header(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
     return true;
 }
 
+unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type)
+{
+    for (unsigned depth = 0; depth < CTYPES_MAX_HOPS; depth++) {
+        const struct ctypes_type t = *hs_ctypes_get_(types, type);
+        if (t.n_members == 0 || types->members[t.first_member].offset != 0)
+            return depth;
+        type = types->members[t.first_member].type;
+    }
+    return CTYPES_MAX_HOPS;
+}
+
 bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
 {
     for (int hop = 0; hop < CTYPES_MAX_HOPS; hop++) {

@@ -85,6 +85,17 @@ static uint64_t links_end(struct hs_ctypes *types, hs_ctype node)
     return type.n_members == 0 ? 0 : hs_ctypes_size_(types, types->members[type.first_member].type);
 }
 
+bool hs_ctypes_libcxx_is_node_(struct hs_ctypes *types, hs_ctype number)
+{
+    static const char *const nodes[] = {"__list_node<", LIBCXX_LIST, "__hash_node<", LIBCXX_HASH,
+                                        "__tree_node<", LIBCXX_TREE, LIBCXX_TREE_END};
+    const char *name = short_name(types, number);
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+        if (begins(name, nodes[i]))
+            return true;
+    return false;
+}
+
 /* The node that `base` is the base of; 0 when it is none. */
 static hs_ctype node_of(struct hs_ctypes *types, hs_ctype base, hs_ctype in_tree)
 {

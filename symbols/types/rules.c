@@ -128,6 +128,15 @@ const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const
     return NULL;
 }
 
+bool hs_ctypes_is_node(struct hs_ctypes *types, hs_ctype number)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    return type.kind == HS_CTYPE_RECORD &&
+           (hs_ctypes_rule_is_node_(type.rule) ||
+            hs_ctypes_is_link_(hs_ctypes_type_name_(types, number)) ||
+            hs_ctypes_libcxx_is_node_(types, number));
+}
+
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype number)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
@@ -247,6 +256,8 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctyp
             pointer = pointer == 0 ? hs_ctypes_pointer_to_(types, node, type.file) : pointer;
             found[i].slot.pointee = pointer; /* an array of links: buckets */
         } else if (rules_is(types, to, rule->base)) {
+            if (rule->value == RULES_SELF && found[i].slot.offset_bytes >= target.n_bytes)
+                continue; /* of the value: an iterator's */
             found[i].slot.pointee = node;
         } else {
             last = to;

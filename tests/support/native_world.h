@@ -32,7 +32,7 @@ struct world_type {
     hs_ctype counted;      /* a record that has it at counted_at */
     struct hs_ctail tail;
     uint64_t part_offset, counted_at;
-    bool may_be_numbered;
+    bool may_be_numbered, is_node;
     bool is_cut;
 };
 
@@ -173,6 +173,22 @@ bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part
 {
     (void)types;
     return world_types[type].part == part && world_types[type].part_offset == 0;
+}
+
+/* A record that a part begins is one deeper than the part. */
+unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type)
+{
+    unsigned depth = 0;
+    (void)types;
+    for (; world_types[type].part != 0 && world_types[type].part_offset == 0; depth++)
+        type = world_types[type].part;
+    return depth;
+}
+
+bool hs_ctypes_is_node(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types;
+    return world_types[type].is_node;
 }
 
 size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,

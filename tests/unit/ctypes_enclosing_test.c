@@ -94,6 +94,9 @@ static void what_a_record_begins_with(void **state)
     assert_false(hs_ctypes_begins_with(f.types, 0, user));
     assert_false(hs_ctypes_begins_with(f.types, user, UINT32_MAX));
     assert_true(inner == 0 || hs_ctypes_begins_with(f.types, inner, link));
+    assert_true(hs_ctypes_depth(f.types, derived) > hs_ctypes_depth(f.types, user));
+    assert_int_equal(hs_ctypes_depth(f.types, 0), 0);
+    assert_false(hs_ctypes_is_node(f.types, user) || hs_ctypes_is_node(f.types, UINT32_MAX));
     fixture_close(&f);
     fixture_remove(&f);
 }

@@ -254,6 +254,13 @@ uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
  * all members of it, in their places? */
 bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part);
 
+/* How many records a `type` begins with, one within the other: an heir has more than its base. */
+unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type);
+
+/* Is it a node of a container, or the base of nodes that links lead to? Each has a block of its
+ * own. */
+bool hs_ctypes_is_node(struct hs_ctypes *types, hs_ctype type);
+
 /* What the place at `offset_bytes` of a value is called, as in a debugger and without a leading
  * dot: "db[0].dict", "ht_table[1]". Inside of the standard libraries' own records only what tells
  * something is named: "names.root", "label", "by_name.buckets[1]", "keys[3]"; a container's own
