@@ -298,9 +298,9 @@ hs_ctype hs_ctypes_node_(struct hs_ctypes *types, hs_ctype container, const char
 void hs_ctypes_qt_apply_(struct hs_ctypes *types, hs_ctype container, const char *rule,
                          struct ctypes_found *found, size_t n);
 
-/* libcxx.c: points the slots of a flattened record of libc++ to nodes instead of their base. */
-/* Whether it is a node, or the base of nodes that links lead to. */
+/* libcxx.c: whether a record is a node of libc++, or the base of nodes that links lead to. */
 bool hs_ctypes_libcxx_is_node_(struct hs_ctypes *types, hs_ctype number);
+/* Points the slots of a flattened record of libc++ to nodes instead of their base. */
 void hs_ctypes_libcxx_apply_(struct hs_ctypes *types, hs_ctype type, struct ctypes_found *found,
                              size_t n);
 

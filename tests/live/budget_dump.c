@@ -2,6 +2,8 @@
  *
  *   budget_dump PID FILE BYTES [SPILL_DIR]      BYTES 0: no budget at all
  *
+ * ORDER_SEED, ORDER_REGION_BITS in the environment: see struct hs_dump_order.
+ *
  * Prints "seconds", "pause_ms", "peak_rss_mib", "budget_peak_mib", "blocks", "edges", one a line.
  * Ends with the exit code that the tool would end with. */
 #include <inttypes.h>
@@ -40,6 +42,12 @@ static bool tell(void *context, const char *phase, uint64_t done, uint64_t total
     return true;
 }
 
+static uint64_t number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text == NULL ? 0 : strtoull(text, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -52,6 +60,8 @@ int main(int argc, char **argv)
 
     if (argc < 4)
         return 2;
+    options.order.seed = number_of("ORDER_SEED");
+    options.order.region_bits = (unsigned)number_of("ORDER_REGION_BITS");
     options.pid = (pid_t)strtol(argv[1], NULL, 10);
     uint64_t n_bytes = strtoull(argv[3], NULL, 10);
     hs_budget_init(n_bytes == 0 ? 1 : n_bytes, argc > 4 ? argv[4] : NULL, 1, &budget);

@@ -209,7 +209,8 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
 {
     uint64_t n = block->n_bytes / type->n_bytes;
 
-    if (n < 2 || block->n_bytes - type->n_bytes < HS_SLACK_BYTES || type->larger != 0)
+    if (n < 2 || block->n_bytes - type->n_bytes < HS_SLACK_BYTES || type->larger != 0 ||
+        type->is_node)
         return false;
     if (type->type.form == HS_FORM_SCALAR)
         return true;

@@ -1,12 +1,12 @@
-/* Types flow from typed roots through typed pointers, breadth first, first come first served.
+/* Types flow from typed roots through typed pointers. In which order is all one: of all that is
+ * said of a block the strongest counts (flow_judge.c), and what may yet be replaced flows on last.
  *
  * What an object says of itself goes before what others say of it: C++'s virtual tables, then
  * Python's types, then the declared types of pointers. Text and numbers are the weakest: a char *
- * may lead to anything, so a pointer or a record that comes later replaces it. */
+ * may lead to anything. */
 #include "flow.h"
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "ends.h"
 #include "flow_private.h"
 #include "qt.h"
@@ -14,14 +14,9 @@
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
-enum { FAR_LOOKS = 1 << 16 };
+enum { FAR_LOOKS = 1 << 20 };
 /* Around a pointer, where those to the same block may stand: begin, end, end of room. */
 enum { NEAR_WORDS = 4 };
-/* Of a scalar that a pointer leads to, which may as well be one behind the end of another block. No
- * type has such a number. */
-#define FLOW_MAY_BE_END ((hs_ctype)1 << 31)
-/* What a type may be aligned to of which there is an array with its number before it. */
-enum { NUMBERED_MOST_BYTES = 64 };
 /* Elements behind a record, after so many of which it is asked what was touched. */
 enum { TAIL_PART = 1 << 12 };
 /* Of judging which records have been led into. */
@@ -51,187 +46,6 @@ uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_
     if (!hs_image_next_present(&native->dump->image, stop, end, &part, &part_end))
         return block->n_bytes;
     return (part - block->begin) & ~(HS_FLOW_PART - 1);
-}
-
-static bool flow_is_weak(const struct flow *f, hs_ntype type)
-{
-    if (type == 0)
-        return true;
-    const struct hs_native_type *had = hs_native_type_of(&f->result->types, type);
-    return had->type.form == HS_FORM_SCALAR && !had->is_plain; /* a stream's buffer is known */
-}
-
-/* A record that the block is too large for, which is the beginning of what it is. */
-static bool flow_is_beginning(const struct flow *f, const struct hs_heap_block *block,
-                              hs_ntype type)
-{
-    const struct hs_native_type *had = hs_native_type_of(&f->result->types, type);
-
-    return had->type.form == HS_FORM_RECORD && had->ctype != 0 && !had->is_array && !had->is_open &&
-           !had->is_open_text && block->n_bytes >= HS_SLACK_BYTES &&
-           had->n_bytes <= block->n_bytes - HS_SLACK_BYTES;
-}
-
-/* An array of records of which no vector speaks, which may be one record that begins with such. */
-static bool flow_is_guessed_array(const struct flow *f, const struct hs_heap_block *block,
-                                  hs_ntype type)
-{
-    const struct hs_native_type *had = hs_native_type_of(&f->result->types, type);
-
-    return had->type.form == HS_FORM_RECORD && had->ctype != 0 && had->is_array && !had->is_table &&
-           !hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
-}
-
-/* One element with its number before it, which may as well be a record that begins with how many
- * refer to it. */
-static bool flow_is_one_numbered(const struct flow *f, const struct hs_heap_block *block,
-                                 hs_ntype type)
-{
-    const struct hs_ctail *tail = &hs_native_type_of(&f->result->types, type)->tail;
-
-    return tail->is_numbered && hs_load_u64(block->bytes + tail->at_bytes - WORD) == 1;
-}
-
-/* Is there anything to learn about a block of this type? */
-static bool flow_may_change(const struct flow *f, const struct hs_heap_block *block, hs_ntype type)
-{
-    return flow_is_weak(f, type) || flow_is_beginning(f, block, type) ||
-           flow_is_guessed_array(f, block, type) || flow_is_one_numbered(f, block, type);
-}
-
-/* A pointer into its middle said what it is: one to its start knows better. */
-static bool flow_is_of_middle(const struct flow *f, hs_ntype type)
-{
-    return type != 0 && hs_native_type_of(&f->result->types, type)->is_of_middle;
-}
-
-/* What stands in the place of `*ret` in a block that has room for more: see hs_ctypes_larger. */
-static hs_status flow_larger(struct flow *f, const struct hs_heap_block *block, hs_ntype *ret,
-                             struct hs_error *err)
-{
-    const struct hs_native_type *type = hs_native_type_of(&f->result->types, *ret);
-    hs_ntype larger = 0;
-
-    if (type->larger == 0 || block->n_bytes < type->n_bytes ||
-        block->n_bytes - type->n_bytes < HS_SLACK_BYTES)
-        return HS_OK;
-    HS_TRY(hs_native_types_of_ctype(&f->result->types, type->larger, false, &larger, err));
-    if (larger != 0 && hs_native_type_of(&f->result->types, larger)->n_bytes <= block->n_bytes)
-        *ret = larger;
-    return HS_OK;
-}
-
-/* Of an array of objects that say themselves what they are, others say nothing. */
-static hs_status flow_own_array(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
-                                hs_ntype *ret, struct hs_error *err)
-{
-    hs_ntype own = 0;
-
-    if (hs_native_type_of(&f->result->types, had)->is_array)
-        HS_TRY(hs_rtti_find(&f->rtti, &f->result->types, hs_load_u64(block->bytes), &own, err));
-    if (own != 0)
-        *ret = 0;
-    return HS_OK;
-}
-
-/* What a pointer to `pointee` says of a block that had this type, without a look at its words; 0:
- * nothing new. */
-static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
-                            hs_ctype pointee, hs_ntype *ret, struct hs_error *err)
-{
-    struct hs_native_types *types = &f->result->types;
-    hs_ntype had = hs_flow_type(f->result, block->rank), one;
-    bool is_better = offset == 0 && (pointee & FLOW_MAY_BE_END) == 0 && flow_is_of_middle(f, had);
-
-    *ret = 0;
-    if (!hs_flow_may_have_type_(block) || !flow_may_change(f, block, had))
-        return HS_OK;
-    HS_TRY(hs_native_types_of_ctype(types, pointee & ~FLOW_MAY_BE_END, false, &one, err));
-    if (one == 0 || had == one || (had != 0 && flow_is_weak(f, one) && !is_better))
-        return HS_OK;
-    HS_TRY(flow_larger(f, block, &one, err));
-    const struct hs_native_type *type = hs_native_type_of(types, one);
-    if (!flow_is_weak(f, had) &&
-        (offset != 0 || type->type.form != HS_FORM_RECORD || type->n_bytes > block->n_bytes ||
-         block->n_bytes - type->n_bytes >= HS_SLACK_BYTES)) /* it does not fill it either */
-        return HS_OK;
-    if (type->n_bytes > block->n_bytes || (offset != 0 && offset % type->n_bytes != 0))
-        return HS_OK;
-    *ret = one;
-    return had == 0 ? HS_OK : flow_own_array(f, block, had, ret, err);
-}
-
-static hs_status flow_tentative_number(struct flow *f, hs_ntype had, hs_ctype pointee,
-                                       hs_ntype *ret, struct hs_error *err)
-{
-    uint64_t key = (uint64_t)had << 32 | pointee;
-
-    uint32_t at =
-        HS_TABLE_FIND(&f->tentative_of, hs_hash(key), i, f->tentative[i].had_pointee == key);
-    if (at == HS_NO_NUMBER) {
-        if (f->n_tentative >= HS_FLOW_IS_TENTATIVE / 2)
-            return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
-        HS_TRY(HS_GROW(&f->tentative, &f->tentative_capacity, f->n_tentative + 1, err));
-        HS_TRY(hs_table_add(&f->tentative_of, hs_hash(key), f->n_tentative, err));
-        at = (uint32_t)f->n_tentative;
-        f->tentative[f->n_tentative++].had_pointee = key;
-    }
-    *ret = (hs_ntype)at | HS_FLOW_IS_TENTATIVE;
-    return HS_OK;
-}
-
-/* Removes the tentative type from the column again; returns what the block may be. */
-static hs_ctype flow_tentative_remove(struct flow *f, uint64_t rank)
-{
-    uint64_t key = f->tentative[hs_flow_type(f->result, rank) & ~HS_FLOW_IS_TENTATIVE].had_pointee;
-    hs_flow_set_type(f->result, rank, (hs_ntype)(key >> 32));
-    return (hs_ctype)key;
-}
-
-/* Does what a pointer to `pointee` says of the block stand back behind the type that an earlier
- * one, to `before`, is going to give it? As it would if the block had that type already. */
-static hs_status flow_stands_back(struct flow *f, const struct hs_heap_block *block,
-                                  hs_ctype before, hs_ctype pointee, bool *ret,
-                                  struct hs_error *err)
-{
-    hs_ntype first, one, had = hs_flow_type(f->result, block->rank);
-
-    HS_TRY(flow_judge(f, block, 0, before, &first, err));
-    *ret = false;
-    if (first == 0)
-        return HS_OK;
-    hs_flow_set_type(f->result, block->rank, first);
-    hs_status status = flow_judge(f, block, 0, pointee, &one, err);
-    hs_flow_set_type(f->result, block->rank, had);
-    bool is_better = flow_is_weak(f, first) && (before & ~pointee & FLOW_MAY_BE_END) != 0;
-    *ret = one == 0 && !is_better;
-    return status;
-}
-
-/* A block whose words are not at hand: they are looked at when it comes out of the queue. Until
- * then its type is tentative, the one that the pointers met so far would have given it. */
-static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
-                           struct hs_error *err)
-{
-    hs_ntype one, had = hs_flow_type(f->result, block->rank), number = 0;
-    bool stands_back = false;
-
-    if ((had & HS_FLOW_IS_TENTATIVE) != 0) {
-        hs_ntype tentative = had;
-        hs_ctype before = flow_tentative_remove(f, block->rank);
-        HS_TRY(flow_stands_back(f, block, before, pointee, &stands_back, err));
-        had = hs_flow_type(f->result, block->rank);
-        if (stands_back) {
-            hs_flow_set_type(f->result, block->rank, tentative);
-            return HS_OK;
-        }
-    }
-    HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
-    if (one == 0)
-        return HS_OK;
-    HS_TRY(flow_tentative_number(f, had, pointee, &number, err));
-    hs_flow_set_type(f->result, block->rank, number);
-    return hs_block_queue_push(&f->queue, block, err);
 }
 
 /* Where a pointer stands: in memory at `at`, or in words[at / 8] of a block. */
@@ -274,69 +88,6 @@ static bool flow_may_be_end(const struct flow *f, const struct hs_heap_block *bl
     return false;
 }
 
-/* The words of the block are at hand. */
-static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
-                           hs_ctype pointee, struct hs_error *err)
-{
-    struct hs_native_types *types = &f->result->types;
-    hs_ntype one, many;
-
-    HS_TRY(flow_judge(f, block, offset, pointee, &one, err));
-    if (one == 0)
-        return HS_OK;
-    const struct hs_native_type *type = hs_native_type_of(types, one);
-    const struct hs_native_use use =
-        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
-    bool may_look = hs_fit_may_look(&f->fit, block);
-    bool is_table = may_look && offset != 0 && hs_fits_swiss_table(&f->fit, block, type, offset);
-    bool is_array =
-        is_table || type->is_array || (may_look && hs_fits_array(&f->fit, block, type, use));
-    if (!is_array && (offset != 0 || !hs_fits_mostly(&f->fit, block, type)))
-        return HS_OK;
-    many = one;
-    if (is_array && type->type.form == HS_FORM_SCALAR &&
-        (offset != 0 || (pointee & FLOW_MAY_BE_END) != 0))
-        HS_TRY(hs_native_types_of_middle(types, type->ctype, &many, err));
-    else if (is_table)
-        HS_TRY(hs_native_types_of_table(types, type->ctype, &many, err));
-    else if (is_array)
-        HS_TRY(hs_native_types_of_ctype(types, type->ctype, true, &many, err));
-    return hs_flow_give_(f, block, many, err);
-}
-
-/* What `new T[n]` of C++ gave leads to the elements, behind their number. Gives the block its type
- * if it looks like such; *ret, whether it did. */
-static hs_status flow_numbered(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
-                               hs_ctype pointee, bool *ret, struct hs_error *err)
-{
-    struct hs_native_types *types = &f->result->types;
-    hs_ntype one, many;
-
-    *ret = false;
-    if (offset < WORD || offset > NUMBERED_MOST_BYTES || (offset & (offset - 1)) != 0 ||
-        !hs_flow_may_have_type_(block) || !flow_is_weak(f, hs_flow_type(f->result, block->rank)))
-        return HS_OK;
-    HS_TRY(hs_native_types_of_ctype(types, pointee, false, &one, err));
-    const struct hs_native_type *type = one == 0 ? NULL : hs_native_type_of(types, one);
-    if (type == NULL || !type->may_be_numbered || /* a number takes as much as T is aligned to */
-        (offset != WORD && type->n_bytes % offset != 0) ||
-        !hs_fits_numbered(&f->fit, block, type, offset))
-        return HS_OK;
-    HS_TRY(hs_native_types_of_numbered(types, pointee, offset, &many, err));
-    *ret = many != 0;
-    return many == 0 ? HS_OK : hs_flow_give_(f, block, many, err);
-}
-
-static hs_status flow_look_within(struct flow *f, const struct hs_heap_block *block,
-                                  uint64_t offset, hs_ctype pointee, struct hs_error *err)
-{
-    bool is_numbered = false;
-
-    if (offset != 0)
-        HS_TRY(flow_numbered(f, block, offset, pointee, &is_numbered, err));
-    return is_numbered ? HS_OK : flow_look(f, block, offset, pointee, err);
-}
-
 /* May it become known which record the block is? */
 static bool flow_is_awaited(const struct flow *f, const struct hs_heap_block *block)
 {
@@ -364,21 +115,48 @@ static hs_status flow_enclosing(struct flow *f, const struct hs_heap_block *bloc
     return ret->leads_on ? hs_flow_lead_on_(f, block, offset, pointee, err) : HS_OK;
 }
 
+/* Is there anything that a pointer to `pointee` could say of a block that has this type? */
+static bool flow_is_news(const struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                         hs_ctype pointee, hs_ntype had, enum hs_flow_strength strength)
+{
+    if (!hs_flow_may_have_type_(block) || strength == HS_FLOW_WHOLE)
+        return had != 0 && offset == 0 &&
+               hs_native_type_of(&f->result->types, had)->ctype != pointee;
+    return true;
+}
+
+/* What is said of a block, once it is known of what type: now, or when its words are at hand. */
+static hs_status flow_tell(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                           hs_ctype pointee, struct hs_error *err)
+{
+    if (!hs_block_queue_is_at_hand(&f->queue, block)) {
+        bool waits = false;
+        if (offset == 0)
+            HS_TRY(hs_flow_wait_(f, block, pointee, &waits, err));
+        if (waits || f->n_far_looks == FAR_LOOKS)
+            return HS_OK;
+        f->n_far_looks++;
+    }
+    HS_TRY(hs_flow_waited_(f, block, err));
+    return hs_flow_look_within_(f, block, offset, pointee, err);
+}
+
 /* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
  * only of an array that begins with the block, and of what has a member there. */
 static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                           hs_ctype pointee, const struct flow_place *place, struct hs_error *err)
 {
-    hs_ntype had = hs_flow_type(f->result, block->rank);
+    hs_ntype had = hs_flow_had_(f, block->rank);
+    enum hs_flow_strength strength = hs_flow_strength_(f, block, had);
     struct hs_ctype_facts facts;
     struct hs_enclosing_answer enclosing = {0};
 
-    if ((had & HS_FLOW_IS_TENTATIVE) == 0 &&
-        (!flow_may_change(f, block, had) ||
-         (offset != 0 && had != 0 && flow_is_guessed_array(f, block, had))))
+    if (!flow_is_news(f, block, offset, pointee, had, strength))
         return HS_OK;
     hs_ctype_facts(f->native->ctypes, pointee, &facts);
-    if ((had & HS_FLOW_IS_TENTATIVE) == 0)
+    if (facts.kind == HS_CTYPE_SCALAR && strength > HS_FLOW_SCALAR)
+        return HS_OK;
+    if (strength != HS_FLOW_WHOLE)
         HS_TRY(flow_enclosing(f, block, offset, pointee, &facts, &enclosing, err));
     if (enclosing.is_open)
         return HS_OK;
@@ -391,21 +169,8 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
         return HS_OK;
     }
     if (facts.kind == HS_CTYPE_SCALAR && offset == 0 && flow_may_be_end(f, block, place))
-        pointee |= FLOW_MAY_BE_END;
-    if (!hs_block_queue_is_at_hand(&f->queue, block)) {
-        if (offset == 0)
-            return flow_wait(f, block, pointee, err);
-        if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_TENTATIVE) != 0 ||
-            f->n_far_looks == FAR_LOOKS)
-            return HS_OK;
-        f->n_far_looks++;
-    }
-    if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_TENTATIVE) != 0) {
-        hs_ctype pointee_before =
-            flow_tentative_remove(f, block->rank); /* the tentative one came first */
-        HS_TRY(flow_look(f, block, 0, pointee_before, err));
-    }
-    return flow_look_within(f, block, offset, pointee, err);
+        pointee |= HS_FLOW_MAY_BE_END;
+    return flow_tell(f, block, offset, pointee, err);
 }
 
 /* The elements of which a vector says how many are in use: *ret_bytes, 0 where they are numbers,
@@ -568,21 +333,30 @@ static hs_status flow_from_part(struct flow *f, const struct flow_part *part, st
     return flow_from_value(f, &block, &copy, part->offset, err);
 }
 
+/* A block came out of the queue. What has a type that may yet be another waits until all others
+ * have told. */
+static hs_status flow_visit(struct flow *f, const struct hs_heap_block *block, struct hs_error *err)
+{
+    if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_TENTATIVE) != 0)
+        return hs_flow_waited_(f, block, err); /* queues it again, if it is to be */
+    hs_ntype type = hs_flow_type(f->result, block->rank);
+    if (type == 0)
+        return HS_OK; /* a tentative type, tried before the block came out */
+    if (hs_flow_strength_(f, block, type) == HS_FLOW_WHOLE)
+        return flow_from_block(f, block, err);
+    if (f->late.n_bits == 0)
+        HS_TRY(hs_bitmap_init(&f->late, f->result->n_blocks, err));
+    hs_bitmap_set(&f->late, block->rank);
+    return HS_OK;
+}
+
 static hs_status flow_drain_queue(struct flow *f, struct hs_error *err)
 {
     struct hs_heap_block block;
     uint64_t n_done = 0;
 
     while (hs_block_queue_pop(&f->queue, &block)) {
-        if ((hs_flow_type(f->result, block.rank) & HS_FLOW_IS_TENTATIVE) != 0) {
-            hs_ctype pointee_before = flow_tentative_remove(f, block.rank);
-            /* queues it again, if it is to be */
-            HS_TRY(flow_look(f, &block, 0, pointee_before, err));
-            continue;
-        }
-        if (hs_flow_type(f->result, block.rank) == 0)
-            continue; /* a tentative type, tried before the block came out */
-        HS_TRY(flow_from_block(f, &block, err));
+        HS_TRY(flow_visit(f, &block, err));
         if (++n_done % BLOCKS_PER_TELL == 0)
             HS_TRY(hs_progress_tell(f->native->dump->options->progress, "naming types", n_done,
                                     f->native->dump->heaps.map.n_blocks, err));
@@ -590,13 +364,39 @@ static hs_status flow_drain_queue(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
+/* From the blocks that waited until nothing else tells anything; *ret, whether there were any. In
+ * order of address. */
+static hs_status flow_from_late(struct flow *f, bool *ret, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
+    struct hs_heap_block block;
+    uint64_t rank = f->late.n_bits == 0 ? 0 : hs_bitmap_next(&f->late, 0);
+
+    *ret = rank < f->late.n_bits;
+    for (; rank < f->late.n_bits; rank = hs_bitmap_next(&f->late, rank + 1)) {
+        hs_ntype type = hs_flow_type(f->result, rank);
+        if ((type & HS_FLOW_IS_TENTATIVE) != 0)
+            continue; /* the next time */
+        hs_bitmap_clear(&f->late, rank);
+        hs_block_queue_seek(&it, rank, &block);
+        if (hs_flow_strength_(f, &block, type) != HS_FLOW_WHOLE) /* else it is in the queue again */
+            HS_TRY(flow_from_block(f, &block, err));
+    }
+    return HS_OK;
+}
+
 static hs_status flow_drain(struct flow *f, struct hs_error *err)
 {
-    HS_TRY(flow_drain_queue(f, err));
-    while (f->n_parts != 0) {
-        const struct flow_part part = f->parts[--f->n_parts];
-        HS_TRY(flow_from_part(f, &part, err));
+    bool is_any = true;
+
+    while (is_any) {
         HS_TRY(flow_drain_queue(f, err));
+        if (f->n_parts != 0) {
+            const struct flow_part part = f->parts[--f->n_parts];
+            HS_TRY(flow_from_part(f, &part, err));
+        } else {
+            HS_TRY(flow_from_late(f, &is_any, err));
+        }
     }
     return HS_OK;
 }
@@ -728,13 +528,29 @@ static void flow_learn_sizes(const struct hs_native *native, struct hs_flow *flo
             flow_take_deleted(&flow->types.types[i]);
 }
 
+/* For tests: see struct hs_dump_order. */
+static void flow_shuffle_seeds(struct hs_native *native, uint64_t random)
+{
+    for (size_t i = native->n_seeds; i > 1; i--) {
+        random = hs_hash(random) | 1;
+        struct hs_native_seed *a = &native->seeds[i - 1], *b = &native->seeds[random % i];
+        const struct hs_native_seed seed = *a;
+        *a = *b;
+        *b = seed;
+    }
+}
+
 static hs_status flow_run(struct flow *f, struct hs_error *err)
 {
     const struct hs_native *native = f->native;
+    const struct hs_dump_order *order = &native->dump->options->order;
 
     HS_TRY(hs_block_queue_init(&f->queue, &native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
         hs_block_queue_go_by_region(&f->queue);
+    hs_block_queue_order(&f->queue, order->seed, order->region_bits);
+    if (order->seed != 0)
+        flow_shuffle_seeds(f->native, order->seed);
     HS_TRY(hs_rtti_open(&f->rtti, f->native, err));
     HS_TRY(hs_flow_from_within_(f, err));
     HS_TRY(hs_native_stdio(f->native, f->result, err));
@@ -779,6 +595,7 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     hs_native_enclosing_fini(&f.enclosing);
     hs_free(f.parts);
     hs_bitmap_fini(&f.led_on);
+    hs_bitmap_fini(&f.late);
     hs_rtti_close(&f.rtti);
     if (status == HS_OK)
         *ret = result;

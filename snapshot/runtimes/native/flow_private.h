@@ -1,4 +1,5 @@
-/* What flow.c and flow_within.c share. */
+/* What the parts of flow.c share: flow_within.c, flow_judge.c, flow_look.c, flow_wait.c.
+ */
 #ifndef HS_NATIVE_FLOW_PRIVATE_H
 #define HS_NATIVE_FLOW_PRIVATE_H
 
@@ -6,6 +7,20 @@
 #include "fits.h"
 #include "flow.h"
 #include "queue.h"
+
+/* Of a scalar that a pointer leads to, which may as well be one behind the end of another block. No
+ * type has such a number. */
+#define HS_FLOW_MAY_BE_END ((hs_ctype)1 << 31)
+
+/* How much speaks for the type of a block, before anything else is compared. */
+enum hs_flow_strength {
+    HS_FLOW_NOTHING,
+    HS_FLOW_MAY_BE_OF_OTHER, /* numbers, by a pointer that may belong to something else */
+    HS_FLOW_SCALAR,          /* text and numbers: a char * may lead to anything */
+    HS_FLOW_BEGINNING,       /* a record that is less than the block, or an array that nobody says
+                                it is: the beginning of something larger has both */
+    HS_FLOW_WHOLE            /* it fills the block, or its owner says how much of it */
+};
 
 struct flow {
     struct hs_native *native; /* borrowed */
@@ -15,8 +30,10 @@ struct flow {
     struct hs_fit fit;
     uint64_t n_far_looks;
     struct flow_tentative {
-        uint64_t had_pointee; /* the type that the block had << 32 | what it may be */
-    } * tentative;            /* owned: each pair once */
+        hs_ctype pointee; /* what the block may be */
+        hs_ntype had;     /* the type that it has */
+        hs_ntype rest;    /* and what else it may be: another of these; 0: nothing */
+    } * tentative;        /* owned: each once */
     size_t n_tentative, tentative_capacity;
     struct hs_table tentative_of;
     struct hs_enclosing enclosing;
@@ -26,6 +43,7 @@ struct flow {
     } * parts; /* owned: members of blocks whose type is not known, to go on from */
     size_t n_parts, parts_capacity;
     struct hs_bitmap led_on; /* by rank: in this pass */
+    struct hs_bitmap late;   /* by rank: of strength BEGINNING, and nothing flowed from it yet */
 };
 
 static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
@@ -38,6 +56,33 @@ static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
  * here. */
 hs_status hs_flow_give_(struct flow *f, const struct hs_heap_block *block, hs_ntype type,
                         struct hs_error *err);
+/* Tries what a pointer to the start of a block that is not at hand says: it waits. *ret is false
+ * when too much does already. */
+hs_status hs_flow_wait_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
+                        bool *ret, struct hs_error *err);
+/* Gives a block whose words are at hand the best of the types that waited for them. */
+hs_status hs_flow_waited_(struct flow *f, const struct hs_heap_block *block, struct hs_error *err);
+/* The type that a block has, whatever waits. */
+hs_ntype hs_flow_had_(const struct flow *f, uint64_t rank);
+/* ---- flow_look.c: what a pointer to `pointee` says of a block whose words are at hand. */
+hs_status hs_flow_look_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                        hs_ctype pointee, struct hs_error *err);
+/* The same, also of an array that has the number of its elements before them. */
+hs_status hs_flow_look_within_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                               hs_ctype pointee, struct hs_error *err);
+
+/* ---- flow_judge.c */
+bool hs_flow_is_weak_(const struct flow *f, hs_ntype type);
+enum hs_flow_strength hs_flow_strength_(const struct flow *f, const struct hs_heap_block *block,
+                                        hs_ntype type);
+/* Speaks more for `type` than for `had` (0: nothing)? One of two different types always wins. */
+bool hs_flow_is_stronger_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type,
+                          hs_ntype had);
+/* The type that a pointer to `pointee` may give the block in the place of the one that it has,
+ * before a look at its words; 0: none. */
+hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                         hs_ctype pointee, hs_ntype *ret, struct hs_error *err);
+
 /* Goes on from the member at `offset` of a block without a type, once in each pass. */
 hs_status hs_flow_lead_on_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                            hs_ctype pointee, struct hs_error *err);

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/table.h"
 
 enum { PREFETCH_AHEAD = 8, STEPS_BEFORE_SEEK = 64, SPARSE_BYTES = 64 << 10 };
 
@@ -10,7 +11,10 @@ hs_status hs_block_queue_init(struct hs_block_queue *queue, const struct hs_heap
                               uint64_t capacity, struct hs_error *err)
 {
     assert(capacity != 0 && (capacity & (capacity - 1)) == 0);
-    *queue = (struct hs_block_queue){.map = map, .capacity = capacity, .sweep = {.map = map}};
+    *queue = (struct hs_block_queue){.map = map,
+                                     .capacity = capacity,
+                                     .sweep = {.map = map},
+                                     .region_bits = HS_QUEUE_REGION_BITS};
     HS_TRY(HS_PAGES_ALLOC(&queue->ring, capacity, err));
     return HS_OK;
 }
@@ -50,6 +54,28 @@ void hs_block_queue_go_by_region(struct hs_block_queue *queue)
 {
     queue->goes_by_region = true;
     queue->region = UINT64_MAX;
+}
+
+void hs_block_queue_order(struct hs_block_queue *queue, uint64_t seed, unsigned region_bits)
+{
+    queue->random = seed;
+    if (region_bits == 0)
+        return;
+    queue->region_bits = region_bits;
+    hs_block_queue_go_by_region(queue);
+}
+
+/* Puts one of all that are in the ring first. */
+static void queue_shuffle(struct hs_block_queue *queue)
+{
+    queue->random = hs_hash(queue->random) | 1;
+    uint64_t at = queue->begin + queue->random % (queue->end - queue->begin);
+    struct hs_heap_block *first = &queue->ring[queue->begin & (queue->capacity - 1)];
+    struct hs_heap_block *other = &queue->ring[at & (queue->capacity - 1)];
+    const struct hs_heap_block block = *first;
+
+    *first = *other;
+    *other = block;
 }
 
 static hs_status queue_note(struct hs_block_queue *queue, uint64_t rank, struct hs_error *err)
@@ -102,8 +128,7 @@ static uint64_t queue_next(const struct hs_block_queue *queue, uint64_t rank)
     return word * 64 + (uint64_t)__builtin_ctzll(bits);
 }
 
-/* Block number `rank`, at or after that of the iterator. */
-static void queue_block(struct hs_heap_iterator *it, uint64_t rank, struct hs_heap_block *ret)
+void hs_block_queue_seek(struct hs_heap_iterator *it, uint64_t rank, struct hs_heap_block *ret)
 {
     if (it->bit == 0 || rank < it->rank || rank - it->rank > STEPS_BEFORE_SEEK)
         hs_heap_map_seek(it, rank);
@@ -123,10 +148,10 @@ static void queue_fill(struct hs_block_queue *queue)
     queue->cursor = rank;
     for (; rank < n && queue->end - queue->begin < queue->capacity / 2 + 1;
          rank = queue_next(queue, rank + 1)) {
-        queue_block(&it, rank, &block);
+        hs_block_queue_seek(&it, rank, &block);
         if (queue->cursor == rank)
-            queue->region = block.begin >> HS_QUEUE_REGION_BITS;
-        if (block.begin >> HS_QUEUE_REGION_BITS != queue->region)
+            queue->region = block.begin >> queue->region_bits;
+        if (block.begin >> queue->region_bits != queue->region)
             break;
         queue_unnote(queue, rank);
         queue_put(queue, &block);
@@ -164,6 +189,8 @@ bool hs_block_queue_pop(struct hs_block_queue *queue, struct hs_heap_block *ret)
     }
     if (queue->begin == queue->end)
         return false;
+    if (queue->random != 0)
+        queue_shuffle(queue);
     uint64_t ahead = queue->begin + PREFETCH_AHEAD;
     if (ahead < queue->end)
         __builtin_prefetch(queue->ring[ahead & (queue->capacity - 1)].bytes);

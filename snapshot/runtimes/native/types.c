@@ -285,6 +285,17 @@ static void types_learn_slots(struct hs_native_types *types, struct hs_native_ty
     type->has_unaligned |= type->is_array && type->n_slots != 0 && type->n_bytes % WORD != 0;
 }
 
+/* Whether it is a node of a container, or has the head of a list of such. */
+static void types_learn_links(struct hs_native_types *types, struct hs_native_type *type)
+{
+    bool begins_with_pointer = type->n_slots != 0 && type->slots[0].offset_bytes == 0;
+
+    type->depth = (uint8_t)hs_ctypes_depth(types->ctypes, type->ctype);
+    type->is_node = hs_ctypes_is_node(types->ctypes, type->ctype);
+    type->is_ring_head = !type->is_node && begins_with_pointer &&
+                         hs_ctypes_is_node(types->ctypes, type->slots[0].pointee);
+}
+
 /* The twin of a type of which nothing is known but its name, with which it is written. */
 static hs_status types_of_memory(struct hs_native_types *types, hs_ntype listed, bool is_of_middle,
                                  hs_ntype *ret, struct hs_error *err)
@@ -327,6 +338,7 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
         type.heir_bytes = hs_ctypes_largest_heir(types->ctypes, ctype);
         type.counted = hs_ctypes_counted(types->ctypes, ctype, &type.counted_at);
+        types_learn_links(types, &type);
         type.may_be_numbered = hs_ctypes_may_be_numbered(types->ctypes, ctype);
     }
     snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");

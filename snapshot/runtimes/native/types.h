@@ -37,6 +37,9 @@ struct hs_native_type {
     hs_ntype tail_type;   /* of an element; 0 until types flowed from a block of this one */
     hs_ctype counted;     /* see hs_ctypes_counted */
     uint64_t counted_at;  /* where the value is in it */
+    uint8_t depth;        /* see hs_ctypes_depth */
+    bool is_node;         /* see hs_ctypes_is_node */
+    bool is_ring_head;    /* begins with a pointer to such: links lead to what has it, too */
     bool may_be_numbered; /* see hs_ctypes_may_be_numbered */
     bool is_array;
     bool has_pointees;  /* types flow on from it */

@@ -7,6 +7,14 @@
 #include "base/progress.h"
 #include "target/core.h"
 
+/* In which order blocks and roots are gone through, of which no result depends: for tests. All 0:
+ * as it is quickest. */
+struct hs_dump_order {
+    uint64_t seed; /* not 0: at random, by this */
+    unsigned
+        region_bits; /* not 0: by regions of so many bytes (1 << bits), however small the heap */
+};
+
 struct hs_dump_options {
     pid_t pid;                          /* of the process; not looked at with a core */
     const struct hs_core_options *core; /* NULL: the live process */
@@ -23,6 +31,7 @@ struct hs_dump_options {
     size_t n_debug_dirs;
     bool own_heap_alone;   /* of a runtime with a heap of its own: leave out what C code has */
     uint64_t pointer_mask; /* bits to clear in words of C before they are looked up; 0: none */
+    struct hs_dump_order order;
     const char *tool_version;
     const struct hs_progress *progress; /* may be NULL */
     struct hs_budget *budget;           /* what the dump may use; NULL: no limit */
