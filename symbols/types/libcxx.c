@@ -25,7 +25,7 @@ static const char *short_name(struct hs_ctypes *types, hs_ctype number)
     const struct ctypes_type type = *hs_ctypes_get_(types, number);
     struct debug_entry entry;
     struct debug_info *info =
-        type.kind == HS_CTYPE_RECORD ? hs_ctypes_info_(types, type.file) : NULL;
+        type.kind == HS_CTYPE_RECORD && type.die != 0 ? hs_ctypes_info_(types, type.file) : NULL;
     if (info == NULL || !hs_entry_read_(info, type.die, &entry))
         return NULL;
     return hs_ctypes_short_name_of_(types, type.file, &entry);

@@ -221,22 +221,12 @@ static hs_ctype rules_text(struct hs_ctypes *types)
     return types->text;
 }
 
-void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctypes_found *found,
-                           size_t n)
+/* What the links of a container, or of its node, lead to; 0: it is not described. */
+static hs_ctype rules_target(struct hs_ctypes *types, hs_ctype number,
+                             const struct rules_container *rule)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
-    const struct rules_container *rule = hs_ctypes_container_(type.rule);
-    if (rule->base == NULL)
-        return;
-    hs_ctype node = number, pointer = 0, last = 0; /* last: what was no base the last time */
-    if (rule->value == RULES_QT) {
-        hs_ctypes_qt_apply_(types, number, rule->prefix, found, n);
-        return;
-    }
-    if (rule->value == RULES_LIBCXX) {
-        hs_ctypes_libcxx_apply_(types, number, found, n);
-        return;
-    }
+    hs_ctype node = number;
     if (rule->value >= 0)
         node = rules_node(types, rule, &type);
     else if (rule->value == RULES_ALL)
@@ -247,6 +237,26 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctyp
         (rule->value == RULES_ELEMENT && strcmp(rule->prefix, RULES_VECTOR) == 0 &&
          rules_is(types, node, "u8")))
         node = rules_text(types);
+    return node;
+}
+
+void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctypes_found *found,
+                           size_t n)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    const struct rules_container *rule = hs_ctypes_container_(type.rule);
+    if (rule->base == NULL)
+        return;
+    hs_ctype node, pointer = 0, last = 0; /* last: what was no base the last time */
+    if (rule->value == RULES_QT) {
+        hs_ctypes_qt_apply_(types, number, rule->prefix, found, n);
+        return;
+    }
+    if (rule->value == RULES_LIBCXX) {
+        hs_ctypes_libcxx_apply_(types, number, found, n);
+        return;
+    }
+    node = rules_target(types, number, rule);
     for (size_t i = 0; node != 0 && i < n; i++) {
         hs_ctype to = found[i].slot.pointee;
         if (to == 0 || to == last)

@@ -64,7 +64,7 @@ static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base
                            const struct ctypes_member *member)
 {
     struct ctypes_type p = *hs_ctypes_get_(types, part);
-    bool is_end = member != NULL && hs_ctypes_is_end_name(member->name);
+    bool is_end = member != NULL && member->name != NULL && hs_ctypes_is_end_name(member->name);
     uint64_t last;
     if (p.kind == HS_CTYPE_POINTER || (p.flags & TYPE_HIDES) != 0) {
         struct hs_cslot slot = slot_of_word(&p, base);
