@@ -68,6 +68,8 @@ static void file_free(struct ctypes_file *file)
     hs_dict_fini(&file->types);
     hs_free(file->late);
     hs_free(file->enclosing);
+    hs_free(file->sized);
+    hs_dict_fini(&file->sizes);
     hs_directory_close_(&file->directory);
     hs_debug_close_(&file->info);
     hs_free(file);

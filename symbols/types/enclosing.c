@@ -1,8 +1,10 @@
 /* Which record has another in its middle: C's lists and trees are linked by a member of what they
  * hold (Linux's list_head, BSD's queues, uthash), and such a pointer tells the type of that member
  * alone. And which record begins as another does, member by member: what interpreters and libraries
- * of objects make of a macro for the header of all. Only records of C are listed: in other
- * languages the type of a node has what it holds. */
+ * of objects make of a macro for the header of all. Of C++ which class has another as a base or as
+ * a member: there are many more of them, so that only those of a size that is asked for are looked
+ * into. */
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,12 @@ enum {
     ENCLOSING_MAX_DEPTH = 16, /* records in records that wait to be looked into */
     ENCLOSING_HEADER = 32,    /* members that two records may begin with alike */
     ENCLOSING_LOOK = 256,     /* records, after each of which all lists are summed */
+    ENCLOSING_GRANULE = 8,    /* sizes that are listed together */
+    ENCLOSING_GRANULES = 6,   /* that one question may be about */
 };
+#define ENCLOSING_HEIR                                                        \
+    UINT64_C(0x9e3779b97f4a7c15) /* tells keys of bases from those of members \
+                                  */
 
 static uint64_t enclosing_key(uint64_t name, uint64_t offset)
 {
@@ -34,13 +41,18 @@ static uint64_t name_hash(struct hs_ctypes *types, hs_ctype type)
     return hs_ctypes_wanted_(name, strlen(name)).whole;
 }
 
-static bool is_of_c(struct hs_ctypes *types, hs_ctype type)
+static bool is_of(struct hs_ctypes *types, hs_ctype type, bool (*is_language)(uint16_t))
 {
     struct debug_entry entry;
     const struct ctypes_type *t = hs_ctypes_get_(types, type);
     struct debug_info *info = t->die == 0 ? NULL : hs_ctypes_info_(types, t->file);
     return info != NULL && hs_entry_read_(info, t->die, &entry) &&
-           hs_language_is_c_(entry.unit->language);
+           is_language(entry.unit->language);
+}
+
+static bool is_of_c(struct hs_ctypes *types, hs_ctype type)
+{
+    return is_of(types, type, hs_language_is_c_);
 }
 
 static bool enclosing_add(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record,
@@ -87,13 +99,24 @@ static bool list_headers(struct hs_ctypes *types, struct ctypes_file *file, hs_c
     return true;
 }
 
-/* All members of a record that are records, and theirs. */
-static bool list_record(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record)
+/* Base classes have no name. */
+static bool is_base(const struct ctypes_member *member)
+{
+    return member->name[0] == '\0';
+}
+
+/* What of a record is listed: of C++ the bases under keys of their own. */
+enum { LIST_MEMBERS = 1, LIST_BASES = 2 };
+
+/* All members of a record that are records, and theirs; or all bases, and theirs. */
+static bool list_record(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record,
+                        unsigned what)
 {
     struct {
         hs_ctype type;
         uint64_t offset;
     } waiting[ENCLOSING_MAX_DEPTH] = {{record, 0}};
+    uint64_t salt = what == LIST_BASES ? ENCLOSING_HEIR : 0;
     size_t n_waiting = 1, n_listed = 0;
     while (n_waiting > 0) {
         hs_ctype type = waiting[--n_waiting].type;
@@ -101,12 +124,13 @@ static bool list_record(struct hs_ctypes *types, struct ctypes_file *file, hs_ct
         const struct ctypes_type holder = *hs_ctypes_get_(types, type);
         for (uint32_t i = 0; i < holder.n_members && n_listed < ENCLOSING_OF_ONE; i++) {
             const struct ctypes_member member = types->members[holder.first_member + i];
-            if (hs_ctypes_get_(types, member.type)->kind != HS_CTYPE_RECORD)
+            if ((what == LIST_BASES && !is_base(&member)) ||
+                hs_ctypes_get_(types, member.type)->kind != HS_CTYPE_RECORD)
                 continue;
             uint64_t name = name_hash(types, member.type);
             n_listed++;
             if (name != 0 &&
-                !enclosing_add(types, file, record, enclosing_key(name, at + member.offset)))
+                !enclosing_add(types, file, record, enclosing_key(name ^ salt, at + member.offset)))
                 return false;
             if (n_waiting < ENCLOSING_MAX_DEPTH) {
                 waiting[n_waiting].type = member.type;
@@ -137,6 +161,13 @@ static size_t keep_each_once(struct ctypes_enclosing *list, size_t n)
     return n_kept;
 }
 
+static void sort_enclosing(struct ctypes_file *file)
+{
+    if (file->n_enclosing != 0)
+        qsort(file->enclosing, file->n_enclosing, sizeof *file->enclosing, compare_enclosing);
+    file->n_enclosing = keep_each_once(file->enclosing, file->n_enclosing);
+}
+
 static void list_file(struct hs_ctypes *types, hs_type_file number)
 {
     hs_ctypes_index_(types, number);
@@ -150,12 +181,112 @@ static void list_file(struct hs_ctypes *types, hs_type_file number)
         const struct ctypes_type *t = hs_ctypes_get_(types, record);
         if (t->kind == HS_CTYPE_RECORD && t->n_bytes != 0 && t->definition == 0 &&
             is_of_c(types, record) &&
-            !(list_record(types, file, record) && list_headers(types, file, record)))
+            !(list_record(types, file, record, LIST_MEMBERS) && list_headers(types, file, record)))
             break;
     }
-    if (file->n_enclosing != 0)
-        qsort(file->enclosing, file->n_enclosing, sizeof *file->enclosing, compare_enclosing);
-    file->n_enclosing = keep_each_once(file->enclosing, file->n_enclosing);
+    sort_enclosing(file);
+}
+
+static int compare_sized(const void *a, const void *b)
+{
+    const struct ctypes_sized *x = a, *y = b;
+    if (x->n_bytes != y->n_bytes)
+        return x->n_bytes < y->n_bytes ? -1 : 1;
+    return (x->die > y->die) - (x->die < y->die);
+}
+
+/* The size of a record of C++; 0: it is none, or declared only. */
+static uint32_t sized_bytes(struct debug_info *info, hs_die die)
+{
+    struct debug_entry entry;
+    uint64_t n_bytes;
+    if (!hs_entry_read_(info, die, &entry) ||
+        (entry.tag != DW_TAG_structure_type && entry.tag != DW_TAG_class_type) ||
+        !hs_language_is_cpp_(entry.unit->language) ||
+        hs_entry_flag_(info, &entry, DW_AT_declaration) ||
+        !hs_entry_number_(info, &entry, DW_AT_byte_size, &n_bytes) || n_bytes > UINT32_MAX)
+        return 0;
+    return (uint32_t)n_bytes;
+}
+
+/* All records of C++ of a file by their sizes. */
+static void list_sizes(struct hs_ctypes *types, hs_type_file number)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    hs_ctypes_index_(types, number);
+    struct ctypes_file *file = hs_ctypes_file_(types, number);
+    size_t n = 0;
+    file->has_sized = true;
+    for (size_t i = 0; i < file->names.n; i++) {
+        hs_die die = file->names.entries[i].value >> 1;
+        if (i % ENCLOSING_LOOK == 0 && hs_ctypes_is_full_(types))
+            break;
+        hs_ctypes_trim_(types);
+        uint32_t n_bytes =
+            (file->names.entries[i].value & 1) != 0 ? 0 : sized_bytes(&file->info, die);
+        if (n_bytes == 0)
+            continue;
+        if (HS_GROW(&file->sized, &file->sized_capacity, n + 1, &err) != HS_OK) {
+            hs_ctypes_out_(types);
+            break;
+        }
+        file->sized[n++] = (struct ctypes_sized){die, n_bytes};
+    }
+    if (n != 0)
+        qsort(file->sized, n, sizeof *file->sized, compare_sized);
+    for (size_t i = 0; i < n; i++)
+        if (file->n_sized == 0 || file->sized[file->n_sized - 1].die != file->sized[i].die)
+            file->sized[file->n_sized++] = file->sized[i];
+}
+
+/* Looks into those whose size is in this granule, once; whether there are any. */
+static bool list_granule(struct hs_ctypes *types, hs_type_file number, uint64_t granule,
+                         unsigned what)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct ctypes_file *file = hs_ctypes_file_(types, number);
+    size_t first = HS_FIRST_NOT(at, 0, file->n_sized,
+                                file->sized[at].n_bytes / ENCLOSING_GRANULE < granule),
+           i = first;
+    uint64_t listed = hs_dict_get(&file->sizes, granule, 0);
+    if ((listed & what) != 0)
+        return false;
+    if (hs_dict_put(&file->sizes, granule, listed | what, &err) != HS_OK) {
+        hs_ctypes_out_(types);
+        return false;
+    }
+    for (; i < file->n_sized && file->sized[i].n_bytes / ENCLOSING_GRANULE == granule; i++) {
+        if ((i - first) % ENCLOSING_LOOK == 0 && hs_ctypes_is_full_(types))
+            break;
+        hs_ctypes_trim_(types);
+        hs_ctype record = hs_ctypes_resolve_(types, number, file->sized[i].die);
+        const struct ctypes_type *t = hs_ctypes_get_(types, record);
+        if (t->kind == HS_CTYPE_RECORD && t->definition == 0 &&
+            !list_record(types, file, record, what))
+            break;
+    }
+    return i != first;
+}
+
+/* The file of `part`, a record of C++, all of those sizes listed; NULL when there are none to ask
+ * for. */
+static struct ctypes_file *sized_file(struct hs_ctypes *types, hs_ctype part, uint64_t least_bytes,
+                                      uint64_t most_bytes, unsigned what)
+{
+    hs_type_file number = hs_ctypes_get_(types, part)->file;
+    struct ctypes_file *file = hs_ctypes_file_(types, number);
+    uint64_t granule = least_bytes / ENCLOSING_GRANULE, last = most_bytes / ENCLOSING_GRANULE;
+    bool is_new = false;
+    if (file == NULL || hs_ctypes_get_(types, part)->kind != HS_CTYPE_RECORD ||
+        last - granule >= ENCLOSING_GRANULES || !is_of(types, part, hs_language_is_cpp_))
+        return NULL;
+    if (!file->has_sized)
+        list_sizes(types, number);
+    for (; granule <= last; granule++)
+        is_new |= list_granule(types, number, granule, what);
+    if (is_new)
+        sort_enclosing(file);
+    return file;
 }
 
 /* The keys under which records are that have `part` at `offset`; how many. */
@@ -199,6 +330,11 @@ static size_t first_of(const struct ctypes_file *file, uint64_t key, uint64_t le
                             (list[at].key == key && list[at].n_bytes < least_bytes));
 }
 
+struct ctypes_taken {
+    hs_ctype *records;
+    size_t n;
+};
+
 static bool is_listed(struct hs_ctypes *types, const hs_ctype *records, size_t n, hs_ctype record)
 {
     for (size_t i = 0; i < n; i++)
@@ -213,28 +349,79 @@ static int compare_types(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Adds those of a key and these sizes to `ret`; false when there are too many. */
+static bool take_key(struct hs_ctypes *types, const struct ctypes_file *file, uint64_t key,
+                     hs_ctype part, uint64_t least_bytes, uint64_t most_bytes,
+                     struct ctypes_taken *ret)
+{
+    for (size_t i = first_of(file, key, least_bytes);
+         i < file->n_enclosing && file->enclosing[i].key == key &&
+         file->enclosing[i].n_bytes <= most_bytes;
+         i++) {
+        hs_ctype record = file->enclosing[i].record;
+        if (hs_ctypes_same(types, record, part) || is_listed(types, ret->records, ret->n, record))
+            continue;
+        if (ret->n == HS_CTYPE_MAX_ENCLOSING)
+            return false;
+        ret->records[ret->n++] = record;
+    }
+    return true;
+}
+
+/* Does it lead to others like it? Of C++ nothing else is looked for in the middle of records. */
+static bool is_hook(struct hs_ctypes *types, hs_ctype part)
+{
+    size_t n;
+    bool is_cut;
+    const struct hs_cslot *slots = hs_ctypes_slots(types, part, &n, &is_cut);
+    for (size_t i = 0; i < n; i++)
+        if (hs_ctypes_same(types, slots[i].pointee, part))
+            return true;
+    return false;
+}
+
 size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
                            uint64_t least_bytes, uint64_t most_bytes,
                            hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])
 {
     const struct ctypes_file *file = listed_file(types, part);
+    if (file == NULL && is_hook(types, part))
+        file = sized_file(types, part, least_bytes, most_bytes, LIST_MEMBERS);
+    struct ctypes_taken taken = {.records = ret};
     uint64_t keys[2];
-    size_t n = 0, n_keys = file == NULL ? 0 : keys_of(types, part, offset_bytes, keys);
+    size_t n_keys = file == NULL ? 0 : keys_of(types, part, offset_bytes, keys);
     for (size_t k = 0; k < n_keys; k++)
-        for (size_t i = first_of(file, keys[k], least_bytes);
-             i < file->n_enclosing && file->enclosing[i].key == keys[k] &&
-             file->enclosing[i].n_bytes <= most_bytes;
-             i++) {
-            hs_ctype record = file->enclosing[i].record;
-            if (hs_ctypes_same(types, record, part) || is_listed(types, ret, n, record))
-                continue;
-            if (n == HS_CTYPE_MAX_ENCLOSING)
-                return 0;
-            ret[n++] = record;
-        }
-    if (n > 1)
-        qsort(ret, n, sizeof *ret, compare_types);
-    return n;
+        if (!take_key(types, file, keys[k], part, least_bytes, most_bytes, &taken))
+            return 0;
+    if (taken.n > 1)
+        qsort(ret, taken.n, sizeof *ret, compare_types);
+    return taken.n;
+}
+
+size_t hs_ctypes_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
+                       uint64_t least_bytes, uint64_t most_bytes,
+                       hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])
+{
+    const struct ctypes_file *file = sized_file(types, part, least_bytes, most_bytes, LIST_BASES);
+    struct ctypes_taken taken = {.records = ret};
+    uint64_t name = file == NULL ? 0 : name_hash(types, part);
+    if (name == 0 || !take_key(types, file, enclosing_key(name ^ ENCLOSING_HEIR, offset_bytes),
+                               part, least_bytes, most_bytes, &taken))
+        return 0;
+    if (taken.n > 1)
+        qsort(ret, taken.n, sizeof *ret, compare_types);
+    return taken.n;
+}
+
+bool hs_ctypes_has_heir(struct hs_ctypes *types, hs_ctype part, uint64_t least_bytes,
+                        uint64_t most_bytes)
+{
+    const struct ctypes_file *file = sized_file(types, part, least_bytes, most_bytes, LIST_BASES);
+    uint64_t name = file == NULL ? 0 : name_hash(types, part);
+    uint64_t key = enclosing_key(name ^ ENCLOSING_HEIR, 0);
+    size_t at = name == 0 ? 0 : first_of(file, key, least_bytes);
+    return name != 0 && at < file->n_enclosing && file->enclosing[at].key == key &&
+           file->enclosing[at].n_bytes <= most_bytes;
 }
 
 uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part)

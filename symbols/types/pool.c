@@ -15,6 +15,7 @@ void hs_ctypes_trim_(struct hs_ctypes *types)
 static size_t file_list_bytes(const struct ctypes_file *file)
 {
     return file->enclosing_capacity * sizeof *file->enclosing +
+           file->sized_capacity * sizeof *file->sized +
            file->variables.capacity * sizeof *file->variables.items +
            file->details_capacity * sizeof *file->details +
            (file->names.n + file->types.n) * 2 * sizeof *file->names.entries;

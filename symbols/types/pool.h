@@ -56,6 +56,12 @@ struct ctypes_enclosing {
     uint32_t n_bytes; /* of the record */
 };
 
+/* A record of C++, by its size: only those of sizes that were asked for are looked into. */
+struct ctypes_sized {
+    hs_die die;
+    uint32_t n_bytes;
+};
+
 /* What was listed of a unit that was touched. */
 struct ctypes_unit {
     struct ctypes_scope *scopes; /* owned, ascending by die */
@@ -80,9 +86,12 @@ struct ctypes_file {
     struct ctypes_enclosing *enclosing; /* owned, each once, ascending by key and size; listed at
                                            the first question */
     size_t n_enclosing, enclosing_capacity;
+    struct ctypes_sized *sized; /* owned: all records of C++, ascending by size and entry */
+    size_t n_sized, sized_capacity;
+    struct hs_dict sizes; /* of these (/ 8) what is in `enclosing` */
     struct debug_directory directory;
     size_t n_asked; /* variables that were looked for through it */
-    bool is_indexed, has_directory, has_enclosing;
+    bool is_indexed, has_directory, has_enclosing, has_sized;
 };
 
 /* A name that is looked for: hashes of all of it and of its last part. */

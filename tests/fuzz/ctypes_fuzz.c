@@ -44,6 +44,22 @@ static void fuzz_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offs
     }
 }
 
+/* Of C++, where a question is about few sizes. */
+static void fuzz_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t offset)
+{
+    hs_ctype heirs[HS_CTYPE_MAX_ENCLOSING];
+    struct hs_ctype_facts facts;
+    size_t n = hs_ctypes_heirs(types, part, offset, 17, 48, heirs);
+    bool has = hs_ctypes_has_heir(types, part, 17, 48);
+    for (size_t i = 0; i < n; i++) {
+        hs_ctype_facts(types, heirs[i], &facts);
+        if (facts.kind != HS_CTYPE_RECORD || facts.n_bytes < 17 || facts.n_bytes > 48 ||
+            (offset == 0 && !has) || (i > 0 && heirs[i - 1] >= heirs[i]))
+            __builtin_trap();
+    }
+    (void)hs_ctypes_enclosing(types, part, offset, 17, 48, heirs);
+}
+
 static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
 {
     struct hs_ctype_facts facts;
@@ -70,6 +86,7 @@ static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
         if (!hs_ctypes_same(types, type, type))
             __builtin_trap();
         fuzz_enclosing(types, type, n);
+        fuzz_heirs(types, type, n);
         type = n > 0 ? slots[n / 2].pointee : facts.of;
     }
 }

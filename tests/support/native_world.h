@@ -29,6 +29,7 @@ struct world_type {
     const char *places[WORLD_SLOTS];
     size_t n_slots;
     hs_ctype larger, part; /* part: a record in it, at part_offset */
+    hs_ctype base;         /* a base class of it, at 0 */
     hs_ctype counted;      /* a record that has it at counted_at */
     struct hs_ctail tail;
     uint64_t part_offset, counted_at;
@@ -203,6 +204,27 @@ size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offs
             world_types[i].facts.n_bytes <= most_bytes)
             ret[n++] = i;
     return n;
+}
+
+size_t hs_ctypes_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
+                       uint64_t least_bytes, uint64_t most_bytes,
+                       hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])
+{
+    size_t n = 0;
+    (void)types;
+    for (hs_ctype i = 1; i < WORLD_TYPES && n < HS_CTYPE_MAX_ENCLOSING; i++)
+        if (world_types[i].base == part && part != 0 && offset_bytes == 0 &&
+            world_types[i].facts.n_bytes >= least_bytes &&
+            world_types[i].facts.n_bytes <= most_bytes)
+            ret[n++] = i;
+    return n;
+}
+
+bool hs_ctypes_has_heir(struct hs_ctypes *types, hs_ctype part, uint64_t least_bytes,
+                        uint64_t most_bytes)
+{
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    return hs_ctypes_heirs(types, part, 0, least_bytes, most_bytes, found) != 0;
 }
 
 static inline void world_no_types(void)

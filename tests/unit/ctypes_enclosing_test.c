@@ -101,8 +101,28 @@ static void what_a_record_begins_with(void **state)
     fixture_remove(&f);
 }
 
-/* Of other languages nothing is told, and nothing of what is no record. */
-static void what_is_not_asked(void **state)
+/* The names of those of C++ of which `part` is a base at `offset`, and a size of about n_bytes. */
+static void asked_heirs(struct fixture *f, const char *part, uint64_t offset, uint64_t n_bytes,
+                        const char *expected)
+{
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    char text[256] = "";
+    hs_ctype base = hs_ctypes_find(f->types, f->file, part);
+    assert_int_not_equal(base, 0);
+    size_t n = hs_ctypes_heirs(f->types, base, offset, n_bytes - 15, n_bytes, found);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s%s", i > 0 ? ", " : "",
+                 fixture_type_name(f, found[i]));
+    }
+    assert_string_equal(text, expected);
+    if (offset == 0)
+        assert_true(hs_ctypes_has_heir(f->types, base, n_bytes - 15, n_bytes) == (n != 0));
+}
+
+/* Of C++ what an allocator would round up to is listed by its size, and nothing in a wider range;
+ * and nothing of what is no record. */
+static void classes_by_their_size(void **state)
 {
     (void)state;
     static struct fixture f;
@@ -111,8 +131,29 @@ static void what_is_not_asked(void **state)
     fixture_build(&f, command, sizeof(command) / sizeof(command[0]));
     fixture_open(&f);
     asked(&f, 8, 0, UINT64_MAX, "");
+    asked(&f, 8, 41, 56, "user");
+    asked(&f, 8, 25, 40, "guest, visitor");
+    asked_heirs(&f, "user", 0, 64, "heir");
+    asked_heirs(&f, "user", 0, 80, "late_heir");
+    asked_heirs(&f, "heir", 0, 80, "late_heir");
+    asked_heirs(&f, "late_heir", 0, 80, "");
+    asked_heirs(&f, "user", 0, 56, ""); /* itself */
+    asked_heirs(&f, "link", 8, 64, ""); /* a member of it */
+    asked_heirs(&f, "nothing", 0, 64, "heir");
+    uint64_t link_at = sizeof(void *); /* behind `other`, which is the first base */
+    hs_ctype second = hs_ctypes_find(f.types, f.file, "second");
+    struct hs_ctype_facts facts;
+    hs_ctype_facts(f.types, second, &facts);
+    link_at = facts.n_bytes - 20 * sizeof(long) - 2 * sizeof(void *);
+    asked_heirs(&f, "link", link_at, facts.n_bytes, "second");
+    assert_int_equal(hs_ctypes_heirs(f.types, second, 0, 0, UINT64_MAX, found), 0);
+    assert_int_equal(hs_ctypes_heirs(f.types, 0, 0, 1, 16, found), 0);
+    assert_false(hs_ctypes_has_heir(f.types, UINT32_MAX, 1, 16));
     assert_int_equal(hs_ctypes_enclosing(f.types, 0, 0, 0, UINT64_MAX, found), 0);
     assert_int_equal(hs_ctypes_enclosing(f.types, UINT32_MAX, 0, 0, UINT64_MAX, found), 0);
+    hs_ctypes_bound(f.types, 4096, 1);
+    asked(&f, 8, 57, 64, "");
+    assert_true(hs_ctypes_was_full(f.types));
     fixture_close(&f);
     fixture_remove(&f);
 }
@@ -175,7 +216,7 @@ int main(void)
         cmocka_unit_test(records_that_have_a_member),
         cmocka_unit_test(records_with_the_same_header),
         cmocka_unit_test(what_a_record_begins_with),
-        cmocka_unit_test(what_is_not_asked),
+        cmocka_unit_test(classes_by_their_size),
         cmocka_unit_test(stays_within_its_bound),
         cmocka_unit_test(survives_running_out_of_memory),
     };

@@ -500,34 +500,6 @@ static void linked_by_a_member(void **state)
     is(text, "char[]");
 }
 
-/* What is enough for many together is not for a few. */
-static void few_linked_by_a_member(void **state)
-{
-    (void)state;
-    hs_addr users[4], node = world_block(w, 40);
-    with_links();
-    ring(users, 4);
-    for (size_t i = 0; i < 4; i++)
-        *world_word(w, users[i]) = node;
-    run();
-    for (size_t i = 0; i < 4; i++)
-        is(users[i], "");
-}
-
-/* And many are nothing when one of them denies it. */
-static void many_of_which_one_denies(void **state)
-{
-    (void)state;
-    hs_addr users[100], node = world_block(w, 40);
-    with_links();
-    ring(users, 100);
-    for (size_t i = 0; i < 100; i++)
-        *world_word(w, users[i]) = i == 50 ? WORLD_UNMAPPED : node;
-    run();
-    for (size_t i = 0; i < 100; i++)
-        is(users[i], "");
-}
-
 /* All pointers to members lie in one array: more of them than are kept to be judged. */
 static void many_members_at_once(void **state)
 {
@@ -751,8 +723,6 @@ int main(void)
         TEST(one_type_of_two_units),
         TEST(members_of_records),
         TEST(linked_by_a_member),
-        TEST(few_linked_by_a_member),
-        TEST(many_of_which_one_denies),
         TEST(many_members_at_once),
         TEST(the_only_record_that_fits),
         TEST(words_of_no_such_record),

@@ -38,7 +38,7 @@ static bool key_of(hs_ctype part, uint64_t offset, uint64_t n_bytes, uint64_t *r
 static bool is_same(const struct hs_enclosing_group *a, const struct hs_enclosing_group *b)
 {
     return a->offset == b->offset && a->n_bytes == b->n_bytes && a->part_bytes == b->part_bytes &&
-           a->n_first == b->n_first &&
+           a->n_first == b->n_first && a->are_heirs == b->are_heirs &&
            memcmp(a->first, b->first, a->n_first * sizeof *a->first) == 0;
 }
 
@@ -86,9 +86,18 @@ static hs_status find_group(struct hs_enclosing *enclosing, hs_ctype part, uint6
     } else if (enclosing->asked.n < ENCLOSING_MOST_ASKED) {
         struct hs_enclosing_group made = {
             .part = part, .offset = offset, .part_bytes = part_bytes, .n_bytes = n_bytes};
-        made.n_first = made.n_records =
-            hs_ctypes_enclosing(enclosing->by.native->ctypes, part, offset,
-                                n_bytes - HS_SLACK_BYTES + 1, n_bytes, made.first);
+        struct hs_ctypes *ctypes = enclosing->by.native->ctypes;
+        uint64_t least = n_bytes - HS_SLACK_BYTES + 1;
+        made.n_first = hs_ctypes_heirs(ctypes, part, offset, least, n_bytes, made.first);
+        /* glibc's malloc leaves no rest of 16 bytes: once in a while a block has these, too. */
+        if (made.n_first == 0 && n_bytes >= 2 * HS_SLACK_BYTES)
+            made.n_first = hs_ctypes_heirs(ctypes, part, offset, least - HS_SLACK_BYTES,
+                                           n_bytes - HS_SLACK_BYTES, made.first);
+        made.are_heirs = made.n_first != 0;
+        if (!made.are_heirs &&
+            (offset != 0 || !hs_ctypes_has_heir(ctypes, part, least, n_bytes))) /* too many */
+            made.n_first = hs_ctypes_enclosing(ctypes, part, offset, least, n_bytes, made.first);
+        made.n_records = made.n_first;
         memcpy(made.records, made.first, made.n_first * sizeof *made.first);
         if (made.n_first != 0)
             HS_TRY(group_like(enclosing, &made, &number, err));
@@ -98,15 +107,16 @@ static hs_status find_group(struct hs_enclosing *enclosing, hs_ctype part, uint6
     return HS_OK;
 }
 
-/* Whose pointers are all known. *ret: its number, 0: none. */
-static hs_status known_record(struct hs_native_types *types, hs_ctype record, hs_ntype *ret,
-                              struct hs_error *err)
+/* Whose pointers are all known. One without any says nothing by its words, unless it is an heir.
+ * *ret: its number, 0: none. */
+static hs_status known_record(struct hs_native_types *types, hs_ctype record, bool is_heir,
+                              hs_ntype *ret, struct hs_error *err)
 {
     HS_TRY(hs_native_types_of_ctype(types, record, false, ret, err));
     if (*ret == 0)
         return HS_OK;
     const struct hs_native_type *type = hs_native_type_of(types, *ret);
-    if (type->type.form != HS_FORM_RECORD || type->is_array || type->n_slots == 0 ||
+    if (type->type.form != HS_FORM_RECORD || type->is_array || (type->n_slots == 0 && !is_heir) ||
         type->n_slots > ENCLOSING_MOST_SLOTS || type->said_bytes != type->n_bytes)
         *ret = 0;
     return HS_OK;
@@ -131,7 +141,7 @@ static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_encl
 
     for (size_t i = 0; i < group->n_records; i++) {
         hs_ntype number;
-        HS_TRY(known_record(enclosing->types, group->records[i], &number, err));
+        HS_TRY(known_record(enclosing->types, group->records[i], group->are_heirs, &number, err));
         if (number == 0 || enclosing->n_looks >= enclosing->most_looks)
             continue;
         const struct hs_native_type *record = hs_native_type_of(enclosing->types, number);
@@ -171,7 +181,7 @@ static hs_status answer_of(struct hs_enclosing *enclosing, const struct hs_enclo
     if (group->n_first == 1)
         return HS_OK;
     HS_TRY(opinion_of(enclosing, group, block, &found, err));
-    if (found.n_possible == 1 && (found.is_shown || group->n_records == 1)) {
+    if (found.n_possible == 1 && (found.is_shown || group->n_records == 1 || group->are_heirs)) {
         *ret = group->records[found.last];
         return HS_OK;
     }
@@ -210,6 +220,7 @@ static hs_status is_linked(struct hs_enclosing *enclosing, const struct hs_enclo
 /* What the blocks of a group say together. */
 struct sum {
     size_t n_shown, n_none;
+    size_t n_one;                           /* that may be one record only */
     size_t n_alike[HS_CTYPE_MAX_ENCLOSING]; /* blocks that may be no other record, and lead to a
                                                block as it does or are linked to their like */
     uint32_t possible;                      /* a bit for each record that some block may be */
@@ -233,6 +244,7 @@ static hs_status add_up(struct hs_enclosing *enclosing, const struct hs_enclosin
         ret->n_alike[found.last] += found.n_possible == 1 && (found.leading != 0 || is_alike);
         ret->possible |= found.possible;
         ret->n_none += found.n_possible == 0;
+        ret->n_one += found.n_possible == 1;
         ret->n_shown += found.n_possible == 1 && found.is_shown;
     }
     return HS_OK;
@@ -248,6 +260,12 @@ static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
             group->records[n_left++] = group->records[i];
     group->n_records = n_left;
     return n_left != n_before;
+}
+
+/* Of heirs there are no others than those: few blocks deny all, and some may be one only. */
+static bool are_of_heirs(const struct hs_enclosing_group *group, const struct sum *sum)
+{
+    return group->are_heirs && sum->n_one != 0 && sum->n_none <= sum->n_one / ENCLOSING_ODD_ONE_IN;
 }
 
 /* The records, a bit for each, that many blocks say together to be, each of which is not to be
@@ -274,7 +292,9 @@ static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group
     if (drop_impossible(group, sum.possible) && group->n_records != 0)
         HS_TRY(add_up(enclosing, group, &sum, err)); /* which asks less of a single one */
     group->agreed = agreed_by(group, &sum);
-    if (group->n_records == 0 || sum.n_none > sum.n_shown / ENCLOSING_ODD_ONE_IN)
+    if (are_of_heirs(group, &sum))
+        group->state = HS_ENCLOSING_ACCEPTED;
+    else if (group->n_records == 0 || sum.n_none > sum.n_shown / ENCLOSING_ODD_ONE_IN)
         group->state = HS_ENCLOSING_REJECTED;
     else if (sum.n_shown != 0 || group->agreed != 0)
         group->state = HS_ENCLOSING_ACCEPTED;

@@ -3,7 +3,9 @@
  * C's lists and trees are linked by a member of what they hold: such a pointer says `struct list`
  * and leads to offset 16 of a block of 56 bytes. The records that have a `struct list` there and
  * fill the block are few (hs_ctypes_enclosing). Blocks of one size that pointers to one member lead
- * into are a group, which is judged by their words: decision 035. Until then they have no type; the
+ * into are a group, which is judged by their words: decision 035. A pointer to a base class of C++
+ * leads into an object of an heir; where one alone has the size, it is that one, unless its words
+ * deny it: decision 057. Until then they have no type; the
  * pointers in the member itself lead on to others like it. */
 #ifndef HS_NATIVE_ENCLOSING_H
 #define HS_NATIVE_ENCLOSING_H
@@ -34,7 +36,8 @@ struct hs_enclosing_group {
     uint64_t *votes;                      /* owned: ranks, as they came, the first of them */
     size_t n_votes, capacity;
     uint8_t state;
-    bool is_new; /* judged, and its votes were not looked at since */
+    bool are_heirs; /* `first` are those of C++ that have the part as a base class */
+    bool is_new;    /* judged, and its votes were not looked at since */
 };
 
 /* What is known of a block by a pointer into it. */

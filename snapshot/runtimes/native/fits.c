@@ -204,6 +204,25 @@ static bool is_one_with_more(const struct hs_fit *f, const struct hs_heap_block 
     return false;
 }
 
+/* Is there a class of C++ that has this one as its base and fills the block, or nearly? Then the
+ * block is one of these, and what its words are decides nothing. */
+static bool has_heir(struct hs_fit *f, const struct hs_heap_block *block,
+                     const struct hs_native_type *type)
+{
+    struct hs_fit_heir *known = &f->heirs[(type->ctype ^ block->n_bytes / WORD) % HS_FIT_HEIRS];
+    uint64_t slack = block->n_bytes < 2 * HS_SLACK_BYTES ? HS_SLACK_BYTES : 2 * HS_SLACK_BYTES;
+
+    if (type->ctype == 0 || type->type.form != HS_FORM_RECORD || f->native->ctypes == NULL)
+        return false;
+    if (known->type != type->ctype || known->n_bytes != block->n_bytes) {
+        known->type = type->ctype;
+        known->n_bytes = block->n_bytes;
+        known->has_heir = hs_ctypes_has_heir(f->native->ctypes, type->ctype,
+                                             block->n_bytes - slack + 1, block->n_bytes);
+    }
+    return known->has_heir;
+}
+
 bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
                    const struct hs_native_type *type, struct hs_native_use use)
 {
@@ -218,7 +237,7 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
         return false; /* what stands behind it is more of it */
     if (fits_in_use(f, block, type, use))
         return true;
-    if (is_one_with_more(f, block, type))
+    if (is_one_with_more(f, block, type) || has_heir(f, block, type))
         return false;
     if (type->n_slots == 0)
         return has_no_pointer(f, block, type, n);

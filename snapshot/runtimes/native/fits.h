@@ -6,10 +6,17 @@
 #include "native.h"
 #include "reserve.h"
 
+enum { HS_FIT_HEIRS = 64 };
+
 struct hs_fit {
     const struct hs_native *native;  /* borrowed */
     const struct hs_mapping *mapped; /* the last one that a pointer led into */
     uint64_t n_looks, most_looks;    /* words of blocks read to see what they are arrays of */
+    struct hs_fit_heir {
+        hs_ctype type;
+        bool has_heir;
+        uint64_t n_bytes;  /* of blocks */
+    } heirs[HS_FIT_HEIRS]; /* the last answers */
 };
 
 struct hs_fit hs_fit_of(const struct hs_native *native);

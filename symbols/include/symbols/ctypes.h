@@ -237,17 +237,27 @@ struct hs_ctail {
 };
 bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype type, struct hs_ctail *ret);
 
-/* The records of C that have a `part` (a record) at `offset_bytes`, itself or in a member that is a
- * record, or (at 0) begin with all members of it, and a size in [least_bytes, most_bytes]: how
- * many, none if there are more than HS_CTYPE_MAX_ENCLOSING. Ascending. Records of the file of
- * `part` only; of two that have one name the first counts. The first question in a file reads all
- * its records: 16 bytes for each of their members, then O(log n). */
+/* The records of C or C++ that have a `part` (a record) at `offset_bytes`, itself or in a member
+ * that is a record, or (at 0) begin with all members of it, and a size in [least_bytes,
+ * most_bytes]: how many, none if there are more than HS_CTYPE_MAX_ENCLOSING. Ascending. Records of
+ * the file of `part` only; of two that have one name the first counts. The first question in a file
+ * reads all its records: 16 bytes for each of their members, then O(log n). Of C++ (where it lists
+ * their sizes, 16 bytes each) the first question for a size those of that size; sizes in a wider
+ * range than an allocator rounds to are not looked for. */
 enum { HS_CTYPE_MAX_ENCLOSING = 8 };
 size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
                            uint64_t least_bytes, uint64_t most_bytes,
                            hs_ctype ret[HS_CTYPE_MAX_ENCLOSING]);
 
-/* The size of the largest of those that have a `part` at 0; 0: there is none. */
+/* Those of C++ alone of which `part` is a base class there, at whatever depth. */
+size_t hs_ctypes_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
+                       uint64_t least_bytes, uint64_t most_bytes,
+                       hs_ctype ret[HS_CTYPE_MAX_ENCLOSING]);
+/* Is there one at 0, or more of them? */
+bool hs_ctypes_has_heir(struct hs_ctypes *types, hs_ctype part, uint64_t least_bytes,
+                        uint64_t most_bytes);
+
+/* The size of the largest record of C that has a `part` at 0; 0: there is none. */
 uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
 
 /* Does a `type` begin with a `part`: is it its first member or base class, or that one's, or has it
