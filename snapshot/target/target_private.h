@@ -157,15 +157,63 @@ void hs_priority_restore(const struct hs_priority *saved);
 /* The same for a thread that will not live on. */
 void hs_priority_lend(pid_t tid);
 
+/* ---- live/let_go.c */
+/* In the stop, when all registers were read: whatever ends us from here on, no wait is longer than
+ * its rest and the pause. */
+void hs_let_go_early(struct hs_target *target);
+/* Sets broken-off calls to start again, and detaches all threads that stand. */
+void hs_let_go_all(struct hs_target *target);
+
+/* ---- live/signals.c */
+/* By bits, from that of signal 1 on: what waits for the thread, and for any of its process; what
+ * the thread blocks; for what the process has a handler. */
+struct hs_signals {
+    uint64_t own, shared, blocked, caught;
+};
+/* False when it cannot be told. About 30 us, as the questions below. */
+bool hs_signals_read(pid_t pid, pid_t tid, struct hs_signals *ret);
+/* One waits for this thread alone, and it will run the handler. */
+bool hs_signals_is_own(pid_t pid, pid_t tid);
+/* One waits for the process; and this thread would run the handler. */
+bool hs_signals_wait_for_process(pid_t pid, pid_t tid);
+bool hs_signals_would_take(pid_t pid, pid_t tid);
+/* Until a thread that was let go has taken it, 5 ms at most. */
+void hs_signals_wait_taken(pid_t pid, pid_t tid);
+
 /* ---- live/waits.c */
-/* Just before the first interrupt: which threads sleep in calls with a limit, and since when.
- * About 10 us a thread, 60 for each that does. Never fails: what cannot be seen is not known. */
-void hs_waits_look(struct hs_target *target);
+enum { HS_WAIT_CLOCKS = 64 };
+/* A look at threads: which of them sleep in calls with a limit, and since when. It moves us to
+ * their processors until its end. */
+struct hs_waits_look {
+    const struct hs_target *target;
+    cpu_set_t own; /* the processors that we may use */
+    bool is_on, has_own, has_moved;
+    struct hs_wait_clock {
+        unsigned processor;
+        bool is_known;
+        int64_t behind_ns; /* our clock less that of the processor */
+    } clocks[HS_WAIT_CLOCKS];
+    size_t n_clocks;
+};
+void hs_waits_begin(struct hs_waits_look *look, const struct hs_target *target);
+void hs_waits_end(struct hs_waits_look *look);
+/* Before the thread is seized: once it is, a signal that it ignores wakes it, and that it stands
+ * for us says nothing of when its wait began. About 10 us, 60 where it sleeps in such a call. Never
+ * fails: what cannot be seen is not known. Nothing between end and begin. */
+void hs_waits_look_at(struct hs_waits_look *look, struct hs_thread *thread);
+/* Just before the first interrupt: once more at all whose wait is no longer what it was. */
+void hs_waits_look_again(struct hs_waits_look *look, struct hs_target *target);
 /* The call that it sleeps in; false when it does not. */
 bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread,
                   uint64_t *ret_number, uint64_t arguments[6], hs_addr *ret_sp);
 /* How often the thread has gone to sleep; false when the system does not tell. About 20 us. */
 bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret);
+/* It is in the sleep that it was seen in, or out of it for a signal for which it stands. About 20
+ * us.
+ */
+bool hs_wait_goes_on(const struct hs_target *target, const struct hs_thread *thread);
+/* Its state, as in proc(5); 0 when it cannot be told. */
+char hs_wait_state(const struct hs_target *target, const struct hs_thread *thread);
 /* In the stop: when the wait began that the stop broke off. */
 uint64_t hs_wait_began(const struct hs_thread *thread, uint64_t n_sleeps);
 /* Has it run since it was seen asleep, as its stack tells? One that is woken by the end of its wait

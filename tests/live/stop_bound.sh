@@ -240,9 +240,9 @@ def held_by_stopped(target, *options, act="stop", codes=(-signal.SIGKILL,), more
 
 
 def seized():
-    """SIGSTOP of heapsnap when it has seized all threads, which run: a signal makes them stand,
-    also one that is ignored, and nobody would let them go on."""
-    target = Bound()
+    """SIGSTOP of heapsnap when it has seized those threads, which wait, that it seizes first: a
+    signal makes them stand, also one that is ignored, and nobody would let them go on."""
+    target = Bound("epoll=20")
     one = Run(target.pid, "mode=read", f"at={SEIZED}", "act=stop", PAUSE_NS)
     until = time.monotonic() + PATIENCE_SECONDS
     while status_of(one.process.pid).get("State", "T")[0] != "T":

@@ -60,7 +60,7 @@ class Waits(Target):
         for line in self.process.stdout:
             if line.startswith("READY"):
                 return took
-            _, at, us, result, number = line.split()
+            _, at, us, result, number, _ = line.split()
             name = self.names[int(at)] if int(at) < len(self.names) else "main"
             took.append((name, int(us) / 1000, int(result), int(number)))
         raise Failure("the target ended")

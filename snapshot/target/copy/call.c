@@ -14,6 +14,9 @@
 #define CALL_NAP_MIN_NS 5000
 #define CALL_NAP_MAX_NS 100000
 #define CALL_LOOKS 16 /* so many naps lie between two looks at a thread that does not report */
+/* include/linux/errno.h, ERESTARTNOINTR: of a clone when a SIGCONT came, which every traced thread
+ * stops for. */
+#define CALL_BEGINS_ANEW (-513)
 #define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 
 /* The death of a main thread is reported when all others were collected, which stand still for us:
@@ -136,10 +139,13 @@ static enum hs_copy_called call_run(struct hs_copy_call *call, int n_stops)
             return call_born(call);
         if (report >> 16 != 0)
             continue; /* a stop of the whole process comes, or an interrupt of ours */
-        if (number == CALL_STOP && --n_stops == 0)
-            return call_result(call);
-        if (number == CALL_STOP)
+        if (number == CALL_STOP) {
+            enum hs_copy_called called = --n_stops == 0 ? call_result(call) : HS_CALLED;
+            if (n_stops == 0 && (called != HS_CALLED || call->result != CALL_BEGINS_ANEW))
+                return called;
+            n_stops = n_stops == 0 ? 2 : n_stops; /* its entry and its exit once more */
             continue;
+        }
         if (call_is_fault(number))
             return HS_CALLED_FAULT;
         signal = number; /* SIGSTOP alone: all others are blocked */

@@ -23,23 +23,11 @@
  * millisecond of rounding; with others the thread's timer slack, 50 us, and what our look errs. */
 #define RESTART_SLACK_OF_FILES(limit_ns) ((limit_ns) / 200 + RESTART_NS_PER_MS)
 #define RESTART_SLACK_NS ((uint64_t)200000)
-
-/* A signal waits that the thread will handle: then EINTR is its due. */
-static bool restart_has_signal(pid_t pid, pid_t tid)
-{
-    struct hs_error ignored = HS_ERROR_INIT;
-    hs_auto_free char *text = NULL;
-    size_t n;
-    char path[HS_PROC_PATH_BYTES];
-    uint64_t own = 0, shared = 0, blocked = 0;
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, tid);
-    if (hs_proc_read(path, &text, &n, &ignored) != HS_OK ||
-        !hs_proc_number(text, "SigPnd", 16, &own) || !hs_proc_number(text, "ShdPnd", 16, &shared) ||
-        !hs_proc_number(text, "SigBlk", 16, &blocked))
-        return true;
-    return ((own | shared) & ~blocked) != 0;
-}
+#define RESTART_STACK_BYTES 384
+#define RESTART_FNV_BASIS UINT64_C(0xcbf29ce484222325)
+#define RESTART_FNV_PRIME UINT64_C(0x100000001b3)
+#define RESTART_DETOURS 4
+#define RESTART_DETOUR_NS ((uint64_t)20000000)
 
 static bool restart_read(const struct hs_target *target, hs_addr at, void *bytes, size_t n)
 {
@@ -115,6 +103,7 @@ struct restart_scratch {
     uint64_t mark, n_sleeps, deadline_ns;
     uint64_t number; /* of a call that the kernel restarts, and forgets which it was */
     uint64_t ms;     /* the limit that a register was given */
+    uint64_t noted_ns, stack;
 };
 #define RESTART_MARK UINT64_C(0x74696177706e6168)
 
@@ -131,6 +120,23 @@ static void restart_mark(const struct hs_thread *thread, struct restart_scratch 
     ret->deadline_ns = thread->deadline_ns;
 }
 
+/* Of the dead stack around the note: who calls anything writes there. The same in every process of
+ * ours. */
+static uint64_t restart_stack(const struct hs_target *target, const struct hs_thread *thread)
+{
+    uint8_t bytes[HS_RED_ZONE_BYTES + RESTART_STACK_BYTES];
+    uint64_t hash = RESTART_FNV_BASIS;
+    const hs_addr sp = hs_regs_sp(&thread->regs), note = restart_scratch_at(thread);
+
+    if (!restart_read(target, sp - HS_RED_ZONE_BYTES, bytes, HS_RED_ZONE_BYTES) ||
+        !restart_read(target, note - RESTART_STACK_BYTES, bytes + HS_RED_ZONE_BYTES,
+                      RESTART_STACK_BYTES))
+        return 0;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        hash = (hash ^ bytes[i]) * RESTART_FNV_PRIME;
+    return hash | 1;
+}
+
 /* The limit before it stays: the call may be one that was pointed at it. */
 static void restart_note(const struct hs_target *target, const struct hs_thread *thread,
                          uint64_t number, uint64_t ms)
@@ -139,8 +145,22 @@ static void restart_note(const struct hs_target *target, const struct hs_thread 
     struct restart_scratch scratch = {.number = number, .ms = ms};
 
     restart_mark(thread, &scratch);
+    scratch.noted_ns = hs_now_ns();
+    scratch.stack = restart_stack(target, thread);
     (void)restart_write(target, restart_scratch_at(thread) + at, &scratch.mark,
                         sizeof scratch - at);
+}
+
+/* It slept once more on its way back into the call, as for the memory map while another thread
+ * forks. Of waits at sockets, whose limit is the whole again: others tell by it how long they wait.
+ */
+static bool restart_is_detour(const struct hs_target *target, const struct hs_thread *thread,
+                              const struct restart_scratch *found, uint64_t n_more)
+{
+    return n_more <= RESTART_DETOURS && thread->asleep_since_ns >= found->noted_ns &&
+           thread->asleep_since_ns - found->noted_ns <= RESTART_DETOUR_NS && found->stack != 0 &&
+           hs_regs_wait(&thread->regs).form == HS_WAIT_SOCKET &&
+           found->stack == restart_stack(target, thread);
 }
 
 static bool restart_noted(const struct hs_target *target, const struct hs_thread *thread,
@@ -149,7 +169,10 @@ static bool restart_noted(const struct hs_target *target, const struct hs_thread
     struct restart_scratch found;
 
     if (!restart_read(target, restart_scratch_at(thread), &found, sizeof found) ||
-        found.mark != RESTART_MARK || n_sleeps != found.n_sleeps + 2)
+        found.mark != RESTART_MARK || n_sleeps < found.n_sleeps + 2 + thread->n_passed)
+        return false;
+    uint64_t n_more = n_sleeps - (found.n_sleeps + 2 + thread->n_passed);
+    if (n_more != 0 && !restart_is_detour(target, thread, &found, n_more))
         return false;
     *ret = found;
     return true;
@@ -279,23 +302,22 @@ bool hs_restart_is_at_socket(const struct hs_thread *thread)
 
 void hs_restart_prepare(const struct hs_target *target, struct hs_thread *thread)
 {
-    bool is_broken_off = hs_regs_call_is_broken_off(&thread->regs);
-
-    thread->has_signal = is_broken_off && restart_has_signal(target->pid, thread->tid);
+    thread->has_signal = hs_regs_wait(&thread->regs).form == HS_WAIT_SOCKET &&
+                         hs_signals_is_own(target->pid, thread->tid);
     if (thread->kept_number == 0 &&
         (thread->deadline_ns == RESTART_NEVER || thread->deadline_ns == RESTART_UNKNOWN))
         return;
     (void)hs_wait_count(target, thread, &thread->n_sleeps);
 }
 
-enum hs_restart hs_restart_call(const struct hs_target *target, const struct hs_thread *thread,
-                                struct hs_regs *regs)
+static enum hs_restart restart_again(const struct hs_target *target,
+                                     const struct hs_thread *thread, struct hs_regs *regs)
 {
     struct hs_wait wait = hs_regs_wait(regs);
     struct hs_regs again = *regs;
     uint64_t nested[3];
 
-    if (!hs_regs_call_restart(&again) || thread->has_signal)
+    if (!hs_regs_call_restart(&again))
         return HS_RESTART_NOT;
     if (thread->deadline_ns == RESTART_NEVER || wait.form == HS_WAIT_SOCKET) {
         *regs = again;
@@ -318,6 +340,15 @@ enum hs_restart hs_restart_call(const struct hs_target *target, const struct hs_
     }
     *regs = again;
     return HS_RESTART_REST;
+}
+
+/* With a handler to run the kernel makes it EINTR after all. */
+enum hs_restart hs_restart_call(const struct hs_target *target, const struct hs_thread *thread,
+                                struct hs_regs *regs)
+{
+    enum hs_restart how = restart_again(target, thread, regs);
+
+    return thread->has_signal ? HS_RESTART_NOT : how;
 }
 
 void hs_restart_frame(const struct hs_target *target, const struct hs_thread *thread,

@@ -135,6 +135,14 @@ static bool sockets_is_over(const struct hs_socket_limit *limit, const struct hs
            (syscall(SYS_tgkill, target->pid, limit->tid, 0) != 0 && errno == ESRCH);
 }
 
+/* On its way back into the call it may sleep for something else, as for the memory map while
+ * another thread forks; but not so that a signal could wake it. */
+static bool sockets_sleeps(const struct hs_target *target, const struct hs_thread *thread)
+{
+    return hs_wait_is_in_call(target, thread) && hs_wait_state(target, thread) == 'S' &&
+           hs_wait_is_in_call(target, thread);
+}
+
 /* Of those in `left`, by bits: which do not sleep yet? What is left to these passes. The limits of
  * the others are what they were. */
 static uint64_t sockets_look(struct hs_socket_round *round, const struct hs_target *target,
@@ -145,7 +153,7 @@ static uint64_t sockets_look(struct hs_socket_round *round, const struct hs_targ
         struct hs_thread thread = {.tid = limit->tid};
         if ((left >> i & 1) == 0)
             continue;
-        if (!hs_wait_is_in_call(target, &thread) && !sockets_is_over(limit, target)) {
+        if (!sockets_sleeps(target, &thread) && !sockets_is_over(limit, target)) {
             if (hs_now_ns() - limit->set_ns >= SOCKETS_AGAIN_NS)
                 (void)sockets_shorten(limit);
             continue;

@@ -1,6 +1,7 @@
 /* Stopping a process and letting it go.
  *
- *   seize all threads -> interrupt all -> wait for all -> list again, until nobody is new
+ *   list threads -> seize and interrupt those that a signal would break off -> seize and interrupt
+ *   all others -> wait for all -> list again, until nobody is new
  *
  * A stop makes some calls return EINTR, unless their threads are told otherwise before they go on.
  * Should we be killed nobody tells them, so that is done at once, thread by thread.
@@ -26,6 +27,7 @@
 #include "base/progress.h"
 #include "target/procfs.h"
 #include "target_private.h"
+#include "thread_state.h"
 #include "witness.h"
 
 #define STOP_DEADLINE_NS ((uint64_t)3000000000)
@@ -40,12 +42,9 @@
 #define STOP_NAP_MAX_NS 500000
 #define STOP_NAP_EACH_NS 200 /* for each thread that is to come: to look takes as long */
 #define STOP_LEFT_OVER_NAP_NS 2000000
-#define STOP_SOCKETS_NS ((uint64_t)50000000)
 #define STOP_SINGLY_NS ((uint64_t)2000000) /* for threads that are interrupted one by one */
 #define STOP_SINGLE_NS ((uint64_t)1000000) /* for each; then it is waited for with the others */
 #define STOP_SINGLE_NAP_NS 1000
-
-enum thread_state { THREAD_SEIZED, THREAD_INTERRUPTED, THREAD_STOPPED, THREAD_DYING, THREAD_GONE };
 
 struct stop {
     struct hs_target *target;
@@ -54,6 +53,7 @@ struct stop {
     uint64_t sweep_at_ns; /* not before then again */
     size_t n_sorted;      /* threads [0, n_sorted) ascend by tid; behind are new ones */
     bool has_executed, has_ended;
+    struct hs_waits_look look;
 };
 
 static int thread_compare(const void *a, const void *b)
@@ -68,6 +68,17 @@ static bool stop_knows(const struct stop *stop, pid_t tid)
     const struct hs_target *target = stop->target;
     return stop->n_sorted > 0 &&
            bsearch(&key, target->threads, stop->n_sorted, sizeof key, thread_compare) != NULL;
+}
+
+/* Threads of [0, n), sorted, that were listed twice: once. */
+static size_t stop_drop_twice(struct hs_thread *threads, size_t n)
+{
+    size_t n_left = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (n_left == 0 || threads[n_left - 1].tid != threads[i].tid)
+            threads[n_left++] = threads[i];
+    return n_left;
 }
 
 /* Drops threads that are gone and sorts the rest. */
@@ -85,9 +96,11 @@ static void stop_tidy(struct stop *stop)
         is_sorted &= n == 0 || target->threads[n - 1].tid < target->threads[n].tid;
         n++;
     }
-    target->n_threads = stop->n_sorted = n;
-    if (!is_sorted)
+    if (!is_sorted) {
         qsort(target->threads, n, sizeof *target->threads, thread_compare);
+        n = stop_drop_twice(target->threads, n);
+    }
+    target->n_threads = stop->n_sorted = n;
 }
 
 static bool thread_has_ended(pid_t pid, pid_t tid)
@@ -107,32 +120,69 @@ static hs_status stop_refused(struct stop *stop, struct hs_error *err)
     return hs_refusal_permission(pid, err);
 }
 
-/* Seizes one new thread; one that has ended meanwhile is passed over. */
-static hs_status stop_seize(struct stop *stop, pid_t tid, bool *ret_is_new, struct hs_error *err)
+/* A seized thread that executes a program has the main thread's number from then on. */
+static bool stop_is_seized(pid_t pid, pid_t tid)
 {
-    struct hs_target *target = stop->target;
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t tracer;
 
-    HS_TRY(HS_GROW(&target->threads, &target->threads_capacity, target->n_threads + 1, err));
-    if (hs_seize_guarded(target, tid, PTRACE_O_TRACEEXEC) != 0) {
-        if (errno == ESRCH || thread_has_ended(target->pid, tid))
-            return HS_OK;
-        for (size_t i = stop->n_sorted; i < target->n_threads; i++)
-            if (target->threads[i].tid == tid)
-                return HS_OK; /* listed twice */
-        return stop_refused(stop, err);
+    return tid == pid && hs_proc_read_of(pid, "status", &text, &n, &ignored) == HS_OK &&
+           hs_proc_number(text, "TracerPid", 10, &tracer) && tracer == (uint64_t)getpid();
+}
+
+/* One that has ended meanwhile is gone. */
+static hs_status stop_seize(struct stop *stop, struct hs_thread *thread, struct hs_error *err)
+{
+    const struct hs_target *target = stop->target;
+
+    if (hs_seize_guarded(target, thread->tid, PTRACE_O_TRACEEXEC) == 0 ||
+        (errno == EPERM && stop_is_seized(target->pid, thread->tid))) {
+        thread->state = THREAD_SEIZED;
+        return HS_OK;
     }
-    target->threads[target->n_threads++] = (struct hs_thread){.tid = tid, .state = THREAD_SEIZED};
-    *ret_is_new = true;
+    if (errno != ESRCH && !thread_has_ended(target->pid, thread->tid))
+        return stop_refused(stop, err);
+    thread->state = THREAD_GONE;
     return HS_OK;
 }
 
-/* One pass over the list of threads. */
-static hs_status stop_seize_new(struct stop *stop, bool *ret_any_new, struct hs_error *err)
+/* From the moment in which a thread is seized it is sent also what it ignores: the main one also on
+ * behalf of the process, one that has forked of its children; and for what one that stands already
+ * is sent, another is woken. So those that would return EINTR then come first, and the main thread
+ * last. */
+static hs_status stop_seize_listed(struct stop *stop, bool only_waiting, struct hs_error *err)
+{
+    struct hs_target *target = stop->target;
+    struct hs_thread *main_thread = NULL;
+    hs_status status = HS_OK;
+
+    hs_seize_guard_begin();
+    for (size_t i = 0; i < target->n_threads && status == HS_OK; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (thread->state != THREAD_LISTED || (only_waiting && !thread->may_break_off))
+            continue;
+        if (thread->tid == target->pid)
+            main_thread = thread;
+        else
+            status = stop_seize(stop, thread, err);
+    }
+    if (main_thread != NULL && status == HS_OK)
+        status = stop_seize(stop, main_thread, err);
+    hs_seize_guard_end();
+    stop_tidy(stop);
+    return status;
+}
+
+/* One pass over the list of threads: those that are new. Which of them wait, and since when, is
+ * looked at before they are seized. */
+static hs_status stop_list_new(struct stop *stop, bool *ret_any_new, struct hs_error *err)
 {
     struct hs_target *target = stop->target;
     char path[HS_PROC_PATH_BYTES];
     hs_status status = HS_OK;
-    bool any_new = false;
+    size_t n_known = target->n_threads;
 
     snprintf(path, sizeof path, "/proc/%d/task", target->pid);
     DIR *tasks = opendir(path);
@@ -140,22 +190,24 @@ static hs_status stop_seize_new(struct stop *stop, bool *ret_any_new, struct hs_
         stop->has_ended = true;
         return hs_fail_errno(err, HS_TARGET, "cannot list the threads of process %d", target->pid);
     }
-    hs_seize_guard_begin();
     for (struct dirent *e; status == HS_OK && (e = readdir(tasks)) != NULL;) {
-        long tid = strtol(e->d_name, NULL, 10);
-        if (tid > 0 && !stop_knows(stop, (pid_t)tid))
-            status = stop_seize(stop, (pid_t)tid, &any_new, err);
+        struct hs_thread thread = {.tid = (pid_t)strtol(e->d_name, NULL, 10),
+                                   .state = THREAD_LISTED};
+        if (thread.tid <= 0 || stop_knows(stop, thread.tid))
+            continue;
+        hs_waits_look_at(&stop->look, &thread);
+        status = HS_GROW(&target->threads, &target->threads_capacity, target->n_threads + 1, err);
+        if (status == HS_OK)
+            target->threads[target->n_threads++] = thread;
     }
-    hs_seize_guard_end();
     closedir(tasks);
+    *ret_any_new = target->n_threads != n_known;
     stop_tidy(stop);
-    if (status == HS_OK)
-        *ret_any_new = any_new;
     return status;
 }
 
 /* From the interrupt until here it would return EINTR without us. That its time is the rest, not
- * the whole, comes later (stop_restart_early); the registers kept are those of the stop. */
+ * the whole, comes later (hs_let_go_early); the registers kept are those of the stop. */
 static void stop_spare(struct hs_target *target, struct hs_thread *thread)
 {
     struct hs_stop_report *told = &target->report;
@@ -171,6 +223,14 @@ static void stop_spare(struct hs_target *target, struct hs_thread *thread)
     told->exposed_ns += exposed_ns;
     if (told->exposed_most_ns < exposed_ns)
         told->exposed_most_ns = exposed_ns;
+}
+
+/* The interrupt first: the thread then stands again before it returns to the program, be it from a
+ * call that a signal has woken which it ignores, or in front of a handler. */
+static void stop_pass_on(struct hs_thread *thread, long number)
+{
+    ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+    thread->n_passed += ptrace(PTRACE_CONT, thread->tid, NULL, (void *)number) == 0;
 }
 
 /* A thread has reported: our stop, a signal to pass on, its end, or a new program. */
@@ -192,9 +252,7 @@ static void stop_take_report(struct stop *stop, struct hs_thread *thread, int re
         thread->state = THREAD_STOPPED;
         stop->has_executed = true;
     } else {
-        long number = WSTOPSIG(report);
-        if (ptrace(PTRACE_CONT, thread->tid, NULL, (void *)number) == 0)
-            ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+        stop_pass_on(thread, WSTOPSIG(report));
     }
 }
 
@@ -336,6 +394,8 @@ static void stop_interrupt_singly(struct stop *stop)
         struct hs_thread *thread = &target->threads[i];
         if (!thread->may_break_off || thread->state != THREAD_SEIZED)
             continue;
+        if (!hs_wait_goes_on(target, thread)) /* it may be a new one */
+            thread->asleep_since_ns = 0;
         stop_interrupt(thread);
         stop_poll(stop, thread);
         while (thread->state == THREAD_INTERRUPTED &&
@@ -350,7 +410,6 @@ static void stop_interrupt_all(struct stop *stop)
 {
     struct hs_target *target = stop->target;
 
-    stop_interrupt_singly(stop);
     for (size_t i = 0; i < target->n_threads; i++)
         stop_interrupt(&target->threads[i]);
 }
@@ -396,27 +455,51 @@ static bool stop_has_all(const struct stop *stop)
 }
 
 /* The second look is the one just before the first interrupt. */
-static void stop_choose_moment(struct hs_target *target)
+static void stop_choose_moment(struct hs_target *target, struct hs_waits_look *look)
 {
     if (target->options.leaves_interrupted)
         return;
     hs_partial_wait(target, hs_now_ns() + STOP_MOMENT_NS);
-    hs_waits_look(target);
+    hs_waits_look_again(look, target);
+}
+
+/* All are known, and those that wait are seized, at a moment that is good. */
+static hs_status stop_foresee(struct stop *stop, struct hs_error *err)
+{
+    bool any_new = true;
+
+    while (any_new) {
+        HS_TRY(stop_list_new(stop, &any_new, err));
+        if (hs_now_ns() > stop->deadline_ns)
+            return stop_too_many(stop, err);
+    }
+    HS_TRY(stop_seize_listed(stop, true, err));
+    hs_copy_pass_seized();
+    stop_choose_moment(stop->target, &stop->look);
+    return HS_OK;
+}
+
+/* Of those that were listed last, has any lived? Who has ended is listed until it is collected. */
+static hs_status stop_seize_rest(struct stop *stop, bool *ret_any, struct hs_error *err)
+{
+    HS_TRY(stop_seize_listed(stop, false, err));
+    *ret_any = false;
+    for (size_t i = 0; i < stop->target->n_threads; i++)
+        *ret_any |= stop->target->threads[i].state == THREAD_SEIZED;
+    return HS_OK;
 }
 
 static hs_status stop_all(struct stop *stop, struct hs_error *err)
 {
     bool any_new = true;
 
-    while (any_new) {
-        any_new = false;
-        HS_TRY(stop_seize_new(stop, &any_new, err));
-        if (hs_now_ns() > stop->deadline_ns)
-            return stop_too_many(stop, err);
-    }
-    hs_copy_pass_seized();
-    stop_choose_moment(stop->target);
+    hs_waits_begin(&stop->look, stop->target);
+    hs_status status = stop_foresee(stop, err);
+    hs_waits_end(&stop->look);
+    HS_TRY(status);
     stop_begin(stop);
+    stop_interrupt_singly(stop);
+    HS_TRY(stop_seize_rest(stop, &any_new, err));
     do {
         any_new = false;
         stop_interrupt_all(stop);
@@ -426,7 +509,9 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
         if (stop->has_ended || stop->has_executed)
             return HS_OK;
         if (!stop_has_all(stop)) /* to list them takes as long as to stop them */
-            HS_TRY(stop_seize_new(stop, &any_new, err));
+            HS_TRY(stop_list_new(stop, &any_new, err));
+        if (any_new)
+            HS_TRY(stop_seize_rest(stop, &any_new, err));
         if (any_new && hs_now_ns() > stop->deadline_ns)
             return stop_too_many(stop, err);
     } while (any_new);
@@ -527,115 +612,6 @@ static void stop_read_registers(struct stop *stop)
     stop_tidy(stop);
 }
 
-static void stop_detach(struct hs_thread *thread)
-{
-    if (thread->state != THREAD_STOPPED)
-        return;
-    bool has_died = ptrace(PTRACE_DETACH, thread->tid, NULL, NULL) != 0 && errno == ESRCH;
-    thread->state = has_died ? THREAD_DYING : THREAD_GONE;
-}
-
-/* Sets an interrupted call to start again. One SETREGS, valid before and after, so that our death
- * in between is harmless. Elsewhere by now: a handler has run, and EINTR is its due. */
-static enum hs_restart stop_set_restart(struct hs_target *target, const struct hs_thread *thread)
-{
-    struct hs_regs now, regs = thread->regs;
-
-    if (!hs_regs_call_is_broken_off(&regs) ||
-        ptrace(PTRACE_GETREGS, thread->tid, NULL, &now) != 0 ||
-        hs_regs_sp(&now) != hs_regs_sp(&regs))
-        return HS_RESTART_NOT;
-    enum hs_restart how = hs_restart_call(target, thread, &regs);
-    /* also when it is none: a signal has come, and the call was set to start again before */
-    return ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) == 0 ? how : HS_RESTART_NOT;
-}
-
-static void stop_restart(struct hs_target *target, const struct hs_thread *thread)
-{
-    struct hs_stop_report *report = &target->report;
-
-    report->n_shortened += hs_restart_rest(target, thread);
-    enum hs_restart how = stop_set_restart(target, thread);
-    report->n_restarted += how != HS_RESTART_NOT && how != HS_RESTART_LOST;
-    report->n_shortened += how == HS_RESTART_REST;
-    report->n_late += how == HS_RESTART_LATE;
-    report->n_broken_off += how == HS_RESTART_LOST;
-}
-
-static bool stop_restarts(const struct hs_target *target, const struct hs_thread *thread)
-{
-    return thread->state == THREAD_STOPPED && !target->options.leaves_interrupted &&
-           !target->was_stopped_already;
-}
-
-/* At once, and again when they are let go: should we be killed in the stop, they go on for the rest
- * of their time and the pause. */
-static void stop_restart_early(struct hs_target *target)
-{
-    if (target->options.leaves_interrupted)
-        return;
-    hs_restart_confirm(target);
-    for (size_t i = 0; i < target->n_threads; i++) {
-        struct hs_thread *thread = &target->threads[i];
-        if (!stop_restarts(target, thread))
-            continue;
-        hs_restart_prepare(target, thread);
-        (void)stop_set_restart(target, thread);
-    }
-}
-
-static size_t stop_take_sockets(struct hs_target *target, struct hs_socket_round *round)
-{
-    for (size_t i = 0; i < target->n_threads; i++) {
-        struct hs_thread *thread = &target->threads[i];
-        thread->has_socket = stop_restarts(target, thread) && hs_restart_is_at_socket(thread) &&
-                             hs_socket_take(round, target, thread);
-    }
-    return round->n;
-}
-
-/* While all others stand: whoever else uses these sockets shall not see another limit. */
-static void stop_let_go_sockets(struct hs_target *target)
-{
-    uint64_t until_ns = hs_now_ns() + STOP_SOCKETS_NS;
-    bool is_good = true;
-
-    while (is_good && hs_now_ns() < until_ns) {
-        struct hs_socket_round round = {.guard = -1};
-        if (stop_take_sockets(target, &round) == 0)
-            return;
-        is_good = hs_socket_begin(&round, target);
-        for (size_t i = 0; i < target->n_threads; i++) {
-            struct hs_thread *thread = &target->threads[i];
-            thread->has_socket &= is_good;
-            if (!thread->has_socket)
-                continue;
-            stop_restart(target, thread);
-            stop_detach(thread);
-        }
-        size_t n_late = hs_socket_end(&round, target);
-        target->report.n_late += n_late;
-        target->report.n_shortened -= n_late;
-    }
-}
-
-/* What takes long comes first; then each goes as soon as it is ready: the rest of its wait passes.
- */
-static void stop_let_go_all(struct hs_target *target)
-{
-    for (size_t i = 0; i < target->n_threads; i++)
-        if (stop_restarts(target, &target->threads[i]))
-            hs_restart_prepare(target, &target->threads[i]);
-    stop_let_go_sockets(target);
-    for (size_t i = 0; i < target->n_threads; i++) {
-        struct hs_thread *thread = &target->threads[i];
-        if (stop_restarts(target, thread))
-            stop_restart(target, thread);
-        stop_detach(thread);
-    }
-    stop_collect_dead(target);
-}
-
 /* Lets go of those that have stopped; their registers may not have been read yet. */
 static void stop_release(struct hs_target *target)
 {
@@ -645,7 +621,8 @@ static void stop_release(struct hs_target *target)
             (void)ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->regs);
     }
     hs_restart_confirm(target);
-    stop_let_go_all(target);
+    hs_let_go_all(target);
+    stop_collect_dead(target);
 }
 
 /* After a failure: seized threads that run cannot be detached until they stop. One that does not
@@ -677,7 +654,7 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
     if (stop->target->n_threads == 0)
         return stop_ended(err);
     hs_partial_settle(stop->target);
-    stop_restart_early(stop->target);
+    hs_let_go_early(stop->target);
     hs_process_follow(stop->target);
     stop->target->is_stopped = true; /* what is read from here on is read within the bound */
     return hs_process_mappings(stop->target, err);
@@ -749,7 +726,8 @@ void hs_stop_let_go(struct hs_target *target)
         return;
     hs_stop_look_for_continue(target);
     hs_priority_raise(&saved);
-    stop_let_go_all(target);
+    hs_let_go_all(target);
+    stop_collect_dead(target);
     target->is_stopped = false;
     if (!target->was_stopped_already)
         target->pause_ns = hs_now_ns() - target->stopped_at_ns;

@@ -20,24 +20,10 @@
 #include "target_private.h"
 
 #define WAITS_FILE_BYTES 4096
-#define WAITS_STACK_WORDS 128 /* half of them below the stack pointer, of calls that returned */
-#define WAITS_MAX_CLOCKS 64
+#define WAITS_STACK_WORDS 64
 #define WAITS_TRIES 3
+#define WAITS_TRACED 't'                  /* proc(5) */
 #define WAITS_QUICK_NS ((uint64_t)500000) /* to compare a clock: as a rule 30 us */
-
-struct waits_clock {
-    unsigned processor;
-    bool is_known;
-    int64_t behind_ns; /* our clock less that of the processor */
-};
-
-struct waits_look {
-    struct hs_target *target;
-    cpu_set_t own; /* the processors that we may use */
-    bool has_own, has_moved;
-    struct waits_clock clocks[WAITS_MAX_CLOCKS];
-    size_t n_clocks;
-};
 
 /* Without memory of its own: between the first look and the first interrupt time counts. */
 static bool waits_read(const char *path, char text[WAITS_FILE_BYTES])
@@ -102,12 +88,13 @@ bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread
     return true;
 }
 
-/* Of what lies around a stack pointer; 0 when nothing can be read there. */
+/* Of what lies below a stack pointer, of calls that returned: others do not write there, as they
+ * may to what the thread's functions have for them. 0 when nothing can be read there. */
 static uint64_t waits_stack(const struct hs_target *target, hs_addr sp)
 {
     uint64_t words[WAITS_STACK_WORDS];
     struct hs_memory memory = target->live;
-    ssize_t n = hs_memory_read(&memory, sp - sizeof words / 2, words, sizeof words);
+    ssize_t n = hs_memory_read(&memory, sp - sizeof words, words, sizeof words);
 
     return n <= 0 ? 0 : hs_hash_bytes(words, (size_t)n);
 }
@@ -136,9 +123,9 @@ bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *
            waits_is_limited(target, thread, number, arguments);
 }
 
-/* The processor that it last ran on: field 39 of its stat file. */
+/* Its state, and the processor that it last ran on: fields 3 and 39 of its stat file. */
 static bool waits_processor(const struct hs_target *target, const struct hs_thread *thread,
-                            unsigned *ret)
+                            unsigned *ret, char *ret_state)
 {
     char path[HS_PROC_PATH_BYTES], text[WAITS_FILE_BYTES];
 
@@ -146,6 +133,7 @@ static bool waits_processor(const struct hs_target *target, const struct hs_thre
     if (!waits_read(path, text))
         return false;
     const char *at = strrchr(text, ')');
+    *ret_state = at != NULL && at[1] == ' ' ? at[2] : '\0';
     for (int field = 2; at != NULL && field < 39; field++)
         at = strchr(at + 1, ' ');
     if (at == NULL)
@@ -154,9 +142,17 @@ static bool waits_processor(const struct hs_target *target, const struct hs_thre
     return true;
 }
 
+char hs_wait_state(const struct hs_target *target, const struct hs_thread *thread)
+{
+    unsigned processor;
+    char state;
+
+    return waits_processor(target, thread, &processor, &state) ? state : '\0';
+}
+
 /* We have just slept there, so that its clock has just been read for us; not where the processor
  * was taken from us meanwhile. */
-static bool waits_compare(struct waits_look *look, unsigned processor, int64_t *ret)
+static bool waits_compare(struct hs_waits_look *look, unsigned processor, int64_t *ret)
 {
     struct timespec nap = {.tv_nsec = 1};
     uint64_t left_ns, ignored;
@@ -182,9 +178,9 @@ static bool waits_compare(struct waits_look *look, unsigned processor, int64_t *
     return false;
 }
 
-static bool waits_clock(struct waits_look *look, unsigned processor, int64_t *ret)
+static bool waits_clock(struct hs_waits_look *look, unsigned processor, int64_t *ret)
 {
-    struct waits_clock found = {.processor = processor};
+    struct hs_wait_clock found = {.processor = processor};
 
     for (size_t i = 0; i < look->n_clocks; i++)
         if (look->clocks[i].processor == processor) {
@@ -192,42 +188,48 @@ static bool waits_clock(struct waits_look *look, unsigned processor, int64_t *re
             return look->clocks[i].is_known;
         }
     found.is_known = waits_compare(look, processor, &found.behind_ns);
-    if (look->n_clocks < WAITS_MAX_CLOCKS)
+    if (look->n_clocks < HS_WAIT_CLOCKS)
         look->clocks[look->n_clocks++] = found;
     *ret = found.behind_ns;
     return found.is_known;
 }
 
 /* False when it has run on another processor meanwhile: their clocks may be seconds apart. */
-static bool waits_look_once(struct waits_look *look, struct hs_thread *thread)
+static bool waits_look_once(struct hs_waits_look *look, struct hs_thread *thread)
 {
-    char path[HS_PROC_PATH_BYTES];
+    char path[HS_PROC_PATH_BYTES], state;
     uint64_t left_ns, n_sleeps;
     unsigned processor, again;
     int64_t behind_ns;
 
-    if (!waits_processor(look->target, thread, &processor) ||
+    if (!waits_processor(look->target, thread, &processor, &state) ||
         !waits_clock(look, processor, &behind_ns))
         return true;
     waits_path(look->target, thread, "sched", path);
     if (!waits_sched(path, &left_ns, &n_sleeps) || left_ns == 0 ||
         !hs_wait_is_in_call(look->target, thread))
         return true;
-    if (!waits_processor(look->target, thread, &again) || processor != again)
+    if (!waits_processor(look->target, thread, &again, &state) || processor != again)
         return false;
+    if (state == WAITS_TRACED) /* it last left its processor for a signal */
+        return true;
     thread->asleep_since_ns = left_ns + (uint64_t)behind_ns;
+    thread->left_ns = left_ns;
     thread->n_sleeps = n_sleeps;
     return true;
 }
 
 /* The clock is compared first: what then changes while we look, the number of sleeps tells. */
-static void waits_look_at(struct waits_look *look, struct hs_thread *thread)
+void hs_waits_look_at(struct hs_waits_look *look, struct hs_thread *thread)
 {
     uint64_t number, arguments[6];
     hs_addr sp;
 
+    thread->asleep_sp = thread->asleep_since_ns = 0;
+    thread->may_break_off = false;
+    if (!look->is_on)
+        return;
     bool is_in_call = hs_wait_call(look->target, thread, &number, arguments, &sp);
-    thread->asleep_sp = 0;
     thread->may_break_off = is_in_call && hs_call_may_break_off(number);
     if (thread->may_break_off) { /* before its sleeps are counted */
         thread->asleep_sp = sp;
@@ -241,15 +243,41 @@ static void waits_look_at(struct waits_look *look, struct hs_thread *thread)
     }
 }
 
-void hs_waits_look(struct hs_target *target)
+void hs_waits_begin(struct hs_waits_look *look, const struct hs_target *target)
 {
-    struct waits_look look = {.target = target};
+    look->target = target;
+    look->is_on = !target->options.leaves_interrupted;
+    look->has_own = sched_getaffinity(0, sizeof look->own, &look->own) == 0;
+    look->has_moved = false;
+    look->n_clocks = 0;
+}
 
-    look.has_own = sched_getaffinity(0, sizeof look.own, &look.own) == 0;
+void hs_waits_end(struct hs_waits_look *look)
+{
+    if (look->has_moved)
+        (void)sched_setaffinity(0, sizeof look->own, &look->own);
+    look->is_on = look->has_moved = false;
+}
+
+/* In the sleep that it was seen in, or out of it for a signal for which it stands. */
+bool hs_wait_goes_on(const struct hs_target *target, const struct hs_thread *thread)
+{
+    char path[HS_PROC_PATH_BYTES];
+    uint64_t left_ns, n_sleeps;
+
+    waits_path(target, thread, "sched", path);
+    if (thread->asleep_since_ns == 0 || !waits_sched(path, &left_ns, &n_sleeps))
+        return false;
+    if (n_sleeps == thread->n_sleeps)
+        return left_ns == thread->left_ns;
+    return n_sleeps == thread->n_sleeps + 1 && hs_wait_state(target, thread) == WAITS_TRACED;
+}
+
+void hs_waits_look_again(struct hs_waits_look *look, struct hs_target *target)
+{
     for (size_t i = 0; i < target->n_threads; i++)
-        waits_look_at(&look, &target->threads[i]);
-    if (look.has_moved)
-        (void)sched_setaffinity(0, sizeof look.own, &look.own);
+        if (!hs_wait_goes_on(target, &target->threads[i]))
+            hs_waits_look_at(look, &target->threads[i]);
 }
 
 bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret)
@@ -262,10 +290,12 @@ bool hs_wait_count(const struct hs_target *target, const struct hs_thread *threa
 }
 
 /* One that was not seen asleep began between the look and the interrupt. The stop is its next
- * sleep: one more than that, and it has been elsewhere. */
+ * sleep, and each signal that it stood for before: one more than that, and it has been elsewhere.
+ */
 uint64_t hs_wait_began(const struct hs_thread *thread, uint64_t n_sleeps)
 {
-    bool is_same = thread->asleep_since_ns != 0 && n_sleeps == thread->n_sleeps + 1;
+    bool is_same =
+        thread->asleep_since_ns != 0 && n_sleeps == thread->n_sleeps + thread->n_passed + 1;
 
     return is_same && thread->asleep_since_ns < thread->interrupted_ns ? thread->asleep_since_ns
                                                                        : thread->interrupted_ns;

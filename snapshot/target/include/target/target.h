@@ -34,12 +34,15 @@ struct hs_thread {
      * limit, 0 when it was not; how often it had gone to sleep; when it was interrupted, and when
      * it was found to stand; when its wait ends; the number of the call, of a main thread in one
      * that the kernel starts again for the rest; the stack pointer with which it was seen asleep,
-     * 0 when it was not, and a hash of what lies there; a signal waits that it will handle; the
-     * limit of its socket is the rest; it was seen asleep in a call that a stop may break off. And
-     * to live/partial.c: in one of which it may have done part, now or once; in a read with a limit
-     * that is a terminal's; it was looked at; how often in a row it was awake then. */
+     * 0 when it was not, and a hash of what lies there; when its processor says that it fell
+     * asleep; how often it stood for a signal since; the signal that it stands for; a signal waits
+     * that it will handle; the limit of its socket is the rest; it was seen asleep in a call that a
+     * stop may break off. And to live/partial.c: in one of which it may have done part, now or
+     * once; in a read with a limit that is a terminal's; it was looked at; how often in a row it
+     * was awake then. */
     uint64_t asleep_since_ns, n_sleeps, interrupted_ns, reported_ns, deadline_ns, kept_number;
-    uint64_t asleep_sp, asleep_stack;
+    uint64_t asleep_sp, asleep_stack, left_ns, n_passed;
+    int held_signal;
     bool has_signal, has_socket, may_break_off;
     bool may_be_cut, has_parts, reads_timed, was_looked_at;
     uint8_t n_awake;

@@ -1,0 +1,14 @@
+/* What live/stop.c and live/let_go.c know of a thread: hs_thread.state. */
+#ifndef HS_THREAD_STATE_H
+#define HS_THREAD_STATE_H
+
+enum thread_state {
+    THREAD_LISTED,
+    THREAD_SEIZED,
+    THREAD_INTERRUPTED,
+    THREAD_STOPPED,
+    THREAD_DYING,
+    THREAD_GONE
+};
+
+#endif
