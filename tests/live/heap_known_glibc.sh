@@ -49,6 +49,7 @@ check "stripped" 0 "$work/stripped" "$work/known.txt"
 grep -q "^V 2\.[0-9]" "$work/probe" || fail "no version"
 check "foreign sbrk" 0 "$work/stripped" "$work/known.txt" sbrk
 check "brk refused" 0 "$work/stripped" "$work/known.txt" brk
+check "false headers" 0 "$work/stripped" "$work/known.txt" false
 check "two arenas" 0 env MALLOC_ARENA_MAX=2 "$work/stripped" "$work/known.txt"
 check "no thread caches" 0 env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 \
     "$work/stripped" "$work/known.txt"

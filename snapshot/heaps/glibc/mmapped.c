@@ -6,6 +6,7 @@
  * alignment says where it can be, it says how far in it is, and its end is the end of a page. Where
  * mremap moved the mapping, only alignments below a page still tell the place: when what is found
  * does not add up, all pages of such mappings are looked at. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,6 +16,7 @@
 /* No allocator gives blocks in a mapping of more: these are reserves, such as a sanitizer's. */
 #define MAPPING_MAX ((uint64_t)1 << 40)
 #define PAGES_MAX ((uint64_t)1 << 24)
+#define FALSE_MAX 64
 
 /* Where .bss ends if `begin` lies in it: what malloc mapped may have been merged with it. There may
  * also be something of malloc's in the gaps between an object's segments. */
@@ -219,6 +221,64 @@ uint64_t hs_glibc_mmapped_told(const struct glibc_state *g, uint64_t *ret_bytes,
     return n;
 }
 
+/* The smallest of those from number `from` on by size, then by place. */
+static size_t smallest_from(const struct glibc_mmapped *mmapped, size_t n, size_t from)
+{
+    size_t at = from;
+
+    for (size_t i = from; i < n; i++)
+        if (mmapped[i].end - mmapped[i].begin < mmapped[at].end - mmapped[at].begin)
+            at = i;
+    return at;
+}
+
+/* Puts the n_first smallest in front; their bytes in all. Others are no smaller than *ret_next. */
+static uint64_t smallest_first(struct glibc_state *g, size_t n_first, uint64_t *ret_next)
+{
+    uint64_t n_bytes = 0;
+
+    for (size_t i = 0; i < n_first; i++) {
+        size_t at = smallest_from(g->mmapped, g->n_mmapped, i);
+        struct glibc_mmapped smallest = g->mmapped[at];
+        g->mmapped[at] = g->mmapped[i];
+        g->mmapped[i] = smallest;
+        n_bytes += smallest.end - smallest.begin;
+    }
+    size_t next = smallest_from(g->mmapped, g->n_mmapped, n_first);
+    *ret_next = next < g->n_mmapped ? g->mmapped[next].end - g->mmapped[next].begin : UINT64_MAX;
+    return n_bytes;
+}
+
+static int compare_mmapped(const void *a, const void *b)
+{
+    const struct glibc_mmapped *x = a, *y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* What a block's mapping held before may look like a header, in a pool of Python's, say. The
+ * counters are exact: as many as are too many, of as many bytes, are none. malloc maps no small
+ * blocks, so they are the smallest, if those have these bytes; and it must be told which. */
+static void drop_false(struct glibc_state *g)
+{
+    uint64_t n_bytes, next;
+    bool is_told;
+    uint64_t n = hs_glibc_mmapped_told(g, &n_bytes, &is_told);
+
+    if (!is_told || g->n_mmapped <= n || g->n_mmapped - n > FALSE_MAX ||
+        g->mmapped_bytes <= n_bytes)
+        return;
+    size_t n_false = (size_t)(g->n_mmapped - n);
+    uint64_t false_bytes = smallest_first(g, n_false, &next);
+    const struct glibc_mmapped *largest = &g->mmapped[n_false - 1];
+    if (false_bytes == g->mmapped_bytes - n_bytes && largest->end - largest->begin < next) {
+        g->n_mmapped -= n_false;
+        memmove(g->mmapped, g->mmapped + n_false, g->n_mmapped * sizeof *g->mmapped);
+        g->mmapped_bytes = n_bytes;
+    }
+    qsort(g->mmapped, g->n_mmapped, sizeof *g->mmapped, compare_mmapped);
+}
+
 hs_status hs_glibc_find_mmapped(struct glibc_state *g, struct hs_error *err)
 {
     uint64_t n_bytes, n;
@@ -229,8 +289,10 @@ hs_status hs_glibc_find_mmapped(struct glibc_state *g, struct hs_error *err)
     if (is_told && n == 0)
         return HS_OK;
     HS_TRY(search_all(g, false, err));
+    drop_false(g);
     if (is_told && (n != g->n_mmapped || n_bytes != g->mmapped_bytes))
         HS_TRY(search_all(g, true, err));
+    drop_false(g);
     n = hs_glibc_mmapped_told(g, &n_bytes, &is_told);
     g->mmapped_is_sure = is_told && n == g->n_mmapped && n_bytes == g->mmapped_bytes;
     return HS_OK;

@@ -113,13 +113,13 @@ static hs_status facts_note_marks(struct hs_native *native, const struct hs_scan
         return HS_OK;
     if (native->dump->target.core != NULL)
         return hs_findings_note(&native->dump->findings, true, err,
-                                "inconsistent: the core was taken while an allocator was in the "
-                                "middle of a change, at %llu place%s",
+                                "inconsistent: in the core an allocator's lists and counters do "
+                                "not agree at %llu place%s, as in the middle of a change",
                                 (unsigned long long)native->dump->findings.n_torn,
                                 native->dump->findings.n_torn == 1 ? "" : "s");
     return hs_findings_note(&native->dump->findings, true, err,
-                            "inconsistent: an allocator was in the middle of a change at %llu "
-                            "place%s, in each of %u stops",
+                            "inconsistent: an allocator's lists and counters do not agree at %llu "
+                            "place%s, in each of %u stops, as in the middle of a change",
                             (unsigned long long)native->dump->findings.n_torn,
                             native->dump->findings.n_torn == 1 ? "" : "s", native->dump->n_stops);
 }
