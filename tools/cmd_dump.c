@@ -127,6 +127,11 @@ static void talk_report(const struct hs_tool *tool, const struct hs_dump_report 
     if (report->stop.n_cut != 0)
         hs_talk("%lu system calls returned with part of their work done, as when a signal comes",
                 (unsigned long)report->stop.n_cut);
+    if (report->stop.n_unsent != 0)
+        hs_talk("%lu socket%s closed without waiting until the data was sent (SO_LINGER), as when "
+                "a signal comes",
+                (unsigned long)report->stop.n_unsent,
+                report->stop.n_unsent == 1 ? " was" : "s were");
     if (report->stop.why_no_copy[0] != '\0')
         hs_talk("no frozen copy was made: %s", report->stop.why_no_copy);
     if (tool->is_verbose && report->stop.way != HS_WAY_CORE)

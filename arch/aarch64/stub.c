@@ -66,6 +66,18 @@ bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret
     return false;
 }
 
+bool hs_call_closes(uint64_t number)
+{
+    (void)number;
+    return false;
+}
+
+bool hs_regs_call_has_closed(const struct hs_regs *regs)
+{
+    (void)regs;
+    return false;
+}
+
 bool hs_call_reads(uint64_t number)
 {
     (void)number;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -18,7 +19,8 @@
 #define CALLS_RING_ABSOLUTE (UINT64_C(1) << 5) /* IORING_ENTER_ABS_TIMER */
 
 /* Those measured, or told by their use of sock_intr_errno with a time limit (include/net/sock.h).
- * An interrupted one has done nothing, so it can start again. */
+ * An interrupted one has done nothing, or has undone it (fallocate in memory, mm/shmem.c), so it
+ * can start again. */
 bool hs_call_may_break_off(uint64_t number)
 {
     static const uint16_t calls[] = {
@@ -28,12 +30,18 @@ bool hs_call_may_break_off(uint64_t number)
         SYS_sendto,         SYS_sendmsg,     SYS_sendmmsg,        SYS_connect,
         SYS_semop,          SYS_semtimedop,  SYS_rt_sigtimedwait, SYS_io_getevents,
         SYS_io_pgetevents,  SYS_ppoll,       SYS_pselect6,        SYS_select,
-        SYS_io_uring_enter,
+        SYS_io_uring_enter, SYS_fallocate,   SYS_ioctl,
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (calls[i] == number)
             return true;
     return false;
+}
+
+/* Of what an ioctl asks: to wait until a terminal has sent all (tcdrain(3)) can be asked again. */
+static bool calls_is_drain(const struct hs_regs *regs)
+{
+    return regs->rsi == TCSBRK && regs->rdx != 0;
 }
 
 /* The kernel starts it again by itself, with all of its time: we do it better. */
@@ -44,6 +52,8 @@ static bool calls_is_begun_anew(const struct hs_regs *regs)
 
 bool hs_regs_call_is_broken_off(const struct hs_regs *regs)
 {
+    if (regs->orig_rax == SYS_ioctl && !calls_is_drain(regs))
+        return false;
     return ((int64_t)regs->rax == -EINTR && hs_call_may_break_off(regs->orig_rax)) ||
            calls_is_begun_anew(regs);
 }

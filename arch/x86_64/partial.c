@@ -92,6 +92,17 @@ bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret
     return true;
 }
 
+bool hs_call_closes(uint64_t number)
+{
+    return number == SYS_close || number == SYS_dup2 || number == SYS_dup3 ||
+           number == SYS_close_range;
+}
+
+bool hs_regs_call_has_closed(const struct hs_regs *regs)
+{
+    return hs_call_closes(regs->orig_rax) && (int64_t)regs->rax >= 0;
+}
+
 bool hs_call_reads(uint64_t number)
 {
     return number == SYS_read || number == SYS_readv;

@@ -203,6 +203,7 @@ static void tell(const struct hs_target *target)
     printf("shortened %" PRIu64 "\nbroken_off %" PRIu64 "\n", report->n_shortened,
            report->n_broken_off);
     printf("late %" PRIu64 "\n", report->n_late);
+    printf("unsent %" PRIu64 "\n", report->n_unsent);
     printf("cut %" PRIu64 "\nanew %" PRIu64 "\n", report->n_cut, report->n_anew);
     printf("exposed %" PRIu64 "\nexposed_ns %" PRIu64 "\nexposed_most_ns %" PRIu64 "\n",
            report->n_exposed, report->exposed_ns, report->exposed_most_ns);

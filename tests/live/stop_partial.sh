@@ -29,7 +29,7 @@ class Calls(Target):
 
     def stops(self, what, *words):
         """Some stops, and what they told in all."""
-        told = {"cut": 0, "anew": 0}
+        told = {"cut": 0, "anew": 0, "unsent": 0}
         for i in range(N_STOPS):
             figures = run(self, f"{what} {i}", "empty=1", *words).figures
             for name in told:
@@ -76,6 +76,23 @@ def another_moment():
     return f"{careful} of {N_STOPS} cut, {careless} by who does not look"
 
 
+def closed():
+    """A close that waits for its data is cut, and told; not when that is soon with its peer."""
+    for mode, target in both(["linger"]):
+        told = target.stops(mode, f"mode={mode}")
+        time.sleep(1)
+        n_calls, n_short, n_wrong = target.counts()["linger"]
+        check(n_wrong == 0 and 0 < n_short == told["unsent"] <= N_STOPS and told["cut"] == 0,
+              f"{mode}: {told} of {n_calls} calls, {n_short} short, {n_wrong} wrong")
+    target = Calls("linger_soon")
+    soon = target.stops("soon", "mode=read")
+    n_calls, _, n_wrong = target.counts()["linger_soon"]
+    check(n_wrong == 0 and n_calls > 0 and soon["unsent"] < N_STOPS / 2,
+          f"{soon} of {n_calls} calls, {n_wrong} wrong")
+    target.end()
+    return f"{told['unsent']} told of {n_short}; {soon['unsent']} of {n_calls} that are soon over"
+
+
 def told():
     """Those of which one is always under way; and small writes to a pipe are none of them."""
     for mode, target in both(["crowd", "small", "terminal"]):
@@ -90,5 +107,5 @@ def told():
     return f"{figures['cut']} cut, {figures['anew']} anew"
 
 
-main(next_call, another_moment, told)
+main(next_call, another_moment, closed, told)
 END_OF_TEST

@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -119,6 +121,37 @@ static void reads_that_the_kernel_starts_again(void **state)
 }
 #endif
 
+/* Of a call that a stop broke off. */
+static bool is_made_again(uint64_t number, uint64_t second, uint64_t third)
+{
+    struct hs_regs regs = {
+        .orig_rax = number, .rax = (uint64_t)-EINTR, .rsi = second, .rdx = third};
+
+    return hs_regs_call_restart(&regs) && regs.rax != (uint64_t)-EINTR;
+}
+
+static void what_has_undone_its_work_is_made_again(void **state)
+{
+    (void)state;
+    assert_true(is_made_again(SYS_fallocate, 0, 0));
+    assert_true(is_made_again(SYS_ioctl, TCSBRK, 1));  /* tcdrain */
+    assert_false(is_made_again(SYS_ioctl, TCSBRK, 0)); /* tcsendbreak */
+    assert_false(is_made_again(SYS_ioctl, TCSBRKP, 1));
+    assert_false(is_made_again(SYS_close, 0, 0));
+}
+
+static void what_closes_has_returned_without_its_data_being_sent(void **state)
+{
+    struct hs_regs regs = {.orig_rax = SYS_close, .rax = 0};
+
+    (void)state;
+    assert_true(hs_call_closes(SYS_dup2));
+    assert_false(hs_call_closes(SYS_read));
+    assert_true(hs_regs_call_has_closed(&regs));
+    regs.rax = (uint64_t)-EBADF;
+    assert_false(hs_regs_call_has_closed(&regs));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +163,8 @@ int main(void)
         cmocka_unit_test(cut_is_more_than_nothing_and_less_than_all),
         cmocka_unit_test(reads_that_the_kernel_starts_again),
 #endif
+        cmocka_unit_test(what_has_undone_its_work_is_made_again),
+        cmocka_unit_test(what_closes_has_returned_without_its_data_being_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,11 @@ bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_
 /* It has returned with some of what it was asked for, and not with all; by_file: that may be what
  * its file waits for. */
 bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret);
+/* One that closes files: asleep, it waits until the data of a socket is with its peer (SO_LINGER,
+ * socket(7)). It returns as if all were done when a signal comes, and cannot be made again. */
+bool hs_call_closes(uint64_t number);
+/* It has returned so. */
+bool hs_regs_call_has_closed(const struct hs_regs *regs);
 /* May it read from a terminal? */
 bool hs_call_reads(uint64_t number);
 /* A read that the kernel starts again, with all of its time. */

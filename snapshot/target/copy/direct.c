@@ -68,6 +68,7 @@ void hs_copy_collect(struct hs_target *target, struct hs_copy *copy)
         target->report.n_late += second.report.n_late;
         target->report.n_broken_off += second.report.n_broken_off;
         target->report.n_cut += second.report.n_cut;
+        target->report.n_unsent += second.report.n_unsent;
         target->report.n_anew += second.report.n_anew;
     }
     target->copy_plan = HS_STEAL(second.copy_plan);

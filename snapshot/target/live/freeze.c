@@ -103,6 +103,7 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
                                              .n_late = target->report.n_late,
                                              .n_broken_off = target->report.n_broken_off,
                                              .n_cut = target->report.n_cut,
+                                             .n_unsent = target->report.n_unsent,
                                              .n_anew = target->report.n_anew};
     hs_deadman_expect(target->options.max_pause_ns);
     target->is_over_limit = false;

@@ -1,5 +1,6 @@
-/* Calls that a stop cannot put right: those that return what they have done until then, and reads
- * of terminals with a limit of their own, which begin anew.
+/* Calls that a stop cannot put right: those that return what they have done until then, those that
+ * close a socket and wait no longer for its data, and reads of terminals with a limit of their own,
+ * which begin anew.
  *
  * Nobody can tell from outside how much a call has done, nor have it do the rest: another moment is
  * chosen where one comes soon, and what is cut all the same is counted. */
@@ -126,12 +127,14 @@ static void partial_look(const struct hs_target *target, struct hs_thread *threa
     uint64_t number, arguments[6];
     hs_addr sp;
 
-    thread->reads_timed = false;
+    thread->reads_timed = thread->lingers = false;
     if (!hs_wait_call(target, thread, &number, arguments, &sp)) {
         thread->may_be_cut = partial_may_be_awake(thread);
     } else {
-        thread->may_be_cut = hs_call_is_partial(number, arguments, &call) &&
-                             partial_has_parts(target, &call) && partial_sleeps(target, thread);
+        thread->lingers = hs_call_closes(number) && partial_sleeps(target, thread);
+        thread->may_be_cut =
+            thread->lingers || (hs_call_is_partial(number, arguments, &call) &&
+                                partial_has_parts(target, &call) && partial_sleeps(target, thread));
         thread->reads_timed = hs_call_reads(number) && partial_is_timed(target, (int)arguments[0]);
         thread->has_parts |= thread->may_be_cut;
         thread->n_awake = 0;
@@ -184,6 +187,7 @@ void hs_partial_settle(struct hs_target *target)
     for (size_t i = 0; i < target->n_threads && !target->was_stopped_already; i++) {
         const struct hs_thread *thread = &target->threads[i];
         target->report.n_anew += thread->reads_timed && hs_regs_read_begins_anew(&thread->regs);
+        target->report.n_unsent += thread->lingers && hs_regs_call_has_closed(&thread->regs);
         if (!hs_regs_call_is_cut(&thread->regs, &call) || !partial_has_parts(target, &call))
             continue;
         target->report.n_cut++;

@@ -310,8 +310,8 @@ void hs_restart_prepare(const struct hs_target *target, struct hs_thread *thread
     (void)hs_wait_count(target, thread, &thread->n_sleeps);
 }
 
-static enum hs_restart restart_again(const struct hs_target *target,
-                                     const struct hs_thread *thread, struct hs_regs *regs)
+static enum hs_restart restart_again(const struct hs_target *target, const struct hs_thread *thread,
+                                     struct hs_regs *regs)
 {
     struct hs_wait wait = hs_regs_wait(regs);
     struct hs_regs again = *regs;

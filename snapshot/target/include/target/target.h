@@ -35,16 +35,15 @@ struct hs_thread {
      * it was found to stand; when its wait ends; the number of the call, of a main thread in one
      * that the kernel starts again for the rest; the stack pointer with which it was seen asleep,
      * 0 when it was not, and a hash of what lies there; when its processor says that it fell
-     * asleep; how often it stood for a signal since; the signal that it stands for; a signal waits
-     * that it will handle; the limit of its socket is the rest; it was seen asleep in a call that a
-     * stop may break off. And to live/partial.c: in one of which it may have done part, now or
-     * once; in a read with a limit that is a terminal's; it was looked at; how often in a row it
-     * was awake then. */
+     * asleep; how often it stood for a signal since; a signal waits that it will handle; the limit
+     * of its socket is the rest; it was seen asleep in a call that a stop may break off. And to
+     * live/partial.c: in one of which it may have done part, now or once; in one that waits for the
+     * data of what it closes; in a read with a limit that is a terminal's; it was looked at; how
+     * often in a row it was awake then. */
     uint64_t asleep_since_ns, n_sleeps, interrupted_ns, reported_ns, deadline_ns, kept_number;
     uint64_t asleep_sp, asleep_stack, left_ns, n_passed;
-    int held_signal;
     bool has_signal, has_socket, may_break_off;
-    bool may_be_cut, has_parts, reads_timed, was_looked_at;
+    bool may_be_cut, has_parts, lingers, reads_timed, was_looked_at;
     uint8_t n_awake;
 };
 
@@ -131,6 +130,7 @@ struct hs_stop_report {
     uint64_t n_late;       /* since open: waits at sockets that were given all of their time */
     uint64_t n_broken_off; /* since open: waits whose rest is not known; they return EINTR */
     uint64_t n_cut;        /* since open: calls that returned with part of their work done */
+    uint64_t n_unsent;     /* since open: closes of sockets that did not wait for their data */
     uint64_t n_anew;       /* since open: reads of terminals that were given all of their time */
     /* Since open: threads in calls that only we set to start again, and how long each of them would
      * have returned EINTR had we been killed, in all and at most. */
