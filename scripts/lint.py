@@ -38,6 +38,7 @@ RULES = {
     "marker": "no notes to self: do it, or state it as a limit",
     "machine-path": "no path of one machine: make it relative or take it as an argument",
     "doc-path": "a file that a document or a comment names exists",
+    "doc-link": "a link of a document leads to a file or a folder that exists",
     "stale-exception": "delete the exception: nothing needs it",
 }
 
@@ -196,6 +197,9 @@ TEXT_SUFFIXES = (".c", ".h", ".sh", ".py", ".ml", ".mli", ".cmake", ".txt", ".md
 PROSE_SUFFIXES = (".md", ".json", ".txt")
 SKIPPED_DIRS = {".git", "__pycache__", "corpus", "golden"}
 
+# A link of Markdown to a file of the tree, and what stands in code.
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^()\s]+)\)")
+CODE_WORDS = re.compile(r"`[^`]*`")
 DOC_PATH = re.compile(r"(?<![\w./-])[a-z][\w-]*(?:/[\w-]+)+\.(?:c|h|sh|py|md|ml)\b")
 DOC_FOLDERS = {"bench", "docs", "scripts", "tests"}
 FOREIGN_FOLDERS = {"arch"} # of the kernel's tree, as comments name it
@@ -427,6 +431,7 @@ class Lint:
         self.check_shares()
         self.check_file_names()
         self.check_paths()
+        self.check_links()
         self.check_circles()
         self.check_call_circles()
         self.check_assertions()
@@ -747,6 +752,18 @@ class Lint:
             ours = name.split("/")[0] in folders - FOREIGN_FOLDERS and "NAME" not in name
             if ours and name not in known:
                 self.report(path, line, "doc-path", "'%s': there is no such file" % name)
+
+    def check_links(self):
+        """Links within the tree, by where their document is; not in fenced lines and code."""
+        for path, text in self.texts:
+            fenced = False
+            for line, words in enumerate(text.split("\n") if path.endswith(".md") else [], 1):
+                fenced ^= words.lstrip().startswith("```")
+                for match in LINK.finditer("" if fenced else CODE_WORDS.sub("", words)):
+                    target = match.group(1).split("#")[0]
+                    where = os.path.normpath(os.path.join(os.path.dirname(path), target))
+                    if target and not os.path.exists(os.path.join(self.top, where)):
+                        self.report(path, line, "doc-link", "'%s': there is no such file" % target)
 
     def check_file_names(self):
         """Beside a file, in its floor's folder, by its public prefix: one of these must answer."""

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "commands.h"
 #include "dump/dump.h"
 #include "dump_run.h"
+#include "look/suspect_text.h"
 #include "stop_options.h"
 #include "target/deadman.h"
 #include "target/freeze.h"
@@ -233,11 +235,41 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
     return HS_OK;
 }
 
+/* What standard output goes to, when that is a file, as somebody would call it from here. */
+static bool output_name(char *name, size_t n_bytes)
+{
+    char link[PATH_MAX], here[PATH_MAX];
+    struct stat about;
+    ssize_t n = readlink("/proc/self/fd/1", link, sizeof link - 1);
+    if (n <= 0 || fstat(STDOUT_FILENO, &about) != 0 || !S_ISREG(about.st_mode) ||
+        about.st_nlink == 0)
+        return false;
+    link[n] = '\0';
+    size_t above = getcwd(here, sizeof here) == NULL ? 0 : strlen(here);
+    bool is_below = above > 1 && strncmp(link, here, above) == 0 && link[above] == '/';
+    return snprintf(name, n_bytes, "%s", link + (is_below ? above + 1 : 0)) < (int)n_bytes;
+}
+
+/* Of what was read by nobody else yet. */
+static void talk_next(const struct hs_invocation *inv)
+{
+    char name[PATH_MAX], quoted[PATH_MAX] = "";
+    bool has_name = hs_given(inv, HS_OPT_OUTPUT)
+                        ? snprintf(name, sizeof name, "%s", inv->text[HS_OPT_OUTPUT]) < PATH_MAX &&
+                              strcmp(name, "-") != 0
+                        : output_name(name, sizeof name);
+    if (!has_name)
+        return;
+    hs_suspect_quote(name, quoted, sizeof quoted);
+    hs_talk("who keeps the memory: heapsnap suspects %s", quoted);
+}
+
 hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_dump_report report;
     hs_tool_go_first();
     HS_TRY(hs_dump_run(tool, inv, &report, err));
     talk_report(tool, &report);
+    talk_next(inv);
     return HS_OK;
 }

@@ -171,8 +171,9 @@ hs_status hs_help_overview(struct hs_out *out, struct hs_error *err)
     HS_TRY(hs_print(out, err,
                     "heapsnap: which root keeps how much memory alive in a running program\n\n"
                     "  heapsnap dump PID > heap.snap\n"
-                    "  heapsnap roots heap.snap --min-words 100000\n"
-                    "  heapsnap paths heap.snap --to SAMPLED-ID\n"));
+                    "  heapsnap suspects heap.snap             who keeps the memory, in sentences\n"
+                    "  heapsnap roots heap.snap                every owner with its part\n"
+                    "  heapsnap paths heap.snap --to type:T    why objects of a type are alive\n"));
     const char *group = "";
     for (size_t i = 0; i < hs_n_commands; i++) {
         const struct hs_command *command = &hs_commands[i];

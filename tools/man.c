@@ -121,10 +121,11 @@ hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err)
         HS_TRY(man_item(out, ".B ", items[i][1], items[i][2], err));
     }
     HS_TRY(hs_print(out, err, "%s", exit_status));
-    return man_examples(out,
-                        "heapsnap dump 4242 > heap.snap\nheapsnap roots heap.snap --min-words "
-                        "100000\nheapsnap paths heap.snap --to 1234\n",
-                        err);
+    return man_examples(
+        out,
+        "heapsnap dump 4242 > heap.snap\nheapsnap suspects heap.snap\nheapsnap roots "
+        "heap.snap\nheapsnap paths heap.snap --to type:Session\n",
+        err);
 }
 
 hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, struct hs_error *err)

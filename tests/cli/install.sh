@@ -10,6 +10,33 @@ warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 
 cmake --install "$BUILD_DIR" --prefix "$prefix" >"$work/installed" 2>&1 ||
     fail "cmake --install: $(tail -3 "$work/installed")"
+# ---- where the system looks: the distribution's Python, the loader; and all of it goes again
+DESTDIR=$work/system cmake --install "$BUILD_DIR" --prefix /usr/local >"$work/installed" 2>&1 ||
+    fail "cmake --install below DESTDIR: $(tail -3 "$work/installed")"
+module=$(find "$work/system" -type d -path '*dist-packages/heapsnap')
+/usr/bin/python3 -c 'import sys; sys.exit(sys.argv[1] not in sys.path)' \
+    "$(dirname "${module#"$work/system"}")" || fail "the interpreter does not look into '$module'"
+for helper in "$work/system/usr/local/bin/"heapsnap-*; do
+    ! readelf -S "$helper" | grep -q '\.debug_info' || fail "$helper has debug information"
+done
+DESTDIR=$work/system cmake --build "$BUILD_DIR" --target uninstall >"$work/removed" 2>&1 ||
+    fail "uninstall: $(tail -3 "$work/removed")"
+find "$work/system" ! -type d >"$work/left"
+[ ! -s "$work/left" ] || fail "uninstall leaves $(cat "$work/left")"
+[ ! -d "$module" ] || fail "uninstall leaves $module"
+mkdir "$work/fake"
+printf '#!/bin/sh\necho asked >"%s"\n' "$work/fake/asked" >"$work/fake/ldconfig"
+chmod +x "$work/fake/ldconfig"
+loader() # PREFIX
+{
+    rm -f "$work/fake/asked"
+    PATH=$work/fake:$PATH cmake -D CMAKE_INSTALL_PREFIX="$1" \
+        -P "$SOURCE_DIR/cmake/InstallLoader.cmake" >"$work/out" 2>&1
+}
+loader /usr/local && [ -e "$work/fake/asked" ] || fail "the loader is not told of /usr/local"
+loader "$work" && [ ! -e "$work/fake/asked" ] || fail "the loader is told of another prefix"
+DESTDIR=$work loader /usr/local && [ ! -e "$work/fake/asked" ] || fail "it is told of DESTDIR"
+
 pc=$(dirname "$(find "$prefix" -name heapsnap.pc)")
 export PKG_CONFIG_PATH=$pc
 lib=$(dirname "$pc")
@@ -176,6 +203,9 @@ if [ "$code" = 3 ]; then
     rm -f "$work/real.snap"
 else
     [ "$code" = 0 ] || fail "dump: $(cat "$work/err")"
+    [ "$(tail -1 "$work/err")" = \
+        "heapsnap: who keeps the memory: heapsnap suspects $work/real.snap" ] ||
+        fail "dump names no next command: $(cat "$work/err")"
 fi
 exec 7>&-
 wait "$pid" || fail "the program that links the recorder: $?"

@@ -209,6 +209,11 @@ CASES = {
          {"scripts/a.sh": "cd ./ro" + "ot/x $HOME/wo" + "rk/y\n"}),
         ({"docs/a.md": "see /" + "home/ann/x\n"}, {"docs/a.md": "see home/ann and /proc/1/maps\n"}),
     ],
+    "doc-link": [
+        ({"docs/a.md": "as in [b](b.md) said\n"},
+         {"docs/a.md": "as in [b](c/b.md#x), [`d`](../d), [e](#e), [f](https://g/h.md), `[i](j)`\n"
+                       "```\n[k](l.md)\n```\n", "docs/c/b.md": "b\n", "d/e.md": "e\n"}),
+    ],
     "doc-path": [
         ({"docs/a.md": "see `graph/b.c`\n", "graph/a.c": function()},
          {"docs/a.md": "see `graph/a.c`, `runtime/b.c`\n```\ngraph/b.c\n```\n",
