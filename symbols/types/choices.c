@@ -92,6 +92,8 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
             if (!is_read || is_in != (when->kind == WHEN_IS))
                 return false;
         } else if (when->kind == WHEN_TABLE || when->kind == WHEN_CODE) {
+            if (is_read && number == 0)
+                return false; /* of a std::function after = nullptr, a std::any after reset() */
             if (is_read)
                 ret->told_by = when->kind == WHEN_TABLE ? HS_CTOLD_TABLE : HS_CTOLD_CODE;
             ret->word = number;

@@ -35,6 +35,28 @@ sys.exit(wrong != 0)
 PYTHON
 }
 
+# owned WHAT [BUT]...: each variable keeps by itself what the program said ("OWNS 1400 queue"), but
+# for those that are named.
+owned()
+{
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
+    python3 - "$work/roots.json" "$work/log" "$@" <<'PYTHON' || fail "$1"
+import json, sys
+roots, log, what, *but = sys.argv[1:]
+keeps = {}
+for root in json.load(open(roots))["roots"]:
+    name = root["name"].split()[-1]
+    keeps[name] = keeps.get(name, 0) + root["retained_words"]
+said = [line.split() for line in open(log) if line.startswith("OWNS")]
+said = [line for line in said if line[2] not in but]
+bad = [f"{name} keeps {keeps.get(name, 0)} words, not {words}"
+       for _, words, name in said if keeps.get(name, 0) != int(words)]
+print(f"{what}: {len(said)} variables")
+print("\n".join("FAILED: " + text for text in bad))
+sys.exit(bad != [] or not said)
+PYTHON
+}
+
 # rust_compilers: the paths of those there are, one of each version.
 rust_compilers()
 {

@@ -5,27 +5,6 @@
 . "$(dirname "$0")/_native.sh"
 need g++
 
-# owned WHAT [BUT]: what the program said each of its variables, but one, keeps by itself
-owned()
-{
-    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
-    python3 - "$work/roots.json" "$work/log" "$@" <<'PYTHON' || fail "$1"
-import json, sys
-roots, log, what, *but = sys.argv[1:]
-keeps = {}
-for root in json.load(open(roots))["roots"]:
-    name = root["name"].split()[-1]
-    keeps[name] = keeps.get(name, 0) + root["retained_words"]
-said = [line.split() for line in open(log) if line.startswith("OWNS")]
-said = [line for line in said if line[2] not in but]
-bad = [f"{name} keeps {keeps.get(name, 0)} words, not {words}"
-       for _, words, name in said if keeps.get(name, 0) != int(words)]
-print(f"{what}: {len(said)} variables")
-print("\n".join("FAILED: " + text for text in bad))
-sys.exit(bad != [] or not said)
-PYTHON
-}
-
 # under ALLOCATOR PROGRAM WHAT [BUT]
 under()
 {

@@ -2,6 +2,7 @@
 
 #include "agree.h"
 #include "base/checked.h"
+#include "base/load.h"
 #include "flow.h"
 #include "said.h"
 #include "swiss.h"
@@ -9,6 +10,9 @@
 /* Besides eight times what is in the copy. */
 #define LOOKS_SPARE (UINT64_C(1) << 24)
 enum { FITS_LEAST_SURE = 4 };
+enum { FILE_BYTES = 216 };
+#define FILE_MAGIC UINT64_C(0xfbad0000)
+#define FILE_MAGIC_MASK UINT64_C(0xffff0000)
 enum { WORD = 8 };
 
 struct hs_fit hs_fit_of(const struct hs_native *native)
@@ -223,6 +227,15 @@ static bool has_heir(struct hs_fit *f, const struct hs_heap_block *block,
     return known->has_heir;
 }
 
+/* What fopen of glibc makes begins with a FILE and goes on with its lock and its wide characters
+ * (libio/iofopen.c, struct locked_FILE). Each FILE begins with a number of its own. */
+static bool is_one_file(const struct hs_heap_block *block, const struct hs_native_type *type)
+{
+    return type->n_bytes == FILE_BYTES &&
+           (hs_load_u64(block->bytes) & FILE_MAGIC_MASK) == FILE_MAGIC &&
+           (hs_load_u64(block->bytes + type->n_bytes) & FILE_MAGIC_MASK) != FILE_MAGIC;
+}
+
 bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
                    const struct hs_native_type *type, struct hs_native_use use)
 {
@@ -237,7 +250,7 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
         return false; /* what stands behind it is more of it */
     if (fits_in_use(f, block, type, use))
         return true;
-    if (is_one_with_more(f, block, type) || has_heir(f, block, type))
+    if (is_one_with_more(f, block, type) || has_heir(f, block, type) || is_one_file(block, type))
         return false;
     if (type->n_slots == 0)
         return has_no_pointer(f, block, type, n);

@@ -58,8 +58,11 @@ static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block
 struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                           const struct hs_heap_block *block)
 {
-    struct hs_said said = {
-        .native = scan->native, .flow = scan->flow, .block = block, .type = type};
+    struct hs_said said = {.native = scan->native,
+                           .flow = scan->flow,
+                           .block = block,
+                           .type = type,
+                           .slack = &scan->slack};
 
     said.use = hs_native_reserves_use(&scan->flow->reserves, block->rank, block->n_bytes);
     said.listed = hs_native_listed_of(&scan->native->dump->image, &said.use);
@@ -114,7 +117,8 @@ static unsigned said_untold(const struct hs_said *said, const struct hs_object_w
                             uint64_t at, enum hs_pointer how, const struct hs_heap_block *target)
 {
     uint64_t word = hs_object_address(words, at / WORD, hs_load_u64(said->block->bytes + at));
-    if (said_is_qt_weak(said, at, word))
+    if (said_is_qt_weak(said, at, word) ||
+        (!words->is_exact && hs_slack_is(said->slack, said->block, at, how)))
         return HS_EDGE_GUESSED;
     if (how != HS_POINTER_INTERIOR)
         return hs_scan_class(how);

@@ -29,6 +29,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->own);
     hs_block_queue_fini(&scan->queue);
     hs_dict_fini(&scan->repeated);
+    hs_slack_fini(&scan->slack);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
     hs_free(scan->sizes);
     hs_free(scan->disguise);
@@ -227,6 +228,22 @@ bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked, u
     return scan_is_passed_over(words, masked, at);
 }
 
+/* Counts what the last word of a block of glibc's is, where no type tells. */
+static void mark_last(struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    struct hs_heap_block target;
+
+    if (!hs_slack_has(block) || block->n_bytes % WORD != 0 || block->n_bytes < WORD)
+        return;
+    struct hs_slack_size *size = hs_slack_open(&scan->slack, block);
+    const struct hs_native_type *type = size == NULL ? NULL : hs_scan_type(scan, block);
+    if (size == NULL || (type != NULL && (type->is_array || type->is_plain ||
+                                          type->n_bytes + WORD > block->n_bytes)))
+        return;
+    uint64_t word = hs_load_u64(block->bytes + block->n_bytes - WORD);
+    hs_slack_count(size, word, hs_flow_resolve(scan->native, word, &target));
+}
+
 static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
@@ -240,6 +257,7 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
             !scan_is_passed_over(&words, words.links | words.weak, at))
             HS_TRY(mark_address(scan, queue, scan_address(&words, block, at), err));
     }
+    mark_last(scan, block);
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(mark_block(scan, queue, &target, HS_POINTER_START, err));
     for (struct hs_owned_walk walk = {0}; hs_owned_next(scan, block, &walk, &target);)
@@ -309,6 +327,7 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
         scan->any_packed |= flow->types.types[i].has_unaligned;
     HS_TRY(hs_bitmap_init(&scan->reached, native->dump->heaps.map.n_blocks, err));
     scan->marks = &scan->reached;
+    HS_TRY(hs_slack_init(&scan->slack, err));
     HS_TRY(hs_bitmap_init(&scan->by_start, native->dump->heaps.map.n_blocks, err));
     scan->has_unsure = scan->python.model != NULL || native->has_signal_stacks;
     if (scan->has_unsure)

@@ -33,6 +33,7 @@
 #include "base/table.h"
 #include "native.h"
 #include "queue.h"
+#include "slack.h"
 
 struct hs_disguise;
 
@@ -57,6 +58,7 @@ struct hs_scan {
     struct hs_bitmap leaked;       /* by rank, while `unsure` is found: lost in spite of what
                                       would make it unsure */
     bool has_unsure;               /* Python's objects, or what may be a signal stack */
+    struct hs_slack slack;         /* what last words of blocks are; counted while marking */
     struct hs_dict repeated;       /* by rank of an unclaimed piece: in which turn another one led
                                       there last, by edges of which classes */
     uint64_t n_turns;              /* blocks whose words were gone over for edges */

@@ -1,0 +1,46 @@
+/* The last word of glibc's blocks, which may lie beyond what was asked for.
+ *
+ * A chunk has 16 n - 8 bytes for its owner: for malloc(96) and for malloc(104) the same 104. What
+ * stands in the last word of the first was left by who had the memory before, and it is as good a
+ * pointer as any. Where a type describes the block it tells; else blocks of one size are judged
+ * together: a member that is a pointer is one, or 0, in most of them, and the slack of those that
+ * have none holds sizes of chunks, text, and mostly 0.
+ *
+ * Resident: 16 KiB. */
+#ifndef HS_NATIVE_SLACK_H
+#define HS_NATIVE_SLACK_H
+
+#include "heaps/heap_map.h"
+
+struct hs_slack {
+    struct hs_slack_size {
+        uint32_t n, n_words;          /* blocks, last words that are not 0 */
+        uint32_t n_starts, n_middles; /* of these, that lead to the start of a block, into one */
+    } * sizes;                        /* owned: by the number of 16 bytes */
+};
+
+hs_status hs_slack_init(struct hs_slack *slack, struct hs_error *err);
+void hs_slack_fini(struct hs_slack *slack);
+
+/* May the last word of such a block be slack? */
+static inline bool hs_slack_has(const struct hs_heap_block *block)
+{
+    return block->span->form == HS_SPAN_HEADERS;
+}
+
+/* The size's counts while more of them are of use, or NULL. */
+struct hs_slack_size *hs_slack_open(const struct hs_slack *slack,
+                                    const struct hs_heap_block *block);
+static inline void hs_slack_count(struct hs_slack_size *size, uint64_t word, enum hs_pointer how)
+{
+    size->n++;
+    size->n_words += word != 0;
+    size->n_starts += how == HS_POINTER_START;
+    size->n_middles += how == HS_POINTER_INTERIOR;
+}
+
+/* Is a word that leads somewhere so, at `at` of a block that no type describes there, doubtful? */
+bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, uint64_t at,
+                 enum hs_pointer how);
+
+#endif

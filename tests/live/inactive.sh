@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# What memory still has of values that are gone keeps nothing that a variable has: an emptied
+# std::function, std::any, std::optional, another alternative of a std::variant, of libstdc++ and
+# libc++; and the last word of blocks of glibc that were not asked for it.
+. "$(dirname "$0")/_native.sh"
+need g++ gcc
+
+# try WHAT FIXTURE BUT COMPILER [OPTION]...
+try()
+{
+    "${@:4}" -o "$work/inactive" "$fixtures/$2" || fail "building: $1"
+    start "$work/inactive"
+    rm -f "$work"/heap.snap.idx
+    dump
+    # shellcheck disable=SC2086
+    owned "$1" $3
+    [ "$1" != "gcc -g" ] || types_are "$1"
+    leave
+}
+
+try "g++ -O0" inactive.cpp "" g++ -std=c++17 -g -O0
+try "g++ -O2" inactive.cpp "" g++ -std=c++17 -g -O2
+if command -v clang++ >/dev/null &&
+    echo '#include <any>' | clang++ -stdlib=libc++ -x c++ -fsyntax-only - 2>/dev/null; then
+    # What a small function of libc++ has is in characters, and found by nothing.
+    try "clang++, libc++" inactive.cpp kept_callback \
+        clang++ -stdlib=libc++ -std=c++17 -g -fstandalone-debug -O1
+else
+    echo "NOT TESTED: libc++: not installed"
+fi
+try "gcc -g" slack.c "" gcc -g -O1
+try "gcc" slack.c "" gcc -O1
