@@ -197,6 +197,8 @@ bool hs_ctypes_is_end_name(const char *name)
     static const char *const whole[] = {"finish", "last", "limit", "lim", "stop", "cap", "eos"};
     static const char *const part = "end"; /* end_of_storage, end_or_len, buf_end, bufend */
     size_t n, n_part = strlen(part);
+    if (name == NULL) /* a member of no record of the source */
+        return false;
     const char *own = ends_own_name(name, &n);
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
         if (n == strlen(whole[i]) && strncmp(own, whole[i], n) == 0)

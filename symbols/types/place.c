@@ -223,11 +223,28 @@ size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype number, uint64_t offset
     return t.n;
 }
 
+/* The one member of a union, or alternative of an enumeration, that has a pointer there. */
+static bool only_alternative(struct hs_ctypes *types, const struct ctypes_type *type,
+                             uint64_t offset, struct ctypes_member *ret)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < type->n_members && i < PLACE_MAX_MEMBERS; i++) {
+        struct ctypes_member member = types->members[type->first_member + i];
+        if (!member_covers(types, &member, offset) ||
+            slot_at(types, member.type, offset - member.offset) == NULL)
+            continue;
+        *ret = member;
+        n++;
+    }
+    return n == 1;
+}
+
 size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype number, uint64_t offset,
-                        hs_ctype ret[HS_CTYPE_MAX_AROUND])
+                        hs_ctype ret[HS_CTYPE_MAX_AROUND], bool *ret_is_whole)
 {
     size_t n = 0;
     hs_ctypes_trim_(types);
+    *ret_is_whole = false;
     while (n < HS_CTYPE_MAX_AROUND) {
         struct ctypes_type type = *hs_ctypes_get_(types, number);
         struct ctypes_member member = {0};
@@ -235,17 +252,19 @@ size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype number, uint64_t offse
         if (type.kind == HS_CTYPE_ARRAY) {
             uint64_t stride = hs_ctypes_size_(types, type.of);
             if (stride == 0 || (type.n_elements != 0 && offset / stride >= type.n_elements))
-                return 0;
+                return n;
             offset %= stride;
             number = type.of;
-        } else if (type.kind == HS_CTYPE_RECORD) {
-            if (!place_member(types, &type, offset, &member))
-                return 0;
+        } else if (type.kind == HS_CTYPE_RECORD || type.kind == HS_CTYPE_UNION) {
+            if (!(type.kind == HS_CTYPE_RECORD ? place_member(types, &type, offset, &member)
+                                               : only_alternative(types, &type, offset, &member)))
+                return n;
             offset -= member.offset;
             number = member.type;
-        } else { /* of alternatives nobody knows which is there */
-            return type.kind == HS_CTYPE_POINTER && offset == 0 ? n : 0;
+        } else {
+            *ret_is_whole = type.kind == HS_CTYPE_POINTER && offset == 0;
+            return n;
         }
     }
-    return 0;
+    return n;
 }

@@ -155,12 +155,13 @@ size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_b
 }
 
 size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes,
-                        hs_ctype ret[HS_CTYPE_MAX_AROUND])
+                        hs_ctype ret[HS_CTYPE_MAX_AROUND], bool *ret_is_whole)
 {
     (void)types;
+    *ret_is_whole = type >= FAKE_LOCK;
     ret[0] = type;
     ret[1] = type == FAKE_LIST ? FAKE_ITERATOR : offset_bytes == 8 ? FAKE_NODE_REF : FAKE_NODE_P;
-    return type < FAKE_LOCK ? 0 : 2;
+    return *ret_is_whole ? 2 : 1;
 }
 
 hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *frame,

@@ -268,9 +268,9 @@ static void fixture_holder(struct fixture *f, hs_ctype type, char *const field[6
 {
     hs_ctype around[HS_CTYPE_MAX_AROUND];
     struct hs_ctype_facts facts = {.name = ""};
-    bool may_free = false;
-    size_t n = hs_ctypes_around(f->types, type, strtoull(field[2], NULL, 10), around);
-    if (n < 2)
+    bool may_free = false, is_whole;
+    size_t n = hs_ctypes_around(f->types, type, strtoull(field[2], NULL, 10), around, &is_whole);
+    if (n < 2 || !is_whole)
         fail_msg("nothing is around the pointer at %s of '%s'", field[2], field[1]);
     assert_int_equal(around[0], type);
     for (size_t i = 0; i < n; i++) {

@@ -149,6 +149,33 @@ static void names_that_borrow(void **state)
     }
 }
 
+/* What goes along when a variable of Rust is moved. */
+static void what_owns_in_rust(void **state)
+{
+    static const struct {
+        const char *name;
+        enum hs_owning owning;
+    } all[] = {
+        {"alloc::boxed::Box<app::Item>", HS_OWNING_ALONE},
+        {"alloc::raw_vec::RawVecInner<alloc::alloc::Global>", HS_OWNING_ALONE},
+        {"hashbrown::raw::RawTable<(u64, app::Item)>", HS_OWNING_ALONE},
+        {"alloc::sync::Arc<app::Cache>", HS_OWNING_COUNTED},
+        {"alloc::rc::Rc<app::Cache>", HS_OWNING_COUNTED},
+        {"std::sync::mpmc::Sender<app::Event>", HS_OWNING_SENDER},
+        {"std::sync::mpmc::Receiver<app::Event>", HS_OWNING_RECEIVER},
+        {"alloc::sync::Weak<app::Cache>", HS_OWNING_NOT},
+        {"std::shared_ptr<app::Cache>", HS_OWNING_NOT},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        fake_named = all[i].name;
+        assert_int_equal(hs_native_owning(&f->native, FAKE_NAMED, 0), all[i].owning);
+    }
+    fake_named = "alloc::boxed::Box<app::Item>"; /* a reference in it */
+    assert_int_equal(hs_native_owning(&f->native, FAKE_NAMED, 8), HS_OWNING_NOT);
+    assert_int_equal(hs_native_owning(&f->native, 0, 0), HS_OWNING_NOT);
+}
+
 static void without_debug_information(void **state)
 {
     (void)state;
@@ -166,6 +193,7 @@ int main(void)
         TEST(records_of_c),
         TEST(records_with_pointers),
         TEST(names_that_borrow),
+        TEST(what_owns_in_rust),
         TEST(without_debug_information),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,8 +111,9 @@ static enum hs_borrowed borrowed_within(const struct hs_native *native,
 {
     hs_ctype around[HS_CTYPE_MAX_AROUND];
     struct hs_ctype_facts facts = {0};
-    size_t n = hs_ctypes_around(native->ctypes, local->type, offset, around);
-    bool owns = n == 0;
+    bool is_whole;
+    size_t n = hs_ctypes_around(native->ctypes, local->type, offset, around, &is_whole);
+    bool owns = !is_whole;
 
     for (size_t i = 0; i < n; i++) {
         hs_ctype_facts(native->ctypes, around[i], &facts);
@@ -120,7 +121,7 @@ static enum hs_borrowed borrowed_within(const struct hs_native *native,
             return HS_BORROWED;
         owns |= is_owner(&facts);
     }
-    if (n != 0 && is_reference(facts.name))
+    if (is_whole && is_reference(facts.name))
         return HS_BORROWED;
     return owns || !is_lent(native, label, local, word) ? HS_OWNED : HS_MAYBE_OWNED;
 }
@@ -140,4 +141,41 @@ enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
     if (begins_with(facts.name, "alloc::boxed::Box<"))
         return HS_OWNED;
     return is_reference(facts.name) || is_lent(native, label, local, word) ? HS_BORROWED : HS_OWNED;
+}
+
+enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, uint64_t offset)
+{
+    static const struct {
+        const char *beginning;
+        uint8_t owning;
+    } owners[] = {
+        {"alloc::boxed::Box<", HS_OWNING_ALONE},
+        {"alloc::raw_vec::RawVec", HS_OWNING_ALONE},
+        {"alloc::vec::into_iter::IntoIter<", HS_OWNING_ALONE},
+        {"alloc::collections::btree::map::BTreeMap<", HS_OWNING_ALONE},
+        {"alloc::collections::linked_list::LinkedList<", HS_OWNING_ALONE},
+        {"hashbrown::raw::RawTable", HS_OWNING_ALONE},
+        {"alloc::rc::Rc<", HS_OWNING_COUNTED},
+        {"alloc::sync::Arc<", HS_OWNING_COUNTED},
+        {"std::sync::mpsc::Flavor<", HS_OWNING_COUNTED}, /* each an Arc: before 1.67 */
+        {"std::sync::mpmc::Sender<", HS_OWNING_SENDER},
+        {"std::sync::mpmc::Receiver<", HS_OWNING_RECEIVER},
+        {"crossbeam_channel::counter::Sender<", HS_OWNING_SENDER},
+        {"crossbeam_channel::counter::Receiver<", HS_OWNING_RECEIVER},
+    };
+    hs_ctype around[HS_CTYPE_MAX_AROUND];
+    struct hs_ctype_facts facts;
+    bool is_whole;
+    if (native->ctypes == NULL || type == 0)
+        return HS_OWNING_NOT;
+    size_t n = hs_ctypes_around(native->ctypes, type, offset, around, &is_whole);
+    for (size_t i = n; i > 0; i--) { /* the innermost tells */
+        hs_ctype_facts(native->ctypes, around[i - 1], &facts);
+        for (size_t k = 0; k < sizeof owners / sizeof *owners; k++)
+            if (begins_with(facts.name, owners[k].beginning))
+                return (enum hs_owning)owners[k].owning;
+        if (facts.kind == HS_CTYPE_POINTER && is_reference(facts.name))
+            return HS_OWNING_NOT;
+    }
+    return HS_OWNING_NOT;
 }

@@ -27,4 +27,18 @@ enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
                                     const struct hs_native_frame_label *label,
                                     const struct hs_local *local, uint64_t offset, uint64_t word);
 
+/* What a variable of Rust takes with it when it is moved: the memory alone, or one of the counted
+ * owners that it has. */
+enum hs_owning {
+    HS_OWNING_NOT,
+    HS_OWNING_ALONE,
+    HS_OWNING_COUNTED,
+    HS_OWNING_SENDER,
+    HS_OWNING_RECEIVER
+};
+
+/* By the names of the types around the pointer at `offset`: Box, Vec, a table; Rc, Arc; the ends of
+ * a channel. */
+enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, uint64_t offset);
+
 #endif

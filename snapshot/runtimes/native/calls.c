@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "borrowed.h"
 #include "firm.h"
 
 enum { LITTLE_ONE_IN = 8 };
@@ -112,7 +113,7 @@ static hs_status list_calls(struct calls *c, bool *ret_any, struct hs_error *err
 {
     *ret_any = false;
     for (size_t i = 0; i < c->n_variables; i++)
-        *ret_any |= leaf_of(c, i)->is_maybe_owned;
+        *ret_any |= leaf_of(c, i)->may_own || leaf_of(c, i)->owning == HS_OWNING_ALONE;
     for (size_t i = 0, end; i < c->n_variables; i = end) {
         const struct call_variable *first = &c->variables[i];
         struct call *outer = c->n_calls == 0 ? NULL : &c->calls[c->n_calls - 1];
@@ -139,17 +140,31 @@ static hs_status meet_lasting(struct calls *c, struct hs_error *err)
     return hs_firm_drain(&c->walk, err);
 }
 
-/* A plain pointer in a record that leads to what something that lasts longer has found it there. */
-static void lend_maybe_owned(struct calls *c, const struct call *call)
+static bool is_met(const struct calls *c, const struct hs_root_leaf *leaf)
 {
-    const struct hs_heap_map *map = &c->scan->native->dump->heaps.map;
     struct hs_heap_block block;
 
+    return hs_heap_map_resolve(&c->scan->native->dump->heaps.map, leaf->target, &block) ==
+               HS_POINTER_START &&
+           hs_bitmap_get(c->walk.marks, block.rank);
+}
+
+/* A plain pointer in a record that leads to what something that lasts longer has found it there. */
+static void lend_found(struct calls *c, const struct call *call)
+{
     for (size_t i = call->first; i < call->first + call->n; i++) {
         struct hs_root_leaf *leaf = leaf_of(c, i);
-        if (leaf->is_maybe_owned &&
-            hs_heap_map_resolve(map, leaf->target, &block) == HS_POINTER_START &&
-            hs_bitmap_get(c->walk.marks, block.rank))
+        if (leaf->may_own && is_met(c, leaf))
+            leaf->root.tier = HS_TIER_RUNTIME;
+    }
+}
+
+/* What has one owner and is a variable's of the program, or a task's, was moved there. */
+static void lend_moved(struct calls *c)
+{
+    for (size_t i = 0; i < c->n_variables; i++) {
+        struct hs_root_leaf *leaf = leaf_of(c, i);
+        if (leaf->owning == HS_OWNING_ALONE && is_met(c, leaf))
             leaf->root.tier = HS_TIER_RUNTIME;
     }
 }
@@ -158,7 +173,7 @@ static hs_status meet_call(struct calls *c, struct call *call, struct hs_error *
 {
     uint64_t before = c->walk.n_bytes;
 
-    lend_maybe_owned(c, call);
+    lend_found(c, call);
     for (size_t i = call->first; i < call->first + call->n; i++)
         HS_TRY(hs_firm_add(&c->walk, leaf_of(c, i), err));
     HS_TRY(hs_firm_drain(&c->walk, err));
@@ -169,6 +184,7 @@ static hs_status meet_call(struct calls *c, struct call *call, struct hs_error *
 static hs_status meet_all(struct calls *c, struct hs_error *err)
 {
     HS_TRY(meet_lasting(c, err));
+    lend_moved(c);
     if (c->n_calls != 0)
         qsort(c->calls, c->n_calls, sizeof *c->calls, by_depth);
     for (size_t i = 0; i < c->n_calls; i++)

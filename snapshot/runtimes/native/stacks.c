@@ -118,7 +118,10 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     enum hs_borrowed borrowed = hs_native_borrowed(s->native, label, local, offset, word);
     if (borrowed == HS_BORROWED)
         ret->leaf.root.tier = HS_TIER_RUNTIME;
-    ret->leaf.is_maybe_owned = borrowed == HS_MAYBE_OWNED;
+    ret->leaf.may_own = borrowed == HS_MAYBE_OWNED;
+    if (borrowed != HS_BORROWED && !label->is_c)
+        ret->leaf.owning = (uint8_t)hs_native_owning(s->native, local->type, offset);
+    ret->leaf.n_variable_bytes = ret->n_bytes < UINT32_MAX ? (uint32_t)ret->n_bytes : UINT32_MAX;
     snprintf(ret->text, sizeof ret->text, "%s %s %s", function,
              local->is_argument ? "argument" : "local",
              local->name != NULL && local->name[0] != '\0' ? local->name : "(unnamed)");

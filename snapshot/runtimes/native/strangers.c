@@ -1,6 +1,7 @@
 #include "strangers.h"
 
 #include "calls.h"
+#include "moved.h"
 
 /* Other runtimes say themselves what they have. */
 static bool knows_program(const struct hs_scan *scan)
@@ -29,6 +30,7 @@ static void lower(struct hs_scan *scan)
 
 hs_status hs_scan_find_owners(struct hs_scan *scan, struct hs_error *err)
 {
+    HS_TRY(hs_moved_find(scan->native, scan->flow, err));
     if (!knows_program(scan))
         return hs_calls_lend(scan, NULL, err);
     HS_TRY(hs_bitmap_init(&scan->own, scan->native->dump->heaps.map.n_blocks, err));

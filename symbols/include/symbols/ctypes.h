@@ -282,11 +282,11 @@ size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_b
                        size_t n_bytes, hs_ctype *ret_type);
 
 /* The types around the pointer at `offset_bytes` of a value, from the value's own to the pointer's:
- * records that have one another as members or base classes, and arrays. Returns how many, or 0
- * where there is no pointer, where alternatives share the place, or where there are more. */
+ * records that have one another as members or base classes, arrays, and alternatives where one
+ * alone has a pointer there. Returns how many; not whole: it ends before a pointer. */
 enum { HS_CTYPE_MAX_AROUND = 24 };
 size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes,
-                        hs_ctype ret[HS_CTYPE_MAX_AROUND]);
+                        hs_ctype ret[HS_CTYPE_MAX_AROUND], bool *ret_is_whole);
 
 uint64_t hs_ctypes_n_damaged(const struct hs_ctypes *types);
 

@@ -23,10 +23,11 @@ struct hs_root_leaf {
                               symbol, file and line from its first leaf, its address is that leaf's
                               less the leaf's offset, and its own offset is 0 */
     uint8_t n_inlined; /* of a call's variable: inlined calls of its frame that it is inside of */
+    uint8_t owning;    /* enum hs_owning: what it takes with it when it is moved */
     bool is_strangers; /* held for somebody of whom nothing is known: native/strangers.h */
     bool is_handle;    /* a pointer to a record that is described nowhere */
-    bool
-        is_maybe_owned; /* a call's pointer of which no type says that it owns: native/borrowed.h */
+    bool may_own;      /* a call's pointer of which no type says that it does: native/borrowed.h */
+    uint32_t n_variable_bytes; /* of a call's variable */
 };
 
 struct hs_roots {
