@@ -138,6 +138,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         for (size_t i = 0; i < n_symbols && i < 64; i++)
             if (hs_ctypes_variable_at(types, file, symbols[i].vaddr, &v))
                 fuzz_type(types, v.type, 8);
+        const char *split = NULL;
+        (void)hs_ctypes_split(types, file, &split);
         for (uint64_t at = 0; at < 64; at += 8)
             if (hs_ctypes_tls_variable_at(types, file, at, &v))
                 fuzz_type(types, v.type, 8);

@@ -53,3 +53,18 @@ dump
 named 0
 says "names of 'basic' are missing: its debug file '$work/basic.debug' is of another build"
 leave
+
+# What lies beside the program by -gsplit-dwarf is not read, which is told.
+for version in 4 5; do
+    (cd "$work" && gcc -gdwarf-$version -gsplit-dwarf -O1 -o "split$version" \
+        "$fixtures/native_basic.c") || fail "building with -gsplit-dwarf"
+    start "$work/split$version"
+    dump
+    says "types and variables of 'split$version' are missing: .*(-gsplit-dwarf: '.*\.dwo')"
+    leave
+done
+gcc -gdwarf-4 -O1 -o "$work/whole" "$fixtures/native_basic.c" || fail "building"
+start "$work/whole"
+dump
+! "$HEAPSNAP" info "$work/heap.snap" | grep split || fail "split without -gsplit-dwarf"
+leave

@@ -1,5 +1,6 @@
 #include "prepare.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -89,6 +90,25 @@ static hs_status prepare_list_types(struct hs_native *native, const struct hs_ob
                             object->name, size);
 }
 
+/* What types there are is then in files that are not read, which nothing else would tell. */
+static hs_status prepare_tell_split(struct hs_native *native, const struct hs_object *object,
+                                    hs_type_file file, struct hs_error *err)
+{
+    char more[48] = "";
+    const char *name;
+    size_t n = hs_ctypes_split(native->ctypes, file, &name);
+
+    if (n == 0)
+        return HS_OK;
+    if (n > 1)
+        snprintf(more, sizeof more, " and %zu more", n - 1);
+    return hs_findings_note(&native->dump->findings, true, err,
+                            "types and variables of '%.200s' are missing: what describes them is "
+                            "in files beside it, which are not read (-gsplit-dwarf: '%.200s'%s): "
+                            "build it with -gno-split-dwarf",
+                            object->name, name != NULL ? name : "", more);
+}
+
 /* Sections that are compressed are unpacked into temporary files where memory has no room for
  * them. */
 static hs_status prepare_add_types(struct hs_native *native, const struct hs_object *object,
@@ -102,7 +122,8 @@ static hs_status prepare_add_types(struct hs_native *native, const struct hs_obj
     hs_ctypes_foresee(elf, &needs);
     bool has_room = prepare_reserve_unused(native, needs.whole_bytes);
     hs_ctypes_unpack_to(native->ctypes, has_room ? NULL : native->dump->options->budget);
-    return hs_ctypes_add(native->ctypes, elf, &known->types, err);
+    HS_TRY(hs_ctypes_add(native->ctypes, elf, &known->types, err));
+    return prepare_tell_split(native, object, known->types, err);
 }
 
 /* Where there is room, lists may be several times what they are as a rule. */

@@ -164,6 +164,11 @@ void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret);
 hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_file *ret,
                         struct hs_error *err);
 
+/* How many units of the file have what they describe in files of their own (-gsplit-dwarf), which
+ * are not read; *ret_name is what one of them is called, or NULL. Valid until free. Before DWARF 5
+ * a file whose first units are none is believed to have none. */
+size_t hs_ctypes_split(struct hs_ctypes *types, hs_type_file file, const char **ret_name);
+
 /* The variable that covers `vaddr`, or false. For TLS variables the offset in the module's block.
  */
 bool hs_ctypes_variable_at(struct hs_ctypes *types, hs_type_file file, hs_addr vaddr,

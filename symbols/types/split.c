@@ -1,0 +1,39 @@
+/* Split units (-gsplit-dwarf): what describes types and variables is in files of their own (.dwo,
+ * or all of them in one .dwp), and a skeleton alone in the program: DWARF 5, 3.1.2; before it as
+ * GNU's DebugFission has it. Which there are is told; the files are not read. */
+#include <dwarf.h>
+
+#include "pool.h"
+
+enum { SPLIT_LOOKS = 64 }; /* units before DWARF 5, which only their roots tell */
+
+static const char *split_name(struct debug_info *info, const struct debug_unit *unit)
+{
+    struct debug_entry root;
+    if (!hs_entry_read_(info, unit->root, &root))
+        return NULL;
+    const char *name = hs_entry_text_(info, &root, DW_AT_dwo_name);
+    return name != NULL ? name : hs_entry_text_(info, &root, DW_AT_GNU_dwo_name);
+}
+
+size_t hs_ctypes_split(struct hs_ctypes *types, hs_type_file number, const char **ret_name)
+{
+    struct debug_info *info = hs_ctypes_info_(types, number);
+    size_t n = 0, n_looks = 0;
+    *ret_name = NULL;
+    for (size_t i = 0; info != NULL && i < info->n_units; i++) {
+        const struct debug_unit *unit = &info->units[i];
+        bool is_told = unit->version >= 5, is_split = unit->type == DW_UT_skeleton;
+        if (is_told ? !is_split || *ret_name != NULL : n_looks >= SPLIT_LOOKS && n == 0) {
+            n += is_told && is_split;
+            continue;
+        }
+        n_looks += !is_told;
+        const char *name = split_name(info, unit);
+        n += is_split || name != NULL;
+        if (*ret_name == NULL && name != NULL)
+            *ret_name = hs_ctypes_keep_(types, name, CTYPES_MAX_NAME);
+    }
+    hs_ctypes_trim_(types);
+    return n;
+}
