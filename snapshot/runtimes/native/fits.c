@@ -228,12 +228,15 @@ static bool has_heir(struct hs_fit *f, const struct hs_heap_block *block,
 }
 
 /* What fopen of glibc makes begins with a FILE and goes on with its lock and its wide characters
- * (libio/iofopen.c, struct locked_FILE). Each FILE begins with a number of its own. */
+ * (libio/iofopen.c, struct locked_FILE), which pointers in it lead to. Each FILE begins with a
+ * number of its own. */
 static bool is_one_file(const struct hs_heap_block *block, const struct hs_native_type *type)
 {
-    return type->n_bytes == FILE_BYTES &&
-           (hs_load_u64(block->bytes) & FILE_MAGIC_MASK) == FILE_MAGIC &&
-           (hs_load_u64(block->bytes + type->n_bytes) & FILE_MAGIC_MASK) != FILE_MAGIC;
+    if (block->n_bytes < FILE_BYTES + WORD ||
+        (hs_load_u64(block->bytes) & FILE_MAGIC_MASK) != FILE_MAGIC)
+        return false;
+    return type->n_bytes != FILE_BYTES ||
+           (hs_load_u64(block->bytes + FILE_BYTES) & FILE_MAGIC_MASK) != FILE_MAGIC;
 }
 
 bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
