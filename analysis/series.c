@@ -220,6 +220,14 @@ static void find_scores(struct hs_series *series)
     }
 }
 
+static uint32_t find_garbage(const struct hs_series *series)
+{
+    for (uint32_t i = 0; i < series->n_rows && series->rows[i].list == HS_KEY_LIST_KEYS; i++)
+        if (series->rows[i].form == HS_KEY_UNREACHED)
+            return i;
+    return HS_NO_KEY;
+}
+
 static hs_status build(struct match *m, struct hs_series *series, struct hs_error *err)
 {
     const struct hs_key_facts *newest = &m->tables[series->n - 1]->facts;
@@ -228,6 +236,7 @@ static hs_status build(struct match *m, struct hs_series *series, struct hs_erro
         series->taken_ns[t] = m->tables[t]->facts.taken_ns;
     series->heap_words = newest->heap_words;
     series->resident_bytes = newest->resident_bytes;
+    series->first_resident_bytes = m->tables[0]->facts.resident_bytes;
     series->room_bytes = newest->available_bytes;
     series->word_bytes = newest->word_bytes;
     HS_TRY(HS_ALLOC(&m->rows, series->n, err));
@@ -235,6 +244,7 @@ static hs_status build(struct match *m, struct hs_series *series, struct hs_erro
     HS_TRY(make_values(series, err));
     fill_values(m, series);
     find_scores(series);
+    series->garbage = newest->moves ? find_garbage(series) : HS_NO_KEY;
     HS_TRY(series_growth_find(series, err));
     return series_sites_find(series, m->tables, m->rows, err);
 }
@@ -291,7 +301,14 @@ double hs_series_hours_left(const struct hs_series *series, double words_per_hou
 {
     *ret_doubles = series->room_bytes == 0;
     uint64_t room = *ret_doubles ? series->resident_bytes : series->room_bytes;
-    if (room == 0 || !(words_per_hour > 0))
+    double bytes_per_hour = words_per_hour * series->word_bytes;
+    if (room == 0 || !(bytes_per_hour > 0))
         return NAN;
-    return (double)room / (words_per_hour * series->word_bytes);
+    const uint64_t *times = series->taken_ns;
+    size_t last = series->n - 1;
+    if (series->first_resident_bytes != 0 && series->resident_bytes != 0 && times != NULL &&
+        times[0] != 0 && times[last] > times[0])
+        bytes_per_hour = ((double)series->resident_bytes - (double)series->first_resident_bytes) *
+                         NS_PER_HOUR / (double)(times[last] - times[0]);
+    return bytes_per_hour > 0 ? (double)room / bytes_per_hour : NAN;
 }

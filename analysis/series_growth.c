@@ -165,8 +165,10 @@ static bool heap_grows(const struct hs_series *series)
     for (uint32_t i = 0; i < series->n_rows; i++)
         if (series->rows[i].list == HS_KEY_LIST_TYPES && is_steady(series, i, 0))
             by_types += series->rows[i].growth_words;
-    double half = series->rows[0].growth_words / 2;
-    return is_steady(series, 0, HS_GROWTH_LEAST_HEAP) && by_keys < half && by_types >= half;
+    double garbage = series->garbage == HS_NO_KEY ? 0 : series->rows[series->garbage].growth_words;
+    double half = (series->rows[0].growth_words - fmax(garbage, 0)) / 2;
+    return half > fmax(garbage, 0) / 2 && is_steady(series, 0, HS_GROWTH_LEAST_HEAP) &&
+           by_keys < half && by_types >= half;
 }
 
 size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t most)
@@ -186,12 +188,20 @@ size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t m
     return n;
 }
 
+/* The types of what no root reaches stand below it, one step. */
+static bool is_garbage(const struct hs_series *series, uint32_t key)
+{
+    return series->garbage != HS_NO_KEY &&
+           (key == series->garbage || series->rows[key].parent == series->garbage);
+}
+
 static void list_candidates(struct look *look)
 {
     const struct hs_series *series = look->series;
     for (int itself = 1; itself >= 0 && look->n_order == 0; itself--)
         for (uint32_t i = 1; i < look->n_keys; i++)
-            if (rank_of(series, i) > 0 && series->rows[i].grows_itself >= itself)
+            if (rank_of(series, i) > 0 && series->rows[i].grows_itself >= itself &&
+                !is_garbage(series, i))
                 look->order[look->n_order++] = i;
 }
 

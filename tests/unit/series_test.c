@@ -289,6 +289,16 @@ static void time_left_is_of_what_is_available(void **state)
     assert_true(hs_series_hours_left(&series, 100, &doubles) == 2 && !doubles);
     assert_true(isnan(hs_series_hours_left(&series, 0, &doubles)));
     assert_true(isnan(hs_series_hours_left(&series, NAN, &doubles)));
+
+    /* By the sizes of the process where both are known: it doubled in six seconds, and has twice
+     * its size again in twelve, however little of that is one key's. */
+    uint64_t times[] = {3600000000000, 3606000000000};
+    struct hs_series process = {.n = 2, .word_bytes = 8, .taken_ns = times};
+    process.first_resident_bytes = 4000;
+    process.resident_bytes = 8000;
+    assert_true(fabs(hs_series_hours_left(&process, 100, &doubles) * 3600 - 12) < 1e-6 && doubles);
+    process.resident_bytes = 4000; /* the key fills what was free in it */
+    assert_true(isnan(hs_series_hours_left(&process, 100, &doubles)));
 }
 
 static void sites_are_of_what_grew(void **state)

@@ -102,8 +102,8 @@ static void put_range(const struct writer *w)
 
 static void put_hours(const struct writer *w, double hours)
 {
-    if (hours * 60 < 1.5)
-        put(w, "a minute");
+    if (hours * 3600 < 90)
+        put(w, "%.0f seconds", hours * 3600);
     else if (hours < 2)
         put(w, "%.0f minutes", hours * 60);
     else if (hours < 72)
@@ -125,7 +125,7 @@ static void put_rate(const struct writer *w)
     put_change(w, rate);
     put(w, " an hour");
     if (!isnan(hours)) {
-        put(w, doubles ? ": the process has twice its size in " : ": memory is full in ");
+        put(w, doubles ? "; the process has twice its size in " : "; memory is full in ");
         put_hours(w, hours);
     }
     put(w, ".");
@@ -215,6 +215,37 @@ bool hs_verdict_is_of_heap(const struct hs_series *series)
     return series->heap_grows && series->growth != HS_GROWTH_STEADY;
 }
 
+/* What comes and goes with a collector, apart from what grew. */
+static void put_garbage(const struct writer *w)
+{
+    const struct hs_series *series = w->series;
+    if (series->garbage == HS_NO_KEY || !(series->rows[series->garbage].growth_words > 0))
+        return;
+    put(w, " Garbage, which the collector will free, went ");
+    put_from_to(w, series->garbage);
+    put(w, ".");
+}
+
+static void put_growth(struct writer *w)
+{
+    const struct hs_series *series = w->series;
+    if (hs_verdict_is_of_heap(series)) {
+        put_heap(w);
+        return;
+    }
+    if (series->n_found == 0) {
+        put_none(w);
+        return;
+    }
+    w->row = series->found[0];
+    put_found(w);
+    if (!series->heap_grows)
+        return;
+    put(w, " The heap as a whole grows by more, ");
+    put_from_to(w, 0);
+    put(w, ".");
+}
+
 void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, size_t n)
 {
     struct writer w = {.series = series, .text = text, .n = n};
@@ -223,19 +254,6 @@ void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, 
         put(&w, "Nothing grew: these are the same snapshot.");
         return;
     }
-    if (hs_verdict_is_of_heap(series)) {
-        put_heap(&w);
-        return;
-    }
-    if (series->n_found == 0) {
-        put_none(&w);
-        return;
-    }
-    w.row = series->found[0];
-    put_found(&w);
-    if (!series->heap_grows)
-        return;
-    put(&w, " The heap as a whole grows by more, ");
-    put_from_to(&w, 0);
-    put(&w, ".");
+    put_growth(&w);
+    put_garbage(&w);
 }

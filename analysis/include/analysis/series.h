@@ -82,10 +82,13 @@ struct hs_series {
     /* Owned pages: of each row n. Of keys `words` with those below, `own_words` without. */
     uint64_t *words, *own_words, *objects;
     struct hs_strtab names;
-    uint64_t heap_words;     /* of the last */
-    uint64_t resident_bytes; /* of the last; 0: unknown */
-    uint64_t room_bytes;     /* what was still available beside it; 0: unknown */
+    uint64_t heap_words;                           /* of the last */
+    uint64_t resident_bytes, first_resident_bytes; /* of the last, of the first; 0: unknown */
+    uint64_t room_bytes; /* what was still available beside it; 0: unknown */
     unsigned word_bytes;
+    /* The row of what a collector will free, which is never among what is found: it comes and goes.
+     * HS_NO_KEY: there is none, or what no root reaches is lost. */
+    uint32_t garbage;
 
     enum hs_growth growth;
     /* The heap grew steadily, and of that what is found has less than half, but types that grew as
@@ -129,8 +132,9 @@ void hs_series_text(const struct hs_series *series, uint32_t row, char *text, si
 /* The score of n >= 2 values; of times (NULL, or n, ascending) only the differences count. */
 struct hs_series_score hs_series_score(const uint64_t *values, const uint64_t *times_ns, size_t n);
 
-/* Hours until a growth of so many words an hour takes what was available; where that is not known,
- * *ret_doubles, until it is as large as what was resident. NAN when nothing is known. */
+/* Hours until what was available is taken; where that is not known, *ret_doubles, until as much is
+ * added as was resident. The process grows as it did from the first snapshot to the last, or, where
+ * that is not known, by so many words an hour. NAN when nothing is known, or it does not grow. */
 double hs_series_hours_left(const struct hs_series *series, double words_per_hour,
                             bool *ret_doubles);
 
