@@ -150,8 +150,9 @@ char hs_wait_state(const struct hs_target *target, const struct hs_thread *threa
     return waits_processor(target, thread, &processor, &state) ? state : '\0';
 }
 
-/* We have just slept there, so that its clock has just been read for us; not where the processor
- * was taken from us meanwhile. */
+/* We have just slept there, so that its clock has just been read for us. Where the processor was
+ * taken from us meanwhile, our clock is ahead by that, and a wait seems to have begun later: the
+ * least of some tries is the best, and better than none, by which it would begin anew. */
 static bool waits_compare(struct hs_waits_look *look, unsigned processor, int64_t *ret)
 {
     struct timespec nap = {.tv_nsec = 1};
@@ -165,17 +166,19 @@ static bool waits_compare(struct hs_waits_look *look, unsigned processor, int64_
     if (sched_setaffinity(0, sizeof only, &only) != 0)
         return false;
     look->has_moved = true;
-    for (int i = 0; i < WAITS_TRIES; i++) {
-        uint64_t began_ns = hs_now_ns();
+    bool is_known = false;
+    uint64_t began_ns = 0;
+    for (int i = 0; i < WAITS_TRIES && (i == 0 || hs_now_ns() - began_ns >= WAITS_QUICK_NS); i++) {
+        began_ns = hs_now_ns();
         nanosleep(&nap, NULL);
         uint64_t now_ns = hs_now_ns();
         if (!waits_sched("/proc/thread-self/sched", &left_ns, &ignored) || left_ns == 0)
-            return false;
-        *ret = (int64_t)(now_ns - left_ns);
-        if (hs_now_ns() - began_ns < WAITS_QUICK_NS)
-            return true;
+            continue;
+        int64_t behind_ns = (int64_t)(now_ns - left_ns);
+        *ret = !is_known || behind_ns < *ret ? behind_ns : *ret;
+        is_known = true;
     }
-    return false;
+    return is_known;
 }
 
 static bool waits_clock(struct hs_waits_look *look, unsigned processor, int64_t *ret)
