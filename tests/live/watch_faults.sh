@@ -93,6 +93,25 @@ def killed_watch():
     return "swept"
 
 
+def slow_dumps():
+    """Of which each takes longer than from one to the next: told once for each; and one that is
+    ended during the first gives that."""
+    target = Busy(program, 3, 20000)
+    directory = new_directory("slow")
+    watch = Watch(target.pid, directory, "--every", "5ms")
+    until(watch.dump_pid, "a dump")
+    watch.stop("in its first dump")
+    check(len(watch.log("dump")) >= 1, f"{watch.log()}")
+    watch = Watch(target.pid, directory, "--every", "5ms")
+    watch.wait_log("dump", 6, "slow dumps")
+    watch.stop("slow dumps")
+    told = [line for line in watch.log("skip") if "still at work" in line["why"]]
+    missed = [line for line in watch.log("dump") if int(line.get("missed", 0)) > 0]
+    check(missed and len(told) <= len(watch.log("dump")) + 2, f"{watch.log()}")
+    target.end()
+    return f"{len(told)} times told of {len(missed)} slow dumps"
+
+
 def no_room():
     mount = os.path.join(WORK, "small")
     os.mkdir(mount)
@@ -298,6 +317,6 @@ def reused_pid():
     return f"pid {starts[0]['pid']} twice, two series"
 
 
-main(ended_at_any_moment, killed_dumps, killed_watch, no_room, no_place, no_right,
+main(ended_at_any_moment, killed_dumps, killed_watch, slow_dumps, no_room, no_place, no_right,
      what_cannot_be_dumped, moved_directory, reused_pid)
 END

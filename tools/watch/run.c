@@ -136,6 +136,8 @@ static void talk_dump(struct hs_watch *watch, const struct hs_watch_outcome *out
     hs_watch_line_u64(&line, "duration_ns", outcome->ended_ns - dump->began_ns);
     if (report->stop.way <= HS_WAY_STOPPED && ways[report->stop.way] != NULL)
         hs_watch_line_text(&line, "stop", ways[report->stop.way]);
+    if (watch->n_missed != 0)
+        hs_watch_line_u64(&line, "missed", watch->n_missed);
     hs_watch_line_u64(&line, "removed", found->n_removed);
     if (!report->is_exact)
         hs_watch_line_text(&line, "not_exact", report->note);
@@ -228,6 +230,7 @@ static void dump_succeeded(struct hs_watch *watch, const struct hs_watch_outcome
     struct hs_error err = HS_ERROR_INIT;
     struct found found = {.stays = true};
 
+    watch->has_dumped = true;
     hs_watch_plan_succeeded(&watch->plan);
     if (outcome->is_cut)
         hs_watch_series_remove_index(watch->dir_fd, watch->dump.name);
@@ -303,6 +306,7 @@ static hs_status begin_dump(struct hs_watch *watch, uint64_t rss_bytes, bool is_
     watch->dump.rss_bytes = rss_bytes;
     watch->dump.is_look = is_look;
     watch->dump.began_ns = hs_now_ns();
+    watch->n_missed = 0;
     watch->state.last_ms = now_ms;
     if (watch->state.next_number > HS_WATCH_MAX_NUMBER)
         return hs_fail(err, HS_IO, "cannot number another snapshot: %llu was the last",
@@ -334,13 +338,25 @@ static bool has_room(struct hs_watch *watch)
     return false;
 }
 
+/* Told once for each dump, that it takes longer; how many there were stands with what it gives. */
+static void miss_ticks(struct hs_watch *watch, uint64_t n_ticks)
+{
+    if (watch->n_missed == 0)
+        talk_skip(watch,
+                  "the dump before is still at work: it takes longer than --every, and the next "
+                  "begins when it is done",
+                  n_ticks);
+    watch->n_missed += n_ticks;
+}
+
 static hs_status on_ticks(struct hs_watch *watch, uint64_t n_ticks, struct hs_error *err)
 {
     bool is_busy = watch->dump.pid != 0;
-    uint64_t n_missed = is_busy ? n_ticks : n_ticks - 1;
 
-    if (n_missed != 0)
-        talk_skip(watch, is_busy ? "the dump before is still at work" : "woken too late", n_missed);
+    if (is_busy)
+        miss_ticks(watch, n_ticks);
+    else if (n_ticks > 1)
+        talk_skip(watch, "woken too late", n_ticks - 1);
     if (is_busy || !hs_watch_plan_may_try(&watch->plan, n_ticks))
         return HS_OK;
     uint64_t rss_bytes = hs_watch_rss_bytes(watch->pid);
@@ -380,19 +396,40 @@ static bool dump_has_ended(const struct hs_watch *watch)
     return watch->dump.pid != 0 && poll(&ended, 1, 0) == 1;
 }
 
-/* A dump that is at work lets go of its target and removes what it wrote; one that does not within
- * its time, or after a second signal, is killed. */
+/* Until the dump has ended, its time is over, or another signal comes; true when it has. */
+static bool await_dump(struct hs_watch *watch)
+{
+    struct pollfd events[] = {{.fd = watch->dump.pidfd, .events = POLLIN},
+                              {.fd = watch->signal_fd, .events = POLLIN}};
+    struct signalfd_siginfo signal;
+
+    while (poll(events, 2, PATIENCE_MS) < 0 && errno == EINTR)
+        ;
+    if (events[1].revents != 0)
+        (void)!read(watch->signal_fd, &signal, sizeof signal);
+    return events[0].revents != 0;
+}
+
+/* The first one is waited for: without it the watch was for nothing. Else a dump that is at work
+ * lets go of its target and removes what it wrote; one that does not within its time, or after
+ * another signal, is killed. */
 static void end_dump(struct hs_watch *watch)
 {
     struct hs_watch_outcome outcome;
-    struct pollfd events[] = {{.fd = watch->dump.pidfd, .events = POLLIN},
-                              {.fd = watch->signal_fd, .events = POLLIN}};
+    bool has_ended = false;
 
-    hs_watch_dump_signal(&watch->dump, SIGTERM);
-    while (poll(events, 2, PATIENCE_MS) < 0 && errno == EINTR)
-        ;
-    if (events[0].revents == 0)
-        hs_watch_dump_signal(&watch->dump, SIGKILL);
+    if (!watch->has_dumped) {
+        talk_skip(watch,
+                  "the end was asked for; the first dump is finished, or ended by another "
+                  "signal",
+                  0);
+        has_ended = await_dump(watch);
+    }
+    if (!has_ended) {
+        hs_watch_dump_signal(&watch->dump, SIGTERM);
+        if (!await_dump(watch))
+            hs_watch_dump_signal(&watch->dump, SIGKILL);
+    }
     hs_watch_dump_collect(&watch->dump, &outcome);
     if (outcome.status == HS_OK) {
         dump_succeeded(watch, &outcome);

@@ -24,6 +24,8 @@ struct hs_watch {
     struct hs_watch_dump dump;
     struct hs_watch_push push;
     uint64_t base_rss_bytes; /* what growth is measured against */
+    uint64_t n_missed;       /* ticks, while the dump that is at work is */
+    bool has_dumped;         /* since this watch began */
 };
 
 /* Until the process is gone or a signal asks for the end: HS_OK. Fails only when the very first
