@@ -17,6 +17,7 @@
 #include "guess.h"
 #include "prepare.h"
 #include "qt.h"
+#include "rings.h"
 #include "signal_stacks.h"
 #include "sites.h"
 #include "strangers.h"
@@ -196,6 +197,7 @@ static hs_status native_collect(struct hs_native *native, struct hs_error *err)
     HS_TRY(hs_native_collect_registered(native, err));
     HS_TRY(hs_native_collect_kernel(native, err));
     HS_TRY(hs_native_collect_tasks(native, err));
+    HS_TRY(hs_rings_find(native, err));
     return hs_native_collect_unclaimed(native, err);
 }
 

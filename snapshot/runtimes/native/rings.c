@@ -1,0 +1,166 @@
+#include "rings.h"
+
+#include "globals.h"
+
+/* A link is {next, previous}: each leads to the link of another one (QUEUE, list_head), or next to
+ * the beginning of what the link is in (TAILQ of BSD). */
+enum { RINGS_PREVIOUS = 8, RINGS_MOST_LOOKS = 1 << 18, RINGS_MOST_OF_ONE = 1 << 16 };
+
+struct rings {
+    struct hs_native *native; /* borrowed */
+    uint64_t n_looks;
+};
+
+static uint64_t word_at(const struct rings *r, hs_addr at)
+{
+    uint64_t word = 0;
+
+    (void)hs_image_u64(&r->native->dump->image, at, &word);
+    return word;
+}
+
+static bool is_variable(const struct hs_root_leaf *leaf)
+{
+    return leaf->root.kind == HS_ROOT_GLOBAL && leaf->root.address != 0;
+}
+
+/* Of a library without debug information, or of a runtime. */
+static bool is_librarys(const struct hs_root_leaf *leaf)
+{
+    return is_variable(leaf) && (leaf->is_strangers || leaf->root.tier == HS_TIER_RUNTIME);
+}
+
+/* Does the link at `link` follow the one at `previous`? `offset`: of links in what they are in. */
+static bool follows(const struct rings *r, hs_addr link, hs_addr previous, uint64_t offset)
+{
+    uint64_t next = word_at(r, previous);
+    return next == link || next + offset == link;
+}
+
+/* Is the variable's word the next link of one that is in a list? */
+static bool is_link(const struct rings *r, const struct hs_root_leaf *leaf)
+{
+    hs_addr link = leaf->root.address, next = word_at(r, link);
+
+    return word_at(r, next + RINGS_PREVIOUS) == link ||
+           word_at(r, next + leaf->root.offset + RINGS_PREVIOUS) == link;
+}
+
+/* What a library's variable at `at` is called, of which no word leads to a block. */
+static hs_status name_head(const struct rings *r, hs_addr at, struct hs_root_leaf *ret,
+                           bool *ret_found, struct hs_error *err)
+{
+    const struct hs_objects *objects = &r->native->dump->objects;
+    const struct hs_object *object = hs_objects_object_at(objects, at);
+    size_t number = object == NULL ? 0 : (size_t)(object - objects->objects);
+    struct hs_native_variable v = {
+        .leaf.root = {.kind = HS_ROOT_GLOBAL, .certainty = HS_CONSERVATIVE, .field = HS_NO_FIELD}};
+    hs_addr end;
+
+    *ret_found = number != 0 && (r->native->of_object[number].types == 0 ||
+                                 r->native->of_object[number].is_runtime);
+    if (!*ret_found)
+        return HS_OK;
+    HS_TRY(hs_native_set_module(r->native, object, &v.leaf, err));
+    HS_TRY(hs_native_find_variable(r->native, number, at, &v, &end, err));
+    hs_native_variable_text(r->native, &v);
+    v.leaf.root.address = at;
+    v.leaf.root.offset = at - v.begin;
+    HS_TRY(hs_native_name(r->native, &v.leaf.root.name, err, "%s%s0x%llx", v.text,
+                          at == v.begin ? "" : "+", (unsigned long long)v.leaf.root.offset));
+    v.leaf.group_variable = v.is_whole ? v.name : 0;
+    *ret = v.leaf;
+    return HS_OK;
+}
+
+/* The root that a library's head is: by a word of it that is one, else by its place. */
+static hs_status head_at(const struct rings *r, hs_addr at, struct hs_root_leaf *ret,
+                         bool *ret_found, struct hs_error *err)
+{
+    const struct hs_roots *roots = &r->native->roots;
+
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        const struct hs_root_leaf *leaf = &roots->leaves[i];
+        if (is_librarys(leaf) &&
+            (leaf->root.address == at || leaf->root.address == at + RINGS_PREVIOUS)) {
+            *ret = *leaf;
+            *ret_found = true;
+            return HS_OK;
+        }
+    }
+    return name_head(r, at, ret, ret_found, err);
+}
+
+/* The head of the list that a link is in: from one to the one before. */
+static hs_status find_head(struct rings *r, const struct hs_root_leaf *leaf,
+                           struct hs_root_leaf *ret, bool *ret_found, struct hs_error *err)
+{
+    const struct hs_heap_map *map = &r->native->dump->heaps.map;
+    hs_addr first = leaf->root.address, at = first;
+
+    *ret_found = false;
+    for (unsigned n = 0; n < RINGS_MOST_OF_ONE && r->n_looks++ < RINGS_MOST_LOOKS; n++) {
+        hs_addr previous = word_at(r, at + RINGS_PREVIOUS);
+        struct hs_heap_block block;
+        if (previous == first || previous == 0 || !follows(r, at, previous, leaf->root.offset))
+            return HS_OK;
+        if (hs_heap_map_resolve(map, previous, &block) == HS_POINTER_NONE)
+            HS_TRY(head_at(r, previous, ret, ret_found, err));
+        if (*ret_found)
+            return HS_OK;
+        at = previous;
+    }
+    return HS_OK;
+}
+
+/* The leaf becomes a slot of the head's variable. */
+static void give(struct hs_root_leaf *leaf, const struct hs_root_leaf *head)
+{
+    struct hs_root_leaf given = *head;
+
+    if (given.group_variable == 0)
+        given.group_variable = head->root.name;
+    given.root.name = leaf->root.name;
+    given.root.address = leaf->root.address;
+    given.root.offset = leaf->root.offset;
+    given.root.edge_class = leaf->root.edge_class;
+    given.target = leaf->target;
+    *leaf = given;
+}
+
+/* Both words of a link. */
+static void give_link(struct rings *r, hs_addr link, struct hs_root_leaf head)
+{
+    struct hs_roots *roots = &r->native->roots;
+
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        struct hs_root_leaf *leaf = &roots->leaves[i];
+        if (!is_variable(leaf))
+            continue;
+        if (leaf->root.address == head.root.address && is_librarys(leaf) &&
+            leaf->group_variable == 0)
+            leaf->group_variable = head.root.name; /* all hang on one node */
+        if (!is_librarys(leaf) &&
+            (leaf->root.address == link || leaf->root.address == link + RINGS_PREVIOUS))
+            give(leaf, &head);
+    }
+}
+
+hs_status hs_rings_find(struct hs_native *native, struct hs_error *err)
+{
+    struct rings r = {.native = native};
+    struct hs_roots *roots = &native->roots;
+
+    for (size_t i = 0; i < roots->n_leaves && r.n_looks < RINGS_MOST_LOOKS; i++) {
+        const struct hs_root_leaf *leaf = &roots->leaves[i];
+        struct hs_root_leaf head;
+        bool is_found;
+        if (!is_variable(leaf) || is_librarys(leaf) || leaf->root.tier != HS_TIER_FIRM ||
+            !is_link(&r, leaf))
+            continue;
+        HS_TRY(find_head(&r, leaf, &head, &is_found, err));
+        if (is_found)
+            give_link(&r, leaf->root.address, head);
+    }
+    return HS_OK;
+}
