@@ -33,20 +33,12 @@ void free_roots_fini(struct free_roots *roots)
     *roots = (struct free_roots){0};
 }
 
-hs_status free_roots_below(struct free_roots *roots, uint64_t from, uint64_t to,
-                           struct hs_error *err)
+bool free_roots_below(struct free_roots *roots, uint64_t from, uint64_t to)
 {
-    if (to == from)
-        return hs_fail(err, HS_FORMAT, "root %llu stands below itself", (unsigned long long)to);
-    if (to < from)
-        return hs_fail(err, HS_FORMAT,
-                       "root %llu stands below root %llu, whose row must come before its own",
-                       (unsigned long long)to, (unsigned long long)from);
-    if (roots->row[to].parent != to)
-        return hs_fail(err, HS_FORMAT, "root %llu stands below two others, %u and %llu",
-                       (unsigned long long)to, roots->row[to].parent, (unsigned long long)from);
+    if (to <= from || roots->row[to].parent != to)
+        return false;
     roots->row[to].parent = (uint32_t)from;
-    return HS_OK;
+    return true;
 }
 
 /* ---- the tree ---- */

@@ -37,10 +37,9 @@ struct free_roots {
 hs_status free_roots_init(struct maker *maker, struct free_roots *ret, struct hs_error *err);
 void free_roots_fini(struct free_roots *roots);
 
-/* Row `to` stands below `from`. HS_FORMAT when it does not stand behind it or has a row above it
- * already: the message goes on with the line. */
-hs_status free_roots_below(struct free_roots *roots, uint64_t from, uint64_t to,
-                           struct hs_error *err);
+/* Row `to` stands below `from`. False, and nothing is done, when it does not stand behind it or has
+ * a row above it already: then it is kept as it was. */
+bool free_roots_below(struct free_roots *roots, uint64_t from, uint64_t to);
 static inline void free_roots_hold(struct free_roots *roots, uint64_t from)
 {
     roots->row[from].n_targets++;

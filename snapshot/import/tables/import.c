@@ -1,8 +1,7 @@
 /* The two tables of `export --to graph` become a snapshot again.
  *
  *   nodes.tsv   id address words static type idom retained_words tier     ids count from 0
- *   edges.tsv   from to offset strength class tier used     first those of roots, then by chunks of
- *                                                           65,536 blocks, in any order within
+ *   edges.tsv   from to offset strength class tier used     in any order (edge_order.h)
  *
  * Tables may be made by others too: of idom, retained_words, used and an edge's tier nothing is
  * read, and they may be missing, and so may classes (then exact, or weak), tiers of roots, and
@@ -17,12 +16,11 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/strtab.h"
+#include "edge_order.h"
 #include "free_roots.h"
 #include "json_scan.h"
 #include "readers.h"
 #include "snapshot/reader.h"
-
-#define EDGE_ORDER "is out of order: edges stand by their source, those of roots first"
 
 enum { LABEL_BYTES = 1024 };
 
@@ -41,22 +39,15 @@ struct node_row {
     uint8_t tier; /* of a leaf of the root tree; 0 when the table does not say */
 };
 
-struct edge_row {
-    uint64_t from, to, offset;
-    uint64_t line; /* of the file */
-    bool is_strong;
-    uint8_t edge_class;
-};
-
 struct tables {
     struct maker *maker;
     struct lines nodes, edges;
     struct hs_strtab types; /* number N is type N; 0 has no name */
-    bool is_ordered;        /* edges stand by their source, within chunks too */
-    uint64_t n_chunk_most;  /* edges of one chunk */
-    struct edge_row *chunk; /* owned: the edges of a chunk, by source, unless all stand so */
-    size_t n_chunk, chunk_capacity;
-    struct edge_row next; /* the first edge of the chunk, or the block, behind */
+    bool is_sorted;         /* edges come from `order`: they did not stand by their source */
+    struct edge_order order;
+    uint64_t n_chunk_most; /* edges of one chunk */
+    uint64_t n_left_out;   /* edges to roots that are no part of their tree */
+    struct edge_row next;  /* the first edge of the block behind */
     bool has_next;
     uint64_t n_tree, n_blocks; /* rows: of roots, of blocks */
     bool is_free;              /* the roots do not stand as ours do */
@@ -188,8 +179,8 @@ static bool has_offsets(const struct tables *t)
     return t->edges.n_columns > 2;
 }
 
-static bool edge_next(struct tables *t, struct edge_row *ret, hs_status *status,
-                      struct hs_error *err)
+static bool edge_parse(struct tables *t, struct edge_row *ret, hs_status *status,
+                       struct hs_error *err)
 {
     const char *text, *strength = "strong";
     size_t n, n_strength = 6;
@@ -209,6 +200,16 @@ static bool edge_next(struct tables *t, struct edge_row *ret, hs_status *status,
         return true;
     *status = row_fail(&t->edges, "edges is malformed", err);
     return false;
+}
+
+static bool edge_next(struct tables *t, struct edge_row *ret, hs_status *status,
+                      struct hs_error *err)
+{
+    if (!t->is_sorted)
+        return edge_parse(t, ret, status, err);
+    bool is_there = edge_order_next(&t->order, ret, status, err);
+    t->edges.number = is_there ? ret->line : t->edges.number;
+    return is_there;
 }
 
 /* Hexadecimal digits in [at, end), at most `most`; moves behind them. */
@@ -262,6 +263,14 @@ static void lines_rewind(struct lines *lines)
     lines->n_columns = 1;
     for (size_t i = 0; i < n; i++)
         lines->n_columns += header[i] == '\t';
+}
+
+static hs_status edges_rewind(struct tables *t, struct hs_error *err)
+{
+    if (t->is_sorted)
+        return edge_order_begin(&t->order, err);
+    lines_rewind(&t->edges);
+    return HS_OK;
 }
 
 /* ---- the root tree ---- */
@@ -340,7 +349,7 @@ static hs_status tree_edges(struct tables *t,
                             struct hs_error *err)
 {
     hs_status status = HS_OK;
-    lines_rewind(&t->edges);
+    HS_TRY(edges_rewind(t, err));
     while ((t->has_next = edge_next(t, &t->next, &status, err)) && t->next.from < t->n_tree)
         HS_TRY(take(t, &t->next, err));
     return status;
@@ -355,14 +364,13 @@ static hs_status strict_take(struct tables *t, const struct edge_row *edge, stru
 
 static hs_status free_count(struct tables *t, const struct edge_row *edge, struct hs_error *err)
 {
+    (void)err;
     if (edge->to >= t->n_tree) {
         free_roots_hold(&t->roots, edge->from);
         return HS_OK;
     }
-    hs_status status = free_roots_below(&t->roots, edge->from, edge->to, err);
-    return status == HS_OK
-               ? HS_OK
-               : hs_context(err, "line %llu of its edges", (unsigned long long)t->edges.number);
+    t->n_left_out += !free_roots_below(&t->roots, edge->from, edge->to);
+    return HS_OK;
 }
 
 /* Targets are rows until all roots are made. */
@@ -436,41 +444,68 @@ static hs_status nodes_read(struct tables *t, struct hs_error *err)
     return HS_OK;
 }
 
-/* Offsets are in bytes and stand at words. Edges by their source need not be put in order. */
-static hs_status edges_look(struct tables *t, struct hs_error *err)
+/* ---- edges ---- */
+
+/* The edges of one chunk so far, of edges by their source. */
+struct chunk_count {
+    uint64_t chunk, n;
+};
+
+static void count_edge(struct tables *t, const struct edge_row *edge, struct chunk_count *count)
 {
+    if (edge->from < t->n_tree)
+        return;
+    uint64_t chunk = (edge->from - t->n_tree) / HS_CHUNK_BLOCKS;
+    *count = (struct chunk_count){chunk, chunk == count->chunk ? count->n + 1 : 1};
+    t->n_chunk_most = count->n > t->n_chunk_most ? count->n : t->n_chunk_most;
+}
+
+/* Offsets are in bytes and stand at words. An edge from an object to a root keeps nothing: nobody
+ * keeps a root. */
+static hs_status edges_look(struct tables *t, bool *ret_is_ordered, struct hs_error *err)
+{
+    struct chunk_count count = {0};
     struct edge_row edge;
     hs_status status = HS_OK;
-    uint64_t from = 0, n = 0;
+    uint64_t from = 0;
 
-    t->is_ordered = true;
-    lines_rewind(&t->edges);
+    *ret_is_ordered = true;
+    HS_TRY(edges_rewind(t, err));
     while (edge_next(t, &edge, &status, err)) {
         while (edge.offset % t->maker->word_bytes != 0)
             t->maker->word_bytes = t->maker->word_bytes == 8 ? 4 : 1;
-        if (edge.from < t->n_tree)
-            continue;
-        t->is_ordered &= edge.from >= from;
-        bool is_same = (edge.from - t->n_tree) / HS_CHUNK_BLOCKS ==
-                       (from < t->n_tree ? 0 : from - t->n_tree) / HS_CHUNK_BLOCKS;
-        n = is_same ? n + 1 : 1;
-        t->n_chunk_most = n > t->n_chunk_most ? n : t->n_chunk_most;
+        *ret_is_ordered &= edge.from >= from;
         from = edge.from;
+        t->n_left_out += edge.from >= t->n_tree && edge.to < t->n_tree;
+        count_edge(t, &edge, &count);
     }
     return status;
 }
 
-/* Refused before anything is written. */
-static hs_status chunk_room(struct tables *t, struct hs_error *err)
+static hs_status edges_sort(struct tables *t, struct hs_error *err)
 {
-    if (t->is_ordered)
-        return HS_OK;
-    hs_status status =
-        maker_grow(t->maker, (void **)&t->chunk, &t->chunk_capacity, (size_t)t->n_chunk_most,
-                   sizeof *t->chunk, "the edges of a chunk", err);
-    if (status == HS_LIMIT)
-        (void)hs_hint(err, "sort edges.tsv by its first column, or allow more with --memory");
+    struct chunk_count count = {0};
+    struct edge_row edge;
+    hs_status status = HS_OK;
+
+    HS_TRY(edges_rewind(t, err));
+    while (edge_next(t, &edge, &status, err))
+        HS_TRY(edge_order_add(&t->order, &edge, err));
+    HS_TRY(status);
+    HS_TRY(edge_order_end(&t->order, err));
+    t->is_sorted = true;
+    t->n_chunk_most = 0;
+    HS_TRY(edges_rewind(t, err));
+    while (edge_next(t, &edge, &status, err))
+        count_edge(t, &edge, &count);
     return status;
+}
+
+static hs_status edges_find(struct tables *t, struct hs_error *err)
+{
+    bool is_ordered;
+    HS_TRY(edges_look(t, &is_ordered, err));
+    return is_ordered ? HS_OK : edges_sort(t, err);
 }
 
 static hs_status types_make(struct tables *t, struct hs_error *err)
@@ -489,7 +524,7 @@ static hs_status types_make(struct tables *t, struct hs_error *err)
 static hs_status edge_put(struct tables *t, const struct edge_row *edge, struct hs_error *err)
 {
     if (edge->to < t->n_tree)
-        return row_fail(&t->edges, "edges leads from a block to a root", err);
+        return HS_OK; /* told: tell_left_out */
     const struct hs_edge made = {
         .target = block_node(t, edge->to),
         .offset_words = has_offsets(t) ? edge->offset / t->maker->word_bytes : t->maker->n_given,
@@ -503,31 +538,6 @@ static hs_status block_put(struct tables *t, const struct node_row *row, struct 
     hs_str type = 0;
     HS_TRY(hs_strtab_add_n(&t->types, row->type, row->n_type, &type, err));
     return maker_block_of(t->maker, row->address, row->words, type, row->is_static, err);
-}
-
-static int edge_order(const void *a, const void *b)
-{
-    const struct edge_row *x = a, *y = b;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    return x->line < y->line ? -1 : x->line > y->line;
-}
-
-/* All edges whose source is below `end`, sorted. */
-static hs_status chunk_read(struct tables *t, uint64_t begin, uint64_t end, struct hs_error *err)
-{
-    hs_status status = HS_OK;
-    t->n_chunk = 0;
-    for (; t->has_next && t->next.from < end; t->has_next = edge_next(t, &t->next, &status, err)) {
-        if (t->next.from < begin)
-            return row_fail(&t->edges, "edges " EDGE_ORDER, err);
-        HS_TRY(maker_grow(t->maker, (void **)&t->chunk, &t->chunk_capacity, t->n_chunk + 1,
-                          sizeof *t->chunk, "the edges of a chunk", err));
-        t->chunk[t->n_chunk++] = t->next;
-    }
-    if (t->n_chunk != 0)
-        qsort(t->chunk, t->n_chunk, sizeof *t->chunk, edge_order);
-    return status;
 }
 
 /* The edges of one block as they stand. */
@@ -544,27 +554,29 @@ static hs_status blocks_write(struct tables *t, struct hs_error *err)
 {
     struct node_row row;
     hs_status status = HS_OK;
-    size_t at = 0;
     lines_rewind(&t->nodes);
     while (node_next(t, &row, &status, err)) {
         if (row.id < t->n_tree)
             continue;
-        if ((row.id - t->n_tree) % HS_CHUNK_BLOCKS == 0) {
-            if (!t->is_ordered)
-                HS_TRY(chunk_read(t, row.id, row.id + HS_CHUNK_BLOCKS, err));
-            at = 0;
+        if ((row.id - t->n_tree) % HS_CHUNK_BLOCKS == 0)
             HS_TRY(hs_progress_tell(t->maker->options->progress, "writing", row.id,
                                     t->n_tree + t->n_blocks, err));
-        }
         maker_expect(t->maker, row.words, t->n_chunk_most);
-        if (t->is_ordered)
-            HS_TRY(edges_stream(t, row.id, err));
-        for (; at < t->n_chunk && t->chunk[at].from == row.id; at++)
-            HS_TRY(edge_put(t, &t->chunk[at], err));
+        HS_TRY(edges_stream(t, row.id, err));
         HS_TRY(block_put(t, &row, err));
     }
-    HS_TRY(status);
-    return t->has_next ? row_fail(&t->edges, "edges " EDGE_ORDER, err) : HS_OK;
+    return status;
+}
+
+static hs_status tell_left_out(struct tables *t, struct hs_error *err)
+{
+    if (t->n_left_out == 0)
+        return HS_OK;
+    return maker_note(
+        t->maker, false, err,
+        "%llu edges lead to roots, which nothing keeps: they keep nothing new and are "
+        "left out",
+        (unsigned long long)t->n_left_out);
 }
 
 static hs_status tables_all(struct tables *t, struct hs_import_report *ret, struct hs_error *err)
@@ -573,14 +585,14 @@ static hs_status tables_all(struct tables *t, struct hs_import_report *ret, stru
     HS_TRY(lines_open(directory, "nodes.tsv", &t->nodes, err));
     HS_TRY(lines_open(directory, "edges.tsv", &t->edges, err));
     HS_TRY(nodes_read(t, err));
-    HS_TRY(edges_look(t, err));
-    HS_TRY(chunk_room(t, err));
+    HS_TRY(edges_find(t, err));
     HS_TRY(tree_read(t, err));
     HS_TRY(types_make(t, err));
     HS_TRY(hs_strtab_add(&t->maker->strings, "graph tables", &t->maker->runtime.name, err));
     HS_TRY(maker_note(t->maker, false, err,
                       "imported: tables of %llu nodes; a word is taken as %u bytes",
                       (unsigned long long)(t->n_tree + t->n_blocks), t->maker->word_bytes));
+    HS_TRY(tell_left_out(t, err));
     HS_TRY(maker_begin(t->maker, t->n_blocks, err));
     HS_TRY(blocks_write(t, err));
     return maker_finish(t->maker, ret, err);
@@ -588,12 +600,12 @@ static hs_status tables_all(struct tables *t, struct hs_import_report *ret, stru
 
 hs_status hs_tables_import(struct maker *maker, struct hs_import_report *ret, struct hs_error *err)
 {
-    struct tables t = {.maker = maker};
+    struct tables t = {.maker = maker, .order = {.maker = maker}};
     hs_status status = tables_all(&t, ret, err);
     hs_map_close(&t.nodes.map);
     hs_map_close(&t.edges.map);
     hs_strtab_fini(&t.types);
     free_roots_fini(&t.roots);
-    hs_free(t.chunk);
+    edge_order_fini(&t.order);
     return status;
 }
