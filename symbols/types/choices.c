@@ -77,6 +77,25 @@ static void choice_use(struct hs_cchosen *chosen, const struct ctypes_when *when
     chosen->used = number + (kind == WHEN_USED_LAST ? CHOICES_POINTER_BYTES : 0);
 }
 
+/* Is an element of an array there, as far as a condition of counted.c tells? */
+static bool choice_has_element(const struct ctypes_when *when, hs_cvalue_read *read, void *context)
+{
+    uint64_t number, other;
+    if (!read(context, when->at, when->n_bytes, &number))
+        return true;
+    if (when->kind == WHEN_DIFFER) /* a ring that is empty */
+        return !read(context, when->at + (int64_t)when->low, when->n_bytes, &other) ||
+               number != other;
+    if (number > when->low || number > when->high)
+        return true;
+    for (uint64_t i = 0; i < number; i++) {
+        int64_t at = ((int64_t)i - (int64_t)when->low) * CHOICES_POINTER_BYTES;
+        if (!read(context, at, CHOICES_POINTER_BYTES, &other) || other == 0)
+            return true; /* it has holes: the number is not how far it is in use */
+    }
+    return false;
+}
+
 /* True when all conditions of a choice hold; what tells more is noted. */
 static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choice *choice,
                          hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
@@ -90,6 +109,9 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
         bool is_in = is_read && when->low <= number && number <= when->high;
         if (when->kind == WHEN_IS || when->kind == WHEN_IS_NOT) {
             if (!is_read || is_in != (when->kind == WHEN_IS))
+                return false;
+        } else if (when->kind == WHEN_COUNTED || when->kind == WHEN_DIFFER) {
+            if (!choice_has_element(when, read, context))
                 return false;
         } else if (when->kind == WHEN_TABLE || when->kind == WHEN_CODE) {
             if (is_read && number == 0)
@@ -176,8 +198,7 @@ static const struct told_rule {
      false},
 };
 
-/* What is a member's own in its name: without m_, _M_ and underscores around it. */
-static const char *ends_own_name(const char *name, size_t *ret_n)
+const char *hs_ctypes_own_name_(const char *name, size_t *ret_n)
 {
     static const char *const prefixes[] = {"_M_", "m_"};
     size_t n;
@@ -199,7 +220,7 @@ bool hs_ctypes_is_end_name(const char *name)
     size_t n, n_part = strlen(part);
     if (name == NULL) /* a member of no record of the source */
         return false;
-    const char *own = ends_own_name(name, &n);
+    const char *own = hs_ctypes_own_name_(name, &n);
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
         if (n == strlen(whole[i]) && strncmp(own, whole[i], n) == 0)
             return true;
@@ -235,9 +256,58 @@ static uint32_t told_whens(struct hs_ctypes *types, const struct ctypes_type *ty
     return n;
 }
 
+/* The member of one of these names, if there is just one. */
+static struct ctypes_member *told_one_of(struct hs_ctypes *types, const struct ctypes_type *type,
+                                         const char *const *names, size_t n_names)
+{
+    struct ctypes_member *found = NULL;
+    for (uint32_t i = 0; i < type->n_members; i++) {
+        struct ctypes_member *member = &types->members[type->first_member + i];
+        size_t n;
+        const char *own = hs_ctypes_own_name_(member->name, &n);
+        for (size_t j = 0; j < n_names; j++) {
+            if (strlen(names[j]) != n || strncmp(names[j], own, n) != 0)
+                continue;
+            if (found != NULL)
+                return NULL;
+            found = member;
+        }
+    }
+    return found;
+}
+
+#define TOLD_ONE_OF(types, type, names) \
+    told_one_of((types), (type), (names), sizeof(names) / sizeof((names)[0]))
+
+/* (begin, end, end of room), as those who write a vector of their own call them: three, or the one
+ * in the middle may be a place in what is in use. What is no array so is not believed later. */
+static void told_vector(struct hs_ctypes *types, const struct ctypes_type *type)
+{
+    static const char *const begins[] = {"b", "begin", "beg", "start", "base", "first", "data"};
+    static const char *const ends[] = {"e", "end", "finish", "last"};
+    static const char *const rooms[] = {
+        "c", "cap", "capacity", "limit", "lim", "max", "end_of_storage", "end_cap", "room", "eos"};
+    struct ctypes_member *begin = TOLD_ONE_OF(types, type, begins);
+    struct ctypes_member *end = TOLD_ONE_OF(types, type, ends);
+    struct ctypes_member *room = TOLD_ONE_OF(types, type, rooms);
+    uint32_t first = (uint32_t)types->n_whens;
+    if (begin == NULL || end == NULL || room == NULL || begin->n_whens != 0 ||
+        begin->offset % CHOICES_POINTER_BYTES != 0 || end->offset % CHOICES_POINTER_BYTES != 0 ||
+        room->offset % CHOICES_POINTER_BYTES != 0 || end->offset > INT64_MAX)
+        return;
+    const struct ctypes_when when = {(int64_t)end->offset, 0, UINT64_MAX, CHOICES_POINTER_BYTES,
+                                     WHEN_USED_END};
+    if (!hs_ctypes_when_add_(types, &when))
+        return;
+    begin->first_when = first;
+    begin->n_whens = 1;
+}
+
 void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *type, const char *name,
                           bool is_rust)
 {
+    if (!is_rust && type->kind == HS_CTYPE_RECORD)
+        told_vector(types, type);
     for (size_t i = 0; i < sizeof(told_rules) / sizeof(told_rules[0]); i++) {
         const struct told_rule *rule = &told_rules[i];
         if (rule->is_rust != is_rust ||

@@ -144,6 +144,8 @@ struct ctypes_member {
 enum ctypes_when_kind {
     WHEN_IS,
     WHEN_IS_NOT,
+    WHEN_COUNTED, /* counted.c: `low` is the number of an element, `high` how many there are */
+    WHEN_DIFFER,  /* the number `low` bytes further on is another one */
     WHEN_USED_END,
     WHEN_USED_COUNT,
     WHEN_USED_LAST,   /* the address of the last pointer in use */
@@ -277,6 +279,18 @@ bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *
  * `name` is the record's own. */
 void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *type, const char *name,
                           bool is_rust);
+
+/* What is a member's own in its name: without m_, _M_ and underscores around it. */
+const char *hs_ctypes_own_name_(const char *name, size_t *ret_n);
+
+/* counted.c: of the array of pointers at `array_at` another member tells what is in use, by a
+ * condition from the record's start; that of an element has its number in `low`. */
+struct ctypes_counted {
+    uint64_t array_at;
+    struct ctypes_when when;
+};
+bool hs_ctypes_counted_by_(struct hs_ctypes *types, const struct ctypes_type *type,
+                           struct ctypes_counted *ret);
 
 /* slots.c */
 void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type);

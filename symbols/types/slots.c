@@ -59,6 +59,22 @@ static struct hs_cslot slot_of_word(const struct ctypes_type *type, uint64_t off
                              .may_be_pointer_only = (type->flags & TYPE_HIDES) != 0};
 }
 
+/* A condition on the elements of an array becomes one on each. */
+static const struct ctypes_member *slots_element(struct hs_ctypes *types,
+                                                 const struct ctypes_member *array, uint32_t nth,
+                                                 struct ctypes_member *ret)
+{
+    if (array == NULL || array->n_whens != 1 ||
+        types->whens[array->first_when].kind != WHEN_COUNTED)
+        return array;
+    struct ctypes_when when = types->whens[array->first_when];
+    when.low = nth;
+    *ret = *array;
+    ret->first_when = (uint32_t)types->n_whens;
+    ret->n_whens = hs_ctypes_when_add_(types, &when) ? 1 : 0;
+    return ret;
+}
+
 /* The slots of a part at `base`; those beyond `end` are left out. False at the limit. */
 static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base, uint64_t end,
                            const struct ctypes_member *member)
@@ -78,7 +94,8 @@ static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base
             !hs_add_fits(slot.offset_bytes, SLOTS_WORD_BYTES, &last) || last > end)
             break;
         slot.is_end |= is_end && p.n_slots == 1; /* an iterator, or what wraps a pointer */
-        if (!slots_put(types, &slot, member))
+        struct ctypes_member element;
+        if (!slots_put(types, &slot, slots_element(types, member, i, &element)))
             return false;
     }
     return (p.flags & TYPE_CUT) == 0;
@@ -145,10 +162,18 @@ static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *
 {
     uint64_t end = type->n_bytes == 0 ? UINT64_MAX : type->n_bytes;
     size_t n_hidden = 0;
+    struct ctypes_counted counted;
+    bool is_counted = hs_ctypes_counted_by_(types, type, &counted);
+    uint32_t first_when = (uint32_t)types->n_whens;
+    is_counted = is_counted && hs_ctypes_when_add_(types, &counted.when);
     for (uint32_t i = 0; i < parts->n; i++) {
         struct ctypes_member member = hs_ctypes_part_(types, parts, i);
         bool is_hidden = n_hidden < SLOTS_MAX_HIDDEN && is_hidden_base(types, &member);
         n_hidden += is_hidden;
+        if (is_counted && member.offset == counted.array_at && member.n_whens == 0) {
+            member.first_when = first_when;
+            member.n_whens = 1;
+        }
         bool fits = is_hidden ? slots_of_hidden(types, parts, &member, end)
                               : slots_put_part(types, member.type, member.offset, end, &member);
         if (!fits)

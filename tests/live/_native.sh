@@ -45,7 +45,7 @@ import json, sys
 roots, log, what, *but = sys.argv[1:]
 keeps = {}
 for root in json.load(open(roots))["roots"]:
-    name = root["name"].split()[-1]
+    name = root["name"].split()[-1].split(".")[0] # and its members
     keeps[name] = keeps.get(name, 0) + root["retained_words"]
 said = [line.split() for line in open(log) if line.startswith("OWNS")]
 said = [line for line in said if line[2] not in but]

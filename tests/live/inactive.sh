@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What memory still has of values that are gone keeps nothing that a variable has: an emptied
 # std::function, std::any, std::optional, another alternative of a std::variant, of libstdc++ and
-# libc++; and the last word of blocks of glibc that were not asked for it.
+# libc++; what arrays of C have beyond what another member counts; and the last word of blocks of
+# glibc that were not asked for it.
 . "$(dirname "$0")/_native.sh"
 need g++ gcc
 
@@ -30,3 +31,5 @@ else
 fi
 try "gcc -g" slack.c "" gcc -g -O1
 try "gcc" slack.c "" gcc -O1
+try "counted, gcc -O0" counted.c "" gcc -g -O0
+try "counted, gcc -O2" counted.c "" gcc -g -O2

@@ -1,0 +1,103 @@
+/* Arrays in records of C of which another member tells how much is in use: { int n; T *a[8]; }, and
+ * { unsigned head, tail; T *slot[16]; }. That is known by the names of members alone, so it is
+ * asked of the value whether it can be so: of an array of which the first n are all there, no more
+ * are said to be. What counts a table's items has holes among the first n, or more items. */
+#include <string.h>
+
+#include "pool.h"
+
+enum { COUNTED_LEAST = 2, COUNTED_MOST = 64 };
+
+#define COUNTED_IN(names, name, n) counted_in((names), sizeof(names) / sizeof((names)[0]), name, n)
+
+static bool counted_in(const char *const *names, size_t n_names, const char *name, size_t n)
+{
+    for (size_t i = 0; i < n_names; i++)
+        if (strlen(names[i]) == n && strncmp(names[i], name, n) == 0)
+            return true;
+    return false;
+}
+
+/* "n", "count", "n_items", "num_slots", "slot_count", "used". */
+static bool counted_is_count(const char *name)
+{
+    static const char *const whole[] = {"n",    "num",  "cnt",  "count", "len",
+                                        "size", "used", "fill", "nr",    "length"};
+    size_t n;
+    const char *own = hs_ctypes_own_name_(name, &n);
+    const char *last = own + n;
+    while (last > own && last[-1] != '_')
+        last--;
+    size_t n_first = strcspn(own, "_");
+    return COUNTED_IN(whole, last, (size_t)(own + n - last)) ||
+           (n_first < n && n_first <= strlen("num") && COUNTED_IN(whole, own, n_first));
+}
+
+/* The two ends of a ring: 1 and 2; 0: neither. */
+static unsigned counted_ring_end(const char *name)
+{
+    static const char *const first[] = {"head", "front", "in", "wr", "put", "write"};
+    static const char *const second[] = {"tail", "rear", "back", "out", "rd", "get", "read"};
+    size_t n;
+    const char *own = hs_ctypes_own_name_(name, &n);
+    return COUNTED_IN(first, own, n) ? 1 : COUNTED_IN(second, own, n) ? 2 : 0;
+}
+
+struct counted_found {
+    struct ctypes_member array, count, ring[2];
+    uint64_t n_elements;
+    uint8_t n_count_bytes, n_ring_bytes[2];
+    unsigned n_arrays, n_counts, n_ring[2];
+};
+
+static void counted_look(struct hs_ctypes *types, const struct ctypes_member *member,
+                         struct counted_found *found)
+{
+    const struct ctypes_type part = *hs_ctypes_get_(types, member->type);
+    if (part.kind == HS_CTYPE_ARRAY && hs_ctypes_get_(types, part.of)->kind == HS_CTYPE_POINTER) {
+        found->n_arrays++;
+        found->array = *member;
+        found->n_elements = part.n_elements;
+    }
+    uint64_t n_bytes = part.kind == HS_CTYPE_SCALAR ? hs_ctypes_size_(types, member->type) : 0;
+    bool is_number = n_bytes == 1 || n_bytes == 2 || n_bytes == 4 || n_bytes == 8;
+    if (!is_number || member->offset > INT64_MAX)
+        return;
+    if (counted_is_count(member->name)) {
+        found->n_counts++;
+        found->count = *member;
+        found->n_count_bytes = (uint8_t)n_bytes;
+    }
+    unsigned end = counted_ring_end(member->name);
+    if (end != 0) {
+        found->n_ring[end - 1]++;
+        found->ring[end - 1] = *member;
+        found->n_ring_bytes[end - 1] = (uint8_t)n_bytes;
+    }
+}
+
+bool hs_ctypes_counted_by_(struct hs_ctypes *types, const struct ctypes_type *type,
+                           struct ctypes_counted *ret)
+{
+    struct counted_found found = {0};
+    if (type->kind != HS_CTYPE_RECORD || type->rule != 0 || (type->flags & TYPE_DANGLES) != 0)
+        return false;
+    for (uint32_t i = 0; i < type->n_members; i++) {
+        const struct ctypes_member member = types->members[type->first_member + i];
+        counted_look(types, &member, &found);
+    }
+    if (found.n_arrays != 1 || found.n_elements < COUNTED_LEAST ||
+        found.n_elements > COUNTED_MOST || found.array.n_whens != 0)
+        return false;
+    ret->array_at = found.array.offset;
+    if (found.n_counts == 1 && found.n_ring[0] + found.n_ring[1] == 0) {
+        ret->when = (struct ctypes_when){(int64_t)found.count.offset, 0, found.n_elements,
+                                         found.n_count_bytes, WHEN_COUNTED};
+        return true;
+    }
+    ret->when = (struct ctypes_when){(int64_t)found.ring[0].offset,
+                                     found.ring[1].offset - found.ring[0].offset, 0,
+                                     found.n_ring_bytes[0], WHEN_DIFFER};
+    return found.n_ring[0] == 1 && found.n_ring[1] == 1 && found.n_counts == 0 &&
+           found.n_ring_bytes[0] == found.n_ring_bytes[1];
+}
