@@ -268,6 +268,48 @@ static bool is_weak(const char *name, bool is_rust)
     return is_rust && name != NULL && strncmp(name, "Weak<", strlen("Weak<")) == 0;
 }
 
+/* What frees what it leads to: smart pointers and containers of C++, by their names without a
+ * namespace. */
+static bool is_owner(const char *name, bool is_rust)
+{
+    static const char *const names[] = {
+        "unique_ptr<",
+        "shared_ptr<",
+        "__shared_ptr<",
+        "intrusive_ptr<",
+        "scoped_ptr<",
+        "scoped_refptr",
+        "RefPtr<",
+        "vector<",
+        "basic_string<",
+        "deque<",
+        "list<",
+        "forward_list<",
+        "map<",
+        "multimap<",
+        "set<",
+        "multiset<",
+        "unordered_map<",
+        "unordered_set<",
+        "unordered_mult",
+        "function<",
+        "QString",
+        "QSharedPointer<",
+        "QScopedPointer<",
+        "QSharedData",
+        "QExplicitlySh",
+        "QByteArray",
+        "QList<",
+        "QVector<",
+        "QMap<",
+        "QHash<",
+    };
+    for (size_t i = 0; name != NULL && !is_rust && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 static void build_record(struct hs_ctypes *types, struct debug_info *info,
                          const struct debug_entry *entry, struct ctypes_type *type)
 {
@@ -281,8 +323,9 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
     else
         build_members(types, info, entry, type);
     bool is_rust = entry->unit->language == DW_LANG_Rust;
-    type->flags |=
-        (is_rust ? TYPE_DANGLES | TYPE_FREES : 0) | (is_weak(name, is_rust) ? TYPE_WEAK : 0);
+    type->flags |= (is_rust ? TYPE_DANGLES | TYPE_FREES : 0) |
+                   (is_weak(name, is_rust) ? TYPE_WEAK : 0) |
+                   (is_owner(name, is_rust) ? TYPE_OWNS : 0);
     hs_ctypes_mark_told_(types, type, name, is_rust);
 }
 

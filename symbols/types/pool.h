@@ -114,6 +114,7 @@ enum {
     TYPE_ITEMS = 1 << 11,    /* made for a QList of Qt: behind it are items, of the type `of` */
     TYPE_WEAK = 1 << 12,     /* its pointers find, and do not keep */
     TYPE_FREES = 1 << 13,    /* a record that may free what its own pointers lead to */
+    TYPE_OWNS = 1 << 14,     /* a smart pointer or a container of C++: it does free it */
 };
 
 struct ctypes_type {

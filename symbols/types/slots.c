@@ -317,6 +317,7 @@ static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_par
         ret->may_be_pointer_only |= is_optional;
         ret->may_dangle |= found->slot.may_dangle;
         ret->is_weak &= found->slot.is_weak;
+        ret->is_owned |= found->slot.is_owned;
         differs |=
             found->slot.pointee != first.slot.pointee || found_is_told(types, found) || is_optional;
         is_more |= found->slot.n_choices != 0 || found_is_used(types, found);
@@ -401,6 +402,7 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
     for (size_t i = 0; i < types->n_scratch; i++) {
         types->scratch[i].slot.may_dangle |= (type.flags & TYPE_DANGLES) != 0;
         types->scratch[i].slot.is_weak |= (type.flags & TYPE_WEAK) != 0;
+        types->scratch[i].slot.is_owned |= (type.flags & TYPE_OWNS) != 0;
     }
     slots_merge(types, &parts);
     if (type.rule != 0)

@@ -451,9 +451,11 @@ struct types_members {
     size_t n, capacity;
 };
 
-static hs_status types_add_member(struct hs_native_types *types, size_t index, uint64_t offset,
-                                  struct types_members *list, struct hs_error *err)
+static hs_status types_add_member(struct hs_native_types *types, size_t index,
+                                  const struct hs_cslot *slot, struct types_members *list,
+                                  struct hs_error *err)
 {
+    uint64_t offset = slot->offset_bytes;
     struct hs_member member = {.type = (uint32_t)index, .offset_bytes = offset};
     struct hs_ctype_facts facts;
     char name[NAME_BYTES];
@@ -465,7 +467,7 @@ static hs_status types_add_member(struct hs_native_types *types, size_t index, u
     if (n == 0 && facts.kind != HS_CTYPE_POINTER)
         return HS_OK;
     HS_TRY(hs_strtab_add(types->strings, n == 0 ? "value" : name, &member.name, err));
-    if (inner != 0)
+    if (inner != 0 && !slot->is_owned)
         HS_TRY(hs_strtab_add(types->strings, facts.name, &member.type_name, err));
     HS_TRY(HS_GROW(&list->members, &list->capacity, list->n + 1, err));
     list->members[list->n++] = member;
@@ -500,7 +502,7 @@ static hs_status types_list_members(struct hs_native_types *types, struct types_
             uint64_t offset = type->slots[j].offset_bytes;
             if (offset >= type->n_bytes || (j > 0 && type->slots[j - 1].offset_bytes == offset))
                 continue;
-            HS_TRY(types_add_member(types, i, offset, list, err));
+            HS_TRY(types_add_member(types, i, &type->slots[j], list, err));
         }
     }
     return HS_OK;

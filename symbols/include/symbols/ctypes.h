@@ -68,6 +68,7 @@ struct hs_cslot {
      * there, or it is a uintptr_t. Other integers are no slots. */
     bool may_be_pointer_only;
     bool is_weak;          /* of a weak_ptr: it finds, and does not keep */
+    bool is_owned;         /* of C++: in a smart pointer or a container, which frees it */
     bool may_dangle;       /* of Rust: where there is nothing to lead to it is hs_cslot_dangles */
     bool is_end;           /* its name says that it is one behind what another member leads to */
     uint8_t n_choices;     /* not 0: the value tells more of it: hs_ctypes_choose */

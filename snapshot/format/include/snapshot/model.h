@@ -187,7 +187,8 @@ struct hs_member {
     uint32_t type;         /* index of the type; ascending */
     uint64_t offset_bytes; /* below stride_bytes when that is not 0 */
     hs_str name;
-    hs_str type_name; /* as declared: "dictEntry **"; may be 0 */
+    hs_str type_name; /* as declared: "dictEntry **"; may be 0: where a container or a smart pointer
+                         of C++ owns what it leads to, too */
 };
 
 enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
