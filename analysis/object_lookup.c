@@ -140,12 +140,24 @@ static void put_near(struct near_name *near, const char *asked, const char *pref
 
 static const char root_prefix[] = "root:", type_prefix[] = "type:";
 
+/* Adds "type:Job", in quotes where a shell would take it apart, if there is room for all of it:
+ * half a name finds nothing. */
+static void list_near(char *list, size_t n_bytes, const struct near_name *near)
+{
+    bool is_plain = strpbrk(near->name, " <>()[]{}*&|;'\"#$!?~`\\") == NULL;
+    const char *quote = is_plain ? "" : "'", *between = list[0] == '\0' ? "" : ", ";
+    size_t used = strlen(list);
+    size_t needed = strlen(between) + 2 * strlen(quote) + strlen(near->prefix) + strlen(near->name);
+    if (used + needed < n_bytes && strchr(near->name, '\'') == NULL)
+        hs_append(list, n_bytes, "%s%s%s%s%s", between, quote, near->prefix, near->name, quote);
+}
+
 /* The hint: names near to the one that was asked for, and where to look for others. */
 static hs_status hint_near(const struct hs_view *view, const char *asked, bool roots, bool types,
                            struct hs_error *err)
 {
     struct near_name near[NEAR_NAMES] = {{NULL, NULL, 0}};
-    char list[160] = "";
+    char list[200] = "";
     for (hs_node node = 1; node < view->n_tree && roots; node++)
         put_near(near, asked, root_prefix,
                  hs_view_string(view, hs_snap_root(view->snap, node)->name));
@@ -153,7 +165,7 @@ static hs_status hint_near(const struct hs_view *view, const char *asked, bool r
         put_near(near, asked, type_prefix,
                  hs_view_string(view, hs_snap_type(view->snap, type)->name));
     for (unsigned i = 0; i < NEAR_NAMES && near[i].name != NULL; i++)
-        hs_append(list, sizeof list, "%s%s%.44s", i == 0 ? "" : ", ", near[i].prefix, near[i].name);
+        list_near(list, sizeof list, &near[i]);
     if (list[0] != 0)
         return hs_hint(err, "did you mean %s? 'heapsnap %s' lists all", list,
                        roots ? "roots -n 0" : "types -n 0");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/plain.h"
 
 #define OUT_BUFFER_BYTES 65536U
 #define READ_FIRST_BYTES 65536U
@@ -344,15 +345,28 @@ static hs_status out_flush(struct hs_out *out, struct hs_error *err)
     return HS_OK;
 }
 
+static hs_status out_write_plain(struct hs_out *out, const char *text, size_t n_bytes,
+                                 struct hs_error *err)
+{
+    hs_auto_free char *plain = NULL;
+    HS_TRY(HS_ALLOC(&plain, n_bytes, err));
+    return out_write_all(out, (const uint8_t *)plain, hs_plain(text, n_bytes, plain), err);
+}
+
 hs_status hs_out_write(struct hs_out *out, const void *bytes, size_t n_bytes, struct hs_error *err)
 {
     if (out->failed)
         return hs_fail(err, HS_IO, "cannot write '%s': an earlier write failed", out->path);
     if (n_bytes > OUT_BUFFER_BYTES - out->n_buffered)
         HS_TRY(out_flush(out, err));
-    if (n_bytes >= OUT_BUFFER_BYTES)
+    if (n_bytes >= OUT_BUFFER_BYTES && out->is_plain)
+        HS_TRY(out_write_plain(out, bytes, n_bytes, err));
+    else if (n_bytes >= OUT_BUFFER_BYTES)
         HS_TRY(out_write_all(out, bytes, n_bytes, err));
-    else if (n_bytes != 0) {
+    else if (out->is_plain) {
+        char *end = (char *)out->buffer + out->n_buffered;
+        out->n_buffered += hs_plain(bytes, n_bytes, end);
+    } else if (n_bytes != 0) {
         memcpy(out->buffer + out->n_buffered, bytes, n_bytes);
         out->n_buffered += n_bytes;
     }

@@ -166,6 +166,14 @@ static hs_status table_put_sum(struct table *table, enum table_part part, size_t
     return table_put(table, text, err);
 }
 
+/* What is shown in units is no number of words. */
+static const char *table_title(const struct hs_sheet *sheet, size_t column)
+{
+    const char *title = sheet->columns[column].title;
+    bool is_unit = sheet->options.human && sheet->columns[column].kind == HS_COLUMN_WORDS;
+    return is_unit && strcmp(title, "WORDS") == 0 ? "SIZE" : title;
+}
+
 /* Leaves the safe text of a cell in table->cell. */
 static hs_status table_form_cell(struct table *table, size_t line, size_t column,
                                  struct hs_error *err)
@@ -177,7 +185,7 @@ static hs_status table_form_cell(struct table *table, size_t line, size_t column
     HS_TRY(hs_buffer_reserve(&table->cell, 1, err)); /* never NULL */
     switch (part) {
     case TABLE_HEADING:
-        return table_put(table, table->sheet->columns[column].title, err);
+        return table_put(table, table_title(table->sheet, column), err);
     case TABLE_ROW:
     case TABLE_CLOSING:
         return table_put_cell(table, row, column, err);

@@ -287,6 +287,18 @@ static size_t terminal_size(unsigned asked, const char *variable, uint64_t least
     return otherwise;
 }
 
+/* As setlocale(3) would have it; where nothing is said a terminal of today shows UTF-8. */
+static bool terminal_is_plain(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *said = getenv(names[i]);
+        if (said != NULL && *said != '\0')
+            return strcasestr(said, "utf-8") == NULL && strcasestr(said, "utf8") == NULL;
+    }
+    return false;
+}
+
 void hs_terminal_ask(int fd, struct hs_terminal *ret)
 {
     bool is_terminal = isatty(fd) == 1;
@@ -295,6 +307,7 @@ void hs_terminal_ask(int fd, struct hs_terminal *ret)
         size = (struct winsize){0};
     *ret = (struct hs_terminal){
         .is_terminal = is_terminal,
+        .is_plain = is_terminal && terminal_is_plain(),
         .colour = is_terminal && terminal_colour(),
         .width = terminal_size(size.ws_col, "COLUMNS", 20, is_terminal ? 80 : 0),
         .height = is_terminal ? terminal_size(size.ws_row, "LINES", 5, 24) : 0,

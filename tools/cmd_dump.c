@@ -112,6 +112,7 @@ static void talk_memory(const struct hs_dump_report *report)
 static void talk_report(const struct hs_tool *tool, const struct hs_dump_report *report)
 {
     char pause[2 * HS_UNIT_TEXT_BYTES], bytes[HS_UNIT_TEXT_BYTES], statics[64] = "";
+    char size[HS_SIZE_TEXT_BYTES];
     const struct hs_snap_totals *totals = &report->totals;
     describe_pause(report, pause, sizeof pause);
     hs_format_bytes(report->totals.file_bytes, bytes);
@@ -120,10 +121,10 @@ static void talk_report(const struct hs_tool *tool, const struct hs_dump_report 
     if (totals->n_static_blocks != 0)
         (void)snprintf(statics, sizeof statics, " and %lu static ones",
                        (unsigned long)totals->n_static_blocks);
-    hs_talk("%lu objects of %lu words%s, %lu edges; %s; snapshot of %s",
+    hs_talk("%lu objects of %s%s, %lu edges; %s; snapshot of %s",
             (unsigned long)(totals->n_blocks - totals->n_static_blocks),
-            (unsigned long)totals->heap_words, statics, (unsigned long)totals->n_edges, pause,
-            bytes);
+            hs_size_text(tool->talk_is_terminal, totals->heap_words, sizeof(hs_addr), size),
+            statics, (unsigned long)totals->n_edges, pause, bytes);
     if (report->remark[0] != '\0')
         hs_talk("%s", report->remark);
     if (report->stop.n_cut != 0)

@@ -1,6 +1,7 @@
 /* The command line, read against the option table. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "options.h"
@@ -139,7 +140,9 @@ static hs_status parse_number(struct hs_invocation *inv, const struct hs_option 
     }
 }
 
-static hs_status store(struct hs_invocation *inv, int id, const char *value, struct hs_error *err)
+/* `typed`: the option as it was given. */
+static hs_status store(struct hs_invocation *inv, int id, const char *typed, const char *value,
+                       struct hs_error *err)
 {
     const struct hs_option *option = &hs_options[id];
     if (id == HS_OPT_MIN_BYTES) {
@@ -157,7 +160,7 @@ static hs_status store(struct hs_invocation *inv, int id, const char *value, str
                        id == HS_OPT_MIN_WORDS ? ", as words or as bytes" : "");
     }
     if (parse_number(inv, option, id, value, err) != HS_OK)
-        return hs_context(err, "--%s", option->name);
+        return hs_context(err, "%s", typed);
     if (option->choices != NULL)
         HS_TRY(check_choices(option, value, err));
     if (option->kind == HS_OPTION_CHOICE)
@@ -167,12 +170,22 @@ static hs_status store(struct hs_invocation *inv, int id, const char *value, str
     return HS_OK;
 }
 
+/* A number of a node that nobody quoted never comes here. */
+static hs_status fail_value(const struct hs_option *option, const char *typed, struct hs_error *err)
+{
+    hs_status status = hs_fail(err, HS_USAGE, "%s needs a value (%s)", typed, option->argument);
+    if (strcmp(option->argument, "WHAT") == 0)
+        return hs_hint(err, "'#4' wants quotes: to a shell # begins a comment");
+    return status;
+}
+
 /* One word that starts with a dash; *at moves over its value when that is the next word. */
 static hs_status parse_option(struct hs_invocation *inv, int argc, char **argv, int *at,
                               struct hs_error *err)
 {
     const char *word = argv[*at];
     const char *value = NULL;
+    char typed[64];
     int id;
     if (word[1] == '-') {
         size_t n = strcspn(word + 2, "=");
@@ -192,18 +205,21 @@ static hs_status parse_option(struct hs_invocation *inv, int argc, char **argv, 
             value = word + 2;
     }
     const struct hs_option *option = &hs_options[id];
+    if (word[1] == '-')
+        (void)snprintf(typed, sizeof typed, "--%s", option->name);
+    else
+        (void)snprintf(typed, sizeof typed, "-%c", word[1]);
     if (option->kind == HS_OPTION_FLAG) {
         if (value != NULL)
             return hs_fail(err, HS_USAGE, "--%s takes no value", option->name);
-        return store(inv, id, "", err);
+        return store(inv, id, typed, "", err);
     }
     if (value == NULL) {
         if (*at + 1 == argc)
-            return hs_fail(err, HS_USAGE, "--%s needs a value (%s)", option->name,
-                           option->argument);
+            return fail_value(option, typed, err);
         value = argv[++*at];
     }
-    return store(inv, id, value, err);
+    return store(inv, id, typed, value, err);
 }
 
 static hs_status check_arguments(const struct hs_invocation *inv, struct hs_error *err)
@@ -213,14 +229,22 @@ static hs_status check_arguments(const struct hs_invocation *inv, struct hs_erro
     if (n >= command->min_arguments)
         return HS_OK;
     (void)hs_fail(err, HS_USAGE, "'%s' needs %s", command->name, command->arguments);
+    if (n == 1 && strcmp(command->arguments, "SNAP WHAT") == 0)
+        return hs_hint(err,
+                       "usage: heapsnap %s %s; '#4' wants quotes: to a shell # begins a comment",
+                       command->name, command->arguments);
     return hs_hint(err, "usage: heapsnap %s %s%s", command->name,
                    hs_takes_rest(command) ? "[OPTION]... " : "", command->arguments);
 }
 
-/* The second of two snapshots: to compare them is another command. */
+/* The second of two snapshots: to compare them is another command, and so is to ask for one type
+ * of the first. */
 static hs_status hint_compare(const struct hs_invocation *inv, const char *word,
                               struct hs_error *err)
 {
+    if (strcmp(inv->command->name, "types") == 0 && access(word, F_OK) != 0)
+        return hs_hint(err, "'heapsnap paths %s --to type:%s' says who keeps it", inv->arguments[0],
+                       word);
     return hs_hint(err, "'heapsnap diff %s %s' compares two snapshots", inv->arguments[0], word);
 }
 

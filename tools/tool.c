@@ -2,6 +2,7 @@
 #include "tool.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +14,9 @@
 
 #include "access.h"
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "base/table.h"
+#include "base/units.h"
 #include "look/memory_report.h"
 #include "report/text.h"
 
@@ -172,7 +175,9 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     if (is_file && strcmp(path, "-") != 0)
         return hs_out_open_path_as(path, &tool->access, &tool->out, err);
     hs_terminal_ask(STDOUT_FILENO, &tool->terminal);
-    return hs_out_open_fd(STDOUT_FILENO, "standard output", &tool->out, err);
+    HS_TRY(hs_out_open_fd(STDOUT_FILENO, "standard output", &tool->out, err));
+    tool->out.is_plain = tool->terminal.is_plain && hs_tool_format(inv) == HS_FORMAT_TABLE;
+    return HS_OK;
 }
 
 /* Names in messages come from the target: a terminal must never see them raw. */
@@ -190,6 +195,8 @@ static void talk_line(const char *prefix, const char *text)
     }
     if (status == HS_OK)
         status = hs_text_fill((const char *)line.bytes, line.n_bytes, talk.width, &filled, &err);
+    if (status == HS_OK && talk.is_plain)
+        filled.n_bytes = hs_plain((const char *)filled.bytes, filled.n_bytes, (char *)filled.bytes);
     if (status == HS_OK)
         (void)fwrite(filled.bytes, 1, filled.n_bytes, stderr);
     else
@@ -271,6 +278,33 @@ hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *fo
     hs_buffer_fini(&clean);
     hs_buffer_fini(&filled);
     return status;
+}
+
+const char *hs_size_text(bool in_units, uint64_t words, unsigned word_bytes, char *text)
+{
+    uint64_t bytes;
+    if (__builtin_mul_overflow(words, word_bytes, &bytes))
+        bytes = UINT64_MAX;
+    if (in_units)
+        hs_format_bytes(bytes, text);
+    else
+        (void)snprintf(text, HS_SIZE_TEXT_BYTES, "%" PRIu64 " words", words);
+    return text;
+}
+
+const char *hs_tool_amount(const struct hs_tool *tool, uint64_t words, unsigned word_bytes,
+                           char *text)
+{
+    if (tool->terminal.is_terminal)
+        return hs_size_text(true, words, word_bytes, text);
+    (void)snprintf(text, HS_SIZE_TEXT_BYTES, "%" PRIu64, words);
+    return text;
+}
+
+const char *hs_tool_size(const struct hs_tool *tool, uint64_t words, unsigned word_bytes,
+                         char *text)
+{
+    return hs_size_text(tool->terminal.is_terminal, words, word_bytes, text);
 }
 
 void hs_tool_go_first(void)

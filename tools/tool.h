@@ -96,6 +96,17 @@ hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_
 hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A size as the tables beside it have it: "1.5 MiB" where they have units, else "196608 words".
+ * Returns `text`, which has HS_SIZE_TEXT_BYTES. */
+enum { HS_SIZE_TEXT_BYTES = 48 };
+const char *hs_size_text(bool in_units, uint64_t words, unsigned word_bytes, char *text);
+const char *hs_tool_size(const struct hs_tool *tool, uint64_t words, unsigned word_bytes,
+                         char *text);
+
+/* The same without "words". */
+const char *hs_tool_amount(const struct hs_tool *tool, uint64_t words, unsigned word_bytes,
+                           char *text);
+
 /* The overview, or the help of a command: through a pager when it is longer than the terminal. */
 hs_status hs_tool_help(struct hs_tool *tool, const struct hs_command *command, bool is_short,
                        struct hs_error *err);

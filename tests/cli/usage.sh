@@ -49,8 +49,18 @@ for bad in -1 +1 1.5 0x10 ' 1' '1 ' ''; do
 done
 for bad in -1 +1 1k 1.5 0x10 ' 1' '1 ' ''; do
     exits 2 roots x -n "$bad"
+    says "-n: '$bad' is not a count"
+    exits 2 roots x --rows "$bad"
     says "--rows: '$bad' is not a count"
 done
+refuses "--to needs a value (WHAT)" "'#4' wants quotes: to a shell # begins a comment" paths x --to
+refuses "'object' needs SNAP WHAT" \
+    "usage: heapsnap object SNAP WHAT; '#4' wants quotes: to a shell # begins a comment" object x
+refuses "'types' does not take 'Job'" "'heapsnap paths x --to type:Job' says who keeps it" \
+    types x Job
+exits 5 suspects "$$"
+grep -qxF "hint: 'heapsnap dump $$ -o $$.snap' makes a snapshot of the process" "$work/err" ||
+    fail "no hint to dump: $(cat "$work/err")"
 exits 2 roots x --fail-unless-attributed 101
 says "--fail-unless-attributed: '101' is more than 100 percent"
 exits 2 roots x --min-words 18446744073709551616
@@ -59,10 +69,9 @@ refuses "--min-bytes is given twice, as words or as bytes" "" \
     roots x --min-words 3 --min-bytes 1MiB
 
 refuses "'roots' needs SNAP" "usage: heapsnap roots SNAP" roots
-refuses "'object' needs SNAP WHAT" "usage: heapsnap object SNAP WHAT" object x
 refuses "--names-timeout: there is no search in no time" "--no-names leaves the search out" \
     dump 1 --names-timeout 0
-for command in info roots dominators paths types leaks samples; do
+for command in info roots dominators paths leaks samples; do
     exits 2 $command x y
     says "'$command' does not take 'y'"
     hints "'heapsnap diff x y' compares two snapshots"

@@ -354,11 +354,12 @@ static void says_when_there_is_no_room(void **state)
 static void what_is_no_terminal_is_plain_and_unlimited(void **state)
 {
     (void)state;
-    struct hs_terminal terminal = {true, true, 7, 7};
+    struct hs_terminal terminal = {true, true, true, 7, 7};
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     hs_terminal_ask(fd, &terminal);
     assert_false(terminal.is_terminal);
     assert_false(terminal.colour);
+    assert_false(terminal.is_plain);
     assert_int_equal(terminal.width, 0);
     (void)close(fd);
 }

@@ -336,7 +336,7 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return HS_OK;
     HS_TRY(hs_memory_table(tool, inv, view, err));
-    HS_TRY(hs_info_owners_print(tool, &owners, err));
+    HS_TRY(hs_info_owners_print(tool, &owners, view->facts->word_bytes, err));
     return hs_info_suspects(tool, view, err);
 }
 

@@ -85,8 +85,11 @@ static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join
     HS_TRY(
         hs_print(out, err, "#%lu at 0x%lx: ", (unsigned long)target, (unsigned long)facts.address));
     HS_TRY(hs_tool_print_clean(tool, facts.label, err));
-    HS_TRY(hs_print(out, err, ", %lu words, retains %lu words\n", (unsigned long)facts.words,
-                    (unsigned long)hs_index_retained(view->index, target).words));
+    char size[HS_SIZE_TEXT_BYTES], retained[HS_SIZE_TEXT_BYTES];
+    unsigned word_bytes = view->facts->word_bytes;
+    HS_TRY(hs_print(
+        out, err, ", %s, retains %s\n", hs_tool_size(tool, facts.words, word_bytes, size),
+        hs_tool_size(tool, hs_index_retained(view->index, target).words, word_bytes, retained)));
     if (sample != NULL)
         HS_TRY(hs_sample_lines(tool, join, sample, err));
     if (idom == HS_NO_NODE)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/field_path.h"
+#include "analysis/leak_report.h"
 #include "analysis/type_family.h"
 #include "base/alloc.h"
 #include "commands.h"
@@ -283,8 +284,15 @@ static void talk_unattributed(struct hs_tool *tool, const struct listing *listin
     const struct hs_attribution *a = &listing->attribution;
     const char *path = listing->view.path;
 
-    if (a->attributed_words >= a->reached_words - a->attributed_words ||
-        listing->query.group_by != HS_BY_ROOT)
+    if (listing->query.group_by != HS_BY_ROOT)
+        return;
+    uint64_t unreached = hs_index_unreached_total(listing->view.index).words;
+    if (unreached > a->reached_words && !hs_leak_is_garbage(&listing->view)) {
+        hs_tool_hint(tool, "no root leads to most of the heap: 'heapsnap leaks %s' says what it is",
+                     path);
+        return;
+    }
+    if (a->attributed_words >= a->reached_words - a->attributed_words)
         return;
     if (a->by_more_words > a->reached_words - a->by_more_words)
         hs_tool_hint(
@@ -305,7 +313,7 @@ static hs_status print_attribution(struct hs_tool *tool, const struct listing *l
 {
     if (listing->attribution.reached_words == 0 || listing->query.group_by != HS_BY_ROOT)
         return HS_OK;
-    return hs_attribution_print(tool, &listing->attribution, err);
+    return hs_attribution_print(tool, &listing->attribution, listing->view.facts->word_bytes, err);
 }
 
 static void judge(struct hs_tool *tool, const struct listing *listing)

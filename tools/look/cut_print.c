@@ -92,6 +92,7 @@ hs_status hs_cut_sentence(struct hs_tool *tool, struct hs_view *view, const stru
                           struct hs_error *err)
 {
     struct hs_out *out = &tool->out;
+    char size[HS_SIZE_TEXT_BYTES];
     if (cut->n > HS_CUT_MOST)
         return hs_print(out, err,
                         "more than %d ways that share nothing keep it: no %d roots, fields or "
@@ -108,8 +109,9 @@ hs_status hs_cut_sentence(struct hs_tool *tool, struct hs_view *view, const stru
         HS_TRY(hs_print(out, err, "nearest to the roots: "));
         HS_TRY(print_names(tool, view, cut->near_roots, cut->n, err));
     }
-    return hs_print(out, err, "without %s %lu words in %lu objects are freed\n",
-                    cut->n == 1 ? "it" : "them", (unsigned long)cut->freed.words,
+    return hs_print(out, err, "without %s %s in %lu objects are freed\n",
+                    cut->n == 1 ? "it" : "them",
+                    hs_tool_size(tool, cut->freed.words, view->facts->word_bytes, size),
                     (unsigned long)cut->freed.objects);
 }
 

@@ -5,27 +5,29 @@
 #include "set_print.h"
 
 hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_owner_summary *owners,
-                               struct hs_error *err)
+                               unsigned word_bytes, struct hs_error *err)
 {
     const uint64_t *words = owners->tier_words;
+    char size[HS_SIZE_TEXT_BYTES], doubtful[HS_SIZE_TEXT_BYTES];
 
     if (!owners->is_known || owners->attribution.reached_words == 0)
         return HS_OK;
     HS_TRY(hs_print(&tool->out, err, "\n"));
-    HS_TRY(hs_attribution_print(tool, &owners->attribution, err));
+    HS_TRY(hs_attribution_print(tool, &owners->attribution, word_bytes, err));
     if (words[HS_TIER_RUNTIME] == 0 && words[HS_TIER_DOUBTFUL] == 0)
         return HS_OK;
     if (owners->holder.words >= owners->attribution.reached_words / 100 * HS_MUCH_DOUBT_PERCENT &&
         owners->holder.words != 0)
         hs_tool_hint(tool,
-                     "%lu words hang on words of '%s' alone that its type calls no pointers: if "
+                     "%s hang on words of '%s' alone that its type calls no pointers: if "
                      "they are, ask with --pointers-in '%s'",
-                     (unsigned long)owners->holder.words, owners->holder_type, owners->holder_type);
+                     hs_tool_size(tool, owners->holder.words, word_bytes, size),
+                     owners->holder_type, owners->holder_type);
     return hs_tool_say(tool, err,
-                       "only calls that run, the kernel and tables of runtimes keep %lu words, "
-                       "only doubtful words %lu",
-                       (unsigned long)words[HS_TIER_RUNTIME],
-                       (unsigned long)words[HS_TIER_DOUBTFUL]);
+                       "only calls that run, the kernel and tables of runtimes keep %s, only "
+                       "doubtful words %s",
+                       hs_tool_size(tool, words[HS_TIER_RUNTIME], word_bytes, size),
+                       hs_tool_size(tool, words[HS_TIER_DOUBTFUL], word_bytes, doubtful));
 }
 
 void hs_info_owners_json(const struct hs_view *view, const struct hs_owner_summary *owners,

@@ -8,7 +8,7 @@
 
 /* For a table. */
 hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_owner_summary *owners,
-                               struct hs_error *err);
+                               unsigned word_bytes, struct hs_error *err);
 /* Members of JSON, null where nothing is known; `pairs` has HS_INFO_OWNER_PAIRS. */
 #define HS_INFO_OWNER_PAIRS 9
 void hs_info_owners_json(const struct hs_view *view, const struct hs_owner_summary *owners,

@@ -1,6 +1,11 @@
 /* What a tool lends to the analysis. */
 #include "open_view.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "memory_report.h"
 
 static void say(void *context, const char *line)
@@ -28,13 +33,28 @@ struct hs_session hs_tool_session(struct hs_tool *tool, const char *path)
     };
 }
 
+/* The number of a process is no snapshot of it. */
+static hs_status hint_dump(const char *path, struct hs_error *err)
+{
+    char process[64];
+    size_t n = strspn(path, "0123456789");
+    if (n == 0 || n > 10 || path[n] != '\0' || err->sys_errno != ENOENT)
+        return err->status;
+    (void)snprintf(process, sizeof process, "/proc/%s", path);
+    if (access(process, F_OK) != 0)
+        return hs_hint(err, "no process has the number %s either", path);
+    return hs_hint(err, "'heapsnap dump %s -o %s.snap' makes a snapshot of the process", path,
+                   path);
+}
+
 hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                             struct hs_view *ret, struct hs_error *err)
 {
     if (tool->lender != NULL && needs == HS_VIEW_INDEX)
         return tool->lender->open(tool->lender->context, tool, path, ret, err);
     struct hs_session session = hs_tool_session(tool, path);
-    return hs_view_open(&session, path, needs, ret, err);
+    hs_status status = hs_view_open(&session, path, needs, ret, err);
+    return status == HS_IO ? hint_dump(path, err) : status;
 }
 
 hs_status hs_tool_open_view_index(struct hs_tool *tool, const char *path, bool rebuild,

@@ -56,19 +56,21 @@ hs_status hs_sample_lines(struct hs_tool *tool, struct hs_sample_join *join,
     size_t at = hs_sample_join_at(join, sample);
     const struct hs_traced *traced = hs_sample_join_traced(join, at);
     struct hs_out *out = &tool->out;
-    HS_TRY(hs_print(out, err, "sample %lu of %s: %lu words, %s, alive in the process; %s",
-                    (unsigned long)sample->id, hs_sampler_kind_name(sampler->kind),
-                    (unsigned long)sample->words, hs_sample_state_name(sample->state),
-                    hs_sample_join_case_text(join->cases[at])));
+    char size[HS_SIZE_TEXT_BYTES], error[HS_SIZE_TEXT_BYTES];
+    unsigned word_bytes = join->view->facts->word_bytes;
+    HS_TRY(hs_print(
+        out, err, "sample %lu of %s: %s, %s, alive in the process; %s", (unsigned long)sample->id,
+        hs_sampler_kind_name(sampler->kind), hs_tool_size(tool, sample->words, word_bytes, size),
+        hs_sample_state_name(sample->state), hs_sample_join_case_text(join->cases[at])));
     if (traced != NULL && traced->is_allocated)
         HS_TRY(hs_print(out, err, ", allocated at t = %.6f s", (double)traced->allocated_us / 1e6));
     HS_TRY(hs_print(out, err, "\n"));
     if (sampler->period_words > 0) {
         struct hs_estimate estimate = {0};
         hs_estimate_add(&estimate, sampler, sample);
-        HS_TRY(hs_print(out, err, "  stands for %lu +- %lu words (sampled)\n",
-                        (unsigned long)hs_estimate_words(&estimate),
-                        (unsigned long)hs_estimate_error_words(&estimate)));
+        HS_TRY(hs_print(out, err, "  stands for %s +- %s (sampled)\n",
+                        hs_tool_amount(tool, hs_estimate_words(&estimate), word_bytes, size),
+                        hs_tool_size(tool, hs_estimate_error_words(&estimate), word_bytes, error)));
     }
     if (join->sites[at] == HS_NO_SITE)
         return HS_OK;

@@ -6,15 +6,19 @@
 #include "base/alloc.h"
 
 static hs_status print_one(struct hs_tool *tool, const struct hs_sampler *sampler,
-                           const struct hs_sampled_whole *whole, struct hs_error *err)
+                           const struct hs_sampled_whole *whole, unsigned word_bytes,
+                           struct hs_error *err)
 {
+    char size[HS_SIZE_TEXT_BYTES], error[HS_SIZE_TEXT_BYTES];
     const char *kind = hs_sampler_kind_name(sampler->kind);
     bool as_asked = sampler->kind == HS_SAMPLER_RECORD; /* it draws from the bytes asked for */
     if (sampler->period_words > 0)
-        HS_TRY(hs_tool_say(tool, err, "estimate of all live words%s: %lu +- %lu (sampled, %s)",
-                           as_asked ? " asked for" : "",
-                           (unsigned long)hs_estimate_words(&whole->estimate),
-                           (unsigned long)hs_estimate_error_words(&whole->estimate), kind));
+        HS_TRY(hs_tool_say(
+            tool, err, "estimate of all live %s%s: %s +- %s (sampled, %s)",
+            tool->terminal.is_terminal ? "memory" : "words", as_asked ? " asked for" : "",
+            hs_tool_amount(tool, hs_estimate_words(&whole->estimate), word_bytes, size),
+            hs_tool_amount(tool, hs_estimate_error_words(&whole->estimate), word_bytes, error),
+            kind));
     else
         HS_TRY(hs_tool_say(tool, err, "%lu samples of %s; its rate is not known: counts, no words",
                            (unsigned long)whole->estimate.n_samples, kind));
@@ -25,8 +29,8 @@ static hs_status print_one(struct hs_tool *tool, const struct hs_sampler *sample
         (void)snprintf(since, sizeof since, "; since when is not known");
     if (sampler->n_lost != 0)
         (void)snprintf(lost, sizeof lost, "; %lu samples lost", (unsigned long)sampler->n_lost);
-    return hs_tool_say(tool, err, "  heap: %lu words%s (exact)%s%s",
-                       (unsigned long)whole->exact_words,
+    return hs_tool_say(tool, err, "  heap: %s%s (exact)%s%s",
+                       hs_tool_size(tool, whole->exact_words, word_bytes, size),
                        as_asked ? " with what the allocator adds" : "", since, lost);
 }
 
@@ -37,7 +41,8 @@ hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_sample_j
     HS_TRY(hs_sampled_wholes(join, &wholes, err));
     for (uint32_t i = 0; i < join->view->facts->n_samplers; i++)
         if (wholes[i].estimate.n_blocks != 0)
-            HS_TRY(print_one(tool, &join->samplers[i], &wholes[i], err));
+            HS_TRY(print_one(tool, &join->samplers[i], &wholes[i], join->view->facts->word_bytes,
+                             err));
     return HS_OK;
 }
 

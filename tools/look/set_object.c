@@ -142,10 +142,11 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     };
     if (hs_tool_format(inv) == HS_FORMAT_TABLE) {
         struct hs_owner_set facts = hs_index_set(view->index, listing->of.set);
-        HS_TRY(
-            hs_print(&tool->out, err, "set:%u: %lu roots keep %lu words in %lu objects together\n",
-                     listing->of.set, (unsigned long)facts.n_roots,
-                     (unsigned long)facts.retained.words, (unsigned long)facts.retained.objects));
+        char size[HS_SIZE_TEXT_BYTES];
+        HS_TRY(hs_print(&tool->out, err, "set:%u: %lu roots keep %s in %lu objects together\n",
+                        listing->of.set, (unsigned long)facts.n_roots,
+                        hs_tool_size(tool, facts.retained.words, view->facts->word_bytes, size),
+                        (unsigned long)facts.retained.objects));
     }
     return hs_tool_list(tool, inv, &all, err);
 }

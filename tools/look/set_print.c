@@ -88,16 +88,17 @@ static double percent(uint64_t words, const struct hs_attribution *of)
 }
 
 hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *a,
-                               struct hs_error *err)
+                               unsigned word_bytes, struct hs_error *err)
 {
-    char of[96];
+    char of[4 * HS_SIZE_TEXT_BYTES], all[HS_SIZE_TEXT_BYTES], reached[HS_SIZE_TEXT_BYTES],
+        unread[HS_SIZE_TEXT_BYTES];
+    (void)hs_tool_size(tool, a->reached_words + a->unread_words, word_bytes, all);
+    (void)hs_tool_size(tool, a->reached_words, word_bytes, reached);
+    (void)hs_tool_size(tool, a->unread_words, word_bytes, unread);
     if (a->unread_words == 0)
-        (void)snprintf(of, sizeof of, "what is reached (%lu words)",
-                       (unsigned long)a->reached_words);
+        (void)snprintf(of, sizeof of, "what is reached (%s)", reached);
     else
-        (void)snprintf(of, sizeof of, "%lu words: %lu reached, %lu not read",
-                       (unsigned long)(a->reached_words + a->unread_words),
-                       (unsigned long)a->reached_words, (unsigned long)a->unread_words);
+        (void)snprintf(of, sizeof of, "%s: %s reached, %s not read", all, reached, unread);
     HS_TRY(hs_tool_say(tool, err, "owned %.1f %%, attributed %.1f %% of %s", hs_owned_percent(a),
                        hs_attributed_percent(a), of));
     return hs_tool_say(tool, err,

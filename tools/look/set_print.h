@@ -21,6 +21,6 @@ hs_status hs_set_put(struct hs_sink *sink, const struct hs_view *view,
 
 /* "owned 41.0 %, attributed 98.8 % of 20,834,051 words ...", in two lines. */
 hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *attribution,
-                               struct hs_error *err);
+                               unsigned word_bytes, struct hs_error *err);
 
 #endif

@@ -161,12 +161,15 @@ static hs_status print_json(struct hs_tool *tool, const struct hs_invocation *in
 static hs_status print_heading(struct hs_tool *tool, const struct hs_site_paths *ways,
                                struct hs_error *err)
 {
+    char size[HS_SIZE_TEXT_BYTES], error[HS_SIZE_TEXT_BYTES];
+    unsigned word_bytes = ways->join->view->facts->word_bytes;
     HS_TRY(hs_tool_print_clean(tool, ways->name, err));
     HS_TRY(hs_print(&tool->out, err, ": %lu samples", (unsigned long)ways->total.n_samples));
     if (ways->join->is_weighted)
-        HS_TRY(hs_print(&tool->out, err, " that stand for %lu words, +- %lu",
-                        (unsigned long)ways->total_words,
-                        (unsigned long)hs_estimate_error_words(&ways->total)));
+        HS_TRY(hs_print(
+            &tool->out, err, " that stand for %s, +- %s",
+            hs_tool_size(tool, ways->total_words, word_bytes, size),
+            hs_tool_amount(tool, hs_estimate_error_words(&ways->total), word_bytes, error)));
     return hs_print(&tool->out, err, "\n");
 }
 

@@ -18,18 +18,20 @@ static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths 
                                struct hs_error *err)
 {
     const struct hs_instances *all = &paths->instances;
-    char label[512], name[HS_TYPE_NAME_BYTES];
+    char label[512], name[HS_TYPE_NAME_BYTES], size[HS_SIZE_TEXT_BYTES];
+    unsigned word_bytes = paths->view->facts->word_bytes;
     if (paths->set != 0) {
         hs_set_label(paths->view, paths->set, label, sizeof label);
         HS_TRY(hs_tool_say(tool, err, "%s", label));
-        return hs_print(&tool->out, err, "%zu block%s, with all that hangs on %s %lu words\n",
-                        all->n, all->n == 1 ? "" : "s", all->n == 1 ? "it" : "them",
-                        (unsigned long)all->reached.words);
+        return hs_print(&tool->out, err, "%zu block%s, with all that hangs on %s %s\n", all->n,
+                        all->n == 1 ? "" : "s", all->n == 1 ? "it" : "them",
+                        hs_tool_size(tool, all->reached.words, word_bytes, size));
     }
     hs_type_family_name(paths->view, paths->type.first, paths->type.level, name, sizeof name);
     HS_TRY(hs_tool_print_clean(tool, name, err));
-    HS_TRY(hs_print(&tool->out, err, ": %lu objects that roots reach, %lu words\n",
-                    (unsigned long)all->reached.objects, (unsigned long)all->reached.words));
+    HS_TRY(hs_print(&tool->out, err, ": %lu objects that roots reach, %s\n",
+                    (unsigned long)all->reached.objects,
+                    hs_tool_size(tool, all->reached.words, word_bytes, size)));
     if (hs_type_paths_n_followed(paths) == all->reached.objects)
         return HS_OK;
     return hs_print(&tool->out, err, "counted are %lu of them, one of every %lu\n",

@@ -40,6 +40,7 @@ void hs_map_release(const struct hs_map *map, uint64_t begin, uint64_t end);
 struct hs_out {
     int fd;
     bool owns_fd;
+    bool is_plain;   /* what is written is text for who can show ASCII alone (base/plain.h) */
     bool failed;     /* a write failed: nothing may be committed any more */
     char *path;      /* owned: what to rename to or to name in messages */
     char *temporary; /* owned: the neighbour's name; NULL when written in place */

@@ -54,6 +54,7 @@ hs_status hs_text_fill(const char *text, size_t n_bytes, size_t width, struct hs
 /* What an output can show. */
 struct hs_terminal {
     bool is_terminal;
+    bool is_plain; /* it shows ASCII alone: the locale says another set of characters than UTF-8 */
     bool colour;   /* a terminal, TERM is set and not "dumb", NO_COLOR is unset or empty */
     size_t width;  /* columns; 0 = no limit, for what is not a terminal */
     size_t height; /* lines; 0 = no limit */
