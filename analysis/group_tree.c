@@ -198,6 +198,8 @@ static void sum_up(struct hs_group_tree *tree)
     for (size_t i = tree->n; i-- > 0;) {
         struct hs_group *group = &tree->groups[i];
         group->words += group->own_words;
+        if (group->kind == KIND_UNTYPED)
+            tree->untyped_words += group->own_words;
         if (group->parent != HS_NO_GROUP)
             tree->groups[group->parent].words += group->words;
     }

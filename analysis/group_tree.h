@@ -48,6 +48,7 @@ struct hs_group_tree {
     size_t n, capacity;
     struct hs_table by_content;
     uint64_t doubtful_words; /* of the place, which nothing but doubtful words keep */
+    uint64_t untyped_words;  /* in blocks without a type, whose words count by their values */
     uint64_t reserved_bytes;
 };
 
@@ -66,6 +67,11 @@ void hs_group_tree_fini(struct hs_group_tree *tree);
 /* The largest group directly below one, leaving out `except`; HS_NO_GROUP when there is none. Ties:
  * the first type. */
 uint32_t hs_group_largest(const struct hs_group_tree *tree, uint32_t group, uint32_t except);
+
+/* Words that hang on plain pointers of C++ to records of the program: no smart pointer and no
+ * container has them, so that nothing says who frees them. By the types of groups. O(groups). */
+hs_status hs_group_plain_words(const struct hs_group_tree *tree, uint64_t *ret,
+                               struct hs_error *err);
 
 /* Where what the place keeps has come together (analysis/suspects.h). Walks all of it once more. */
 hs_status hs_group_accumulation(const struct hs_group_tree *tree,

@@ -14,6 +14,10 @@ void hs_suspect_fini(struct hs_suspect *row);
 hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_query *query,
                                struct hs_suspects *found, struct hs_error *err);
 
+/* Finds what has to be said beside what owners and joint owners keep. */
+hs_status hs_suspect_find_reserves(struct hs_view *view, struct hs_suspects *found,
+                                   struct hs_error *err);
+
 /* The binaries that have most of a set's roots: of more than HS_SUSPECT_FEW_ROOTS, few of which
  * have names, unless all are of one binary. O(roots). */
 hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect *suspect,

@@ -27,6 +27,7 @@ hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list
 void hs_suspect_fini(struct hs_suspect *row)
 {
     hs_free(row->holder);
+    hs_free(row->alias);
     hs_free(row->site);
 }
 

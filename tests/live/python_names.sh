@@ -68,8 +68,8 @@ check()
     True)
         paths_read __main__.generator __main__.generator.state
         tree_reads
-        says __main__.table "is Python's convention: 1 other object refers to it, too."
-        says __main__.Cache.entries "frees all of that. Exact."
+        says __main__.table "is Python's convention: another object refers to it, too, "
+        says __main__.Cache.entries "alone keeps"
         ;;
     False) paths_read __main__.generator __main__.generator.gi_frame.state ;;
     esac

@@ -23,7 +23,7 @@ struct listing {
 /* ---- rows */
 
 struct line {
-    const char *list, *sentence, *root, *set, *holder, *type, *site, *certainty, *command;
+    const char *list, *sentence, *root, *set, *holder, *type, *site, *certainty, *command, *reserve;
     uint64_t words, objects, n_roots, count, each_words, doubtful_words;
     const struct hs_list *roots;
 };
@@ -46,6 +46,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(10, STRING, certainty, "CERTAINTY", 0),
     HS_FIELD(WORDS, doubtful_words),
     HS_COLUMN(11, STRING, command, "COMMAND", 0),
+    HS_FIELD(STRING, reserve),
 };
 static const struct hs_record record = HS_RECORD(fields);
 
@@ -87,6 +88,7 @@ static hs_status put_row(struct hs_sink *sink, struct listing *listing, struct h
         .certainty = hs_certainty_name(row->certainty),
         .doubtful_words = row->tier == HS_TIER_DOUBTFUL ? row->words : row->doubtful_words,
         .command = text.command,
+        .reserve = hs_reserve_name(row->reserve),
     };
     return hs_sink_row(sink, &line, err);
 }
@@ -205,6 +207,21 @@ static hs_status print_sentence(struct hs_tool *tool, size_t number, const char 
     return hs_print(&tool->out, err, "\n");
 }
 
+/* Holds for all of a program without debug information: once. */
+static hs_status print_conservative(struct hs_tool *tool, const struct hs_suspects *found,
+                                    struct hs_error *err)
+{
+    bool has_one = false;
+    for (size_t i = 0; i < found->n; i++)
+        has_one |=
+            found->rows[i].list != HS_SUSPECT_WASTE && found->rows[i].certainty == HS_CONSERVATIVE;
+    if (!has_one)
+        return HS_OK;
+    HS_TRY(hs_print(&tool->out, err, "\n"));
+    return hs_tool_say(tool, err,
+                       "words of variables without a type count as pointers by their values alone");
+}
+
 static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
                                  struct hs_error *err)
 {
@@ -221,6 +238,7 @@ static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
     if (found->n_others != 0)
         HS_TRY(hs_print(&tool->out, err, "\n[%lu others: -n 0 prints all]\n",
                         (unsigned long)found->n_others));
+    HS_TRY(print_conservative(tool, found, err));
     return print_garbage(tool, listing, err);
 }
 

@@ -10,14 +10,7 @@
 #include "base/units.h"
 #include "report/text.h"
 
-enum {
-    NAME_COLUMNS = 60,
-    HOLDER_COLUMNS = 100,
-    NAME_BYTES = 512,
-    LINKED = 8,
-    LEAST_PART = 20,
-    MUCH = 1000
-};
+enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LINKED = 8, LEAST_PART = 20 };
 
 struct writer {
     char *text;
@@ -348,8 +341,10 @@ static void put_parts(struct writer *w, const struct hs_view *view,
                       const struct hs_accumulation *at)
 {
     uint64_t whole = at->steps[at->members].words;
-    bool has_parts = at->parts[0].words >= whole / LEAST_PART;
-    for (unsigned i = 0; i < 2 && has_parts && at->parts[i].words >= whole / LEAST_PART; i++) {
+    bool has_parts = at->parts[0].n_blocks != 0 && at->parts[0].words >= whole / LEAST_PART;
+    for (unsigned i = 0; i < 2 && has_parts && at->parts[i].n_blocks != 0 &&
+                         at->parts[i].words >= whole / LEAST_PART;
+         i++) {
         put(w, "%s", i == 0 ? "Its largest parts: " : " and ");
         put_percent(w, at->parts[i].words, whole);
         put(w, "%s is ", i == 0 ? " of it" : "");
@@ -409,31 +404,65 @@ static const char *who_leads_to_it(const struct hs_view *view, const struct hs_s
                                  : "Only calls that run lead to it. ";
 }
 
-static void put_sureness(struct writer *w, const struct hs_view *view,
-                         const struct hs_suspect *suspect)
+static void put_site(struct writer *w, const struct hs_suspect *suspect)
 {
-    static const char *const texts[] = {
-        [HS_EXACT] = "Exact.",
-        [HS_CONSERVATIVE] = "Conservative: words count as pointers by their values alone.",
-        [HS_SAMPLED] = "An estimate from samples.",
-    };
-    if (suspect->site != NULL) {
-        put(w, "Of its samples %lu %% were allocated by ", (unsigned long)suspect->site_percent);
-        put_name(w, suspect->site, NAME_COLUMNS);
-        put(w, ". ");
+    if (suspect->site == NULL)
+        return;
+    put(w, "Of its samples %lu %% were allocated by ", (unsigned long)suspect->site_percent);
+    put_name(w, suspect->site, NAME_COLUMNS);
+    put(w, ". ");
+}
+
+/* "8600 other objects refer to it, too, such as main() local channel._closed._waiters" */
+static void put_aliases(struct writer *w, const struct hs_suspect *suspect)
+{
+    put(w, "That it owns this is Python's convention: %s to it, too",
+        suspect->n_aliases == 1 ? "another object refers" : "other objects refer");
+    if (suspect->n_aliases > 1)
+        put(w, ", by %lu references", (unsigned long)suspect->n_aliases);
+    if (suspect->alias != NULL) {
+        put(w, suspect->n_aliases == 1 ? ", " : ", such as ");
+        put_name(w, suspect->alias, HOLDER_COLUMNS);
     }
+    put(w, ". ");
+}
+
+/* Nothing where the figure is what letting go frees (docs/certainty.md). */
+static void put_reserve(struct writer *w, const struct hs_view *view,
+                        const struct hs_suspect *suspect)
+{
     if (suspect->tier == HS_TIER_DOUBTFUL) {
-        put(w, "Doubtful: these words may be stale, but nothing firmer leads to it.");
+        put(w, "Doubtful: these words may be stale, but nothing firmer leads to it. ");
         return;
     }
+    if (suspect->reserve == HS_RESERVE_CONVENTION)
+        put_aliases(w, suspect);
+    if (suspect->reserve == HS_RESERVE_ALIAS && suspect->list == HS_SUSPECT_OWNER) {
+        put(w, "Of it ");
+        put_percent(w, suspect->plain_words, suspect->words);
+        put(w, " hangs on plain pointers, which do not say who frees. ");
+    } else if (suspect->reserve == HS_RESERVE_ALIAS)
+        put(w, "Some of them may only refer to it: no pointer says who frees. ");
     if (suspect->tier == HS_TIER_RUNTIME)
         put(w, "%s", who_leads_to_it(view, suspect));
-    put(w, "%s", texts[suspect->certainty]);
-    if (suspect->doubtful_words > suspect->words / MUCH) {
-        put(w, " Of it ");
+    if (hs_reserve_is_due(suspect->doubtful_words, suspect->words)) {
+        put(w, "Of it ");
         put_percent(w, suspect->doubtful_words, suspect->words);
-        put(w, " hangs on doubtful words alone.");
+        put(w, " hangs on doubtful words alone. ");
+    } else if (suspect->certainty != HS_CONSERVATIVE && /* of all of it: said once */
+               hs_reserve_is_untyped(suspect->untyped_words, suspect->words)) {
+        put(w, "Of it ");
+        put_percent(w, suspect->untyped_words, suspect->words);
+        put(w, " is blocks of unknown type, whose words count by their values. ");
     }
+}
+
+/* What is said goes on after a space, which nothing follows at the end. */
+static void trim(struct writer *w)
+{
+    size_t n = strlen(w->text);
+    if (n > 0 && w->text[n - 1] == ' ')
+        w->text[n - 1] = '\0';
 }
 
 static void put_owner(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
@@ -445,16 +474,8 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     hs_suspect_much(view, suspect->words, much);
     put(w, "%s %s %s. ", text, is_joint ? "keep" : "alone keeps", much);
     put_accumulation(w, view, suspect);
-    if (suspect->n_aliases > 0) {
-        put(w, "That it owns this is Python's convention: %lu other object%s it, too.",
-            (unsigned long)suspect->n_aliases,
-            suspect->n_aliases == 1 ? " refers to" : "s refer to");
-        return;
-    }
-    put(w, "%s",
-        is_joint ? "Letting go of all of them frees it; of fewer, nothing. "
-                 : "Letting go of it frees all of that. ");
-    put_sureness(w, view, suspect);
+    put_site(w, suspect);
+    put_reserve(w, view, suspect);
 }
 
 static void put_lost(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
@@ -464,8 +485,7 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     put(w, "No root leads to ");
     put_blocks(w, view, suspect->type, suspect->count, suspect->each_words);
     put(w, " and what hangs on %s: %s %s lost. ", suspect->count == 1 ? "it" : "them", much, "is");
-    put(w, "Freeing these would free all of that. ");
-    put_sureness(w, view, suspect);
+    put_site(w, suspect);
 }
 
 /* Has the program itself, a file that is no library, debug information? */
@@ -528,7 +548,8 @@ static void put_waste(struct writer *w, const struct hs_view *view,
         break;
     }
     put(w, "These words count above, too, for who keeps them. ");
-    put_sureness(w, view, suspect);
+    put_site(w, suspect);
+    put(w, "%s", suspect->certainty == HS_SAMPLED ? "An estimate from samples. " : "");
 }
 
 /* ---- the command */
@@ -655,6 +676,7 @@ hs_status hs_suspect_write(struct hs_view *view, const struct hs_suspect *suspec
     case HS_N_SUSPECT_LISTS:
         break;
     }
+    trim(&sentence);
     put_policy(&command, view);
     return sentence.status != HS_OK ? sentence.status : command.status;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/block_name.h"
 #include "analysis/object_lookup.h"
 #include "base/alloc.h"
 #include "base/append.h"
@@ -88,6 +89,9 @@ hs_status hs_what_if_answer(struct hs_view *view, const struct hs_invocation *in
         for (size_t i = 0; i < ret->n_names; i++)
             HS_TRY(add_list(view, ret->names[i], &ret->without, err));
         hs_what_if_find(view, &ret->without);
+        HS_TRY(hs_what_if_reserve(view, &ret->without, &ret->reserve, err));
+        if (ret->reserve.reserve == HS_RESERVE_CONVENTION)
+            HS_TRY(hs_block_name(view, ret->reserve.aliases.referrer, &ret->alias, err));
     }
     return hs_given(inv, HS_OPT_BEST) ? answer_best(view, inv, ret, err) : HS_OK;
 }
@@ -95,6 +99,7 @@ hs_status hs_what_if_answer(struct hs_view *view, const struct hs_invocation *in
 void hs_what_if_answers_fini(struct hs_what_if_answers *answers)
 {
     hs_what_if_fini(&answers->without);
+    hs_free(answers->alias);
 }
 
 /* ---- sentences */
@@ -111,27 +116,72 @@ static hs_status say_best(struct hs_tool *tool, const struct hs_view *view,
                           const struct hs_best *best, struct hs_error *err)
 {
     char names[NAMES_BYTES] = "";
+    char much[HS_SIZE_TEXT_BYTES];
     bool is_one = best->n_roots == 1;
 
     for (unsigned i = 0; i < best->n_roots; i++)
         hs_append_item(names, sizeof names, ", ",
                        hs_view_string(view, hs_snap_root(view->snap, best->roots[i])->name));
-    return hs_tool_say(tool, err, "%u root%s free%s %lu words (%.1f %%): %s", best->n_roots,
-                       is_one ? "" : "s", is_one ? "s" : "", (unsigned long)best->freed.words,
+    return hs_tool_say(tool, err, "%u root%s free%s %s (%.1f %%): %s", best->n_roots,
+                       is_one ? "" : "s", is_one ? "s" : "",
+                       hs_tool_size(tool, best->freed.words, view->facts->word_bytes, much),
                        percent_of(view, best->freed.words), names);
+}
+
+/* Why it may be something else (docs/certainty.md). */
+static hs_status say_reserve(struct hs_tool *tool, const struct hs_view *view,
+                             const struct hs_what_if_answers *answers, struct hs_error *err)
+{
+    const struct hs_what_if_reserve *reserve = &answers->reserve;
+    char much[HS_SIZE_TEXT_BYTES];
+    unsigned word_bytes = view->facts->word_bytes;
+    (void)hs_tool_size(tool, reserve->words, word_bytes, much);
+    switch (reserve->reserve) {
+    case HS_RESERVE_CONVENTION:
+        return hs_tool_say(
+            tool, err,
+            "but that they own it is Python's convention: other objects refer to it, "
+            "too (%lu references, such as %s), and keep it",
+            (unsigned long)reserve->aliases.n_links, answers->alias != NULL ? answers->alias : "?");
+    case HS_RESERVE_ALIAS:
+        if (reserve->words == 0)
+            return hs_tool_say(tool, err,
+                               "but %s of it hangs on plain pointers, which do not say who frees",
+                               hs_tool_size(tool, reserve->plain_words, word_bytes, much));
+        return hs_tool_say(tool, err,
+                           "and up to %s more, which others lead to that may only refer to it: no "
+                           "pointer says who frees",
+                           much);
+    case HS_RESERVE_DOUBTFUL:
+        if (reserve->words == 0 && reserve->untyped_words > reserve->doubtful_words)
+            return hs_tool_say(
+                tool, err,
+                "but %s of it is blocks of unknown type, whose words count by their values",
+                hs_tool_size(tool, reserve->untyped_words, word_bytes, much));
+        if (reserve->words == 0)
+            return hs_tool_say(tool, err, "but %s of it hangs on doubtful words alone",
+                               hs_tool_size(tool, reserve->doubtful_words, word_bytes, much));
+        return hs_tool_say(tool, err,
+                           "and perhaps %s more, to which they lead by words that may be no "
+                           "pointers",
+                           much);
+    default:
+        return HS_OK;
+    }
 }
 
 static hs_status say_without(struct hs_tool *tool, const struct hs_view *view,
                              const struct hs_what_if_answers *answers, struct hs_error *err)
 {
     const struct hs_what_if *without = &answers->without;
-    char names[NAMES_BYTES] = "";
+    char names[NAMES_BYTES] = "", much[HS_SIZE_TEXT_BYTES];
 
     for (size_t i = 0; i < answers->n_names; i++)
         hs_append_item(names, sizeof names, ", ", answers->names[i]);
-    return hs_tool_say(tool, err, "without %s: %s%lu words (%.1f %%) in %lu objects would be freed",
-                       names, without->is_least ? "at least " : "",
-                       (unsigned long)without->freed.words, percent_of(view, without->freed.words),
+    return hs_tool_say(tool, err, "without %s: %s%s (%.1f %%) in %lu objects would be freed", names,
+                       without->is_least ? "at least " : "",
+                       hs_tool_size(tool, without->freed.words, view->facts->word_bytes, much),
+                       percent_of(view, without->freed.words),
                        (unsigned long)without->freed.objects);
 }
 
@@ -140,6 +190,7 @@ hs_status hs_what_if_sentences(struct hs_tool *tool, const struct hs_view *view,
 {
     if (answers->has_without)
         HS_TRY(say_without(tool, view, answers, err));
+    HS_TRY(say_reserve(tool, view, answers, err));
     for (unsigned i = 0; i < answers->n_best; i++)
         if (answers->best[i].n_roots == i + 1) /* else one more frees nothing more */
             HS_TRY(say_best(tool, view, &answers->best[i], err));
@@ -196,6 +247,23 @@ static hs_status put_best(void *context, struct hs_sink *sink, struct hs_error *
     return HS_OK;
 }
 
+/* What the figure may be wrong by. */
+static uint64_t reserve_words(const struct hs_what_if_reserve *reserve)
+{
+    switch (reserve->reserve) {
+    case HS_RESERVE_CONVENTION:
+        return reserve->aliases.words;
+    case HS_RESERVE_ALIAS:
+        return reserve->words != 0 ? reserve->words : reserve->plain_words;
+    case HS_RESERVE_DOUBTFUL:
+        return reserve->words != 0                                ? reserve->words
+               : reserve->untyped_words > reserve->doubtful_words ? reserve->untyped_words
+                                                                  : reserve->doubtful_words;
+    default:
+        return 0;
+    }
+}
+
 void hs_what_if_pairs_init(const struct hs_view *view, const struct hs_what_if_answers *answers,
                            struct hs_what_if_pairs *ret)
 {
@@ -207,7 +275,9 @@ void hs_what_if_pairs_init(const struct hs_view *view, const struct hs_what_if_a
         .best = {.each = put_best, .context = ret},
         .without_members = {HS_OBJECT("without"), HS_ROWS("names", &ret->names),
                             HS_COUNT("freed_words", without->freed.words),
-                            HS_COUNT("freed_objects", without->freed.objects), HS_END,
+                            HS_COUNT("freed_objects", without->freed.objects),
+                            HS_TEXT("reserve", hs_reserve_name(answers->reserve.reserve)),
+                            HS_COUNT("reserve_words", reserve_words(&answers->reserve)), HS_END,
                             HS_PAIRS_END},
         .best_members = {HS_ROWS("best", &ret->best), HS_PAIRS_END},
     };

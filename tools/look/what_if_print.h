@@ -2,12 +2,14 @@
 #ifndef HS_LOOK_WHAT_IF_PRINT_H
 #define HS_LOOK_WHAT_IF_PRINT_H
 
-#include "analysis/what_if.h"
+#include "analysis/reserve.h"
 #include "tool.h"
 
 struct hs_what_if_answers {
     bool has_without;
     struct hs_what_if without;
+    struct hs_what_if_reserve reserve; /* of that */
+    char *alias; /* owned: one that refers to what they own by convention; may be NULL */
     const char *names[HS_MAX_REPEATED]; /* as given */
     size_t n_names;
     unsigned n_best; /* 0: not asked for */
@@ -28,7 +30,7 @@ struct hs_what_if_pairs {
     const struct hs_view *view;
     const struct hs_what_if_answers *answers;
     struct hs_list names, best;
-    struct hs_pair without_members[6], best_members[2];
+    struct hs_pair without_members[8], best_members[2];
 };
 void hs_what_if_pairs_init(const struct hs_view *view, const struct hs_what_if_answers *answers,
                            struct hs_what_if_pairs *ret);

@@ -14,6 +14,7 @@
 #ifndef HS_ANALYSIS_SUSPECTS_H
 #define HS_ANALYSIS_SUSPECTS_H
 
+#include "analysis/reserve.h"
 #include "analysis/type_family.h"
 #include "analysis/view.h"
 
@@ -83,8 +84,12 @@ struct hs_suspect {
     hs_node outermost;         /* then: one of them, of the program's outermost frame */
     uint8_t tier;              /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
     uint64_t doubtful_words;   /* of it, which nothing but doubtful words keep */
-    uint64_t n_aliases;        /* of a name of Python: other objects that hold what the name owns by
-                                  convention, 100 at most */
+    uint8_t reserve;           /* enum hs_reserve */
+    uint64_t untyped_words;    /* of it, in blocks without a type */
+    uint64_t plain_words;      /* of it, which hang on plain pointers of C++ */
+    uint64_t n_aliases;        /* of names of Python: words of other objects that lead to what the
+                                  names own by convention */
+    char *alias;               /* owned: what one of these is called; NULL: not known */
     uint32_t set;              /* of owners; 0: none */
     uint32_t type;             /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
     uint64_t count;            /* blocks of it */
