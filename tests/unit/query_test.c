@@ -39,7 +39,7 @@ static hs_status open_on(const char *path, struct hs_budget *budget, uint64_t ti
                          struct hs_sql **ret, struct hs_error *err)
 {
     const struct hs_session session = {.budget = budget};
-    const struct hs_sql_limits limits = {timeout_ns};
+    const struct hs_sql_limits limits = {.timeout_ns = timeout_ns};
     HS_TRY(hs_sql_open(&session, &limits, ret, err));
     hs_status status = hs_sql_attach(*ret, path, NULL, err);
     if (status != HS_OK)
