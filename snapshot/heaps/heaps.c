@@ -197,6 +197,18 @@ uint64_t hs_heaps_links(const struct hs_heaps *heaps, const struct hs_heap_block
     return links;
 }
 
+uint64_t hs_heaps_finds(const struct hs_heaps *heaps, const struct hs_heap_block *block)
+{
+    uint64_t finds = 0;
+
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        const struct hs_ownership *known = heaps_ownership(heaps, i);
+        if (known != NULL && known->finds != NULL)
+            finds |= known->finds(heaps->states[i], block);
+    }
+    return finds;
+}
+
 bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *from,
                      const struct hs_heap_block *to)
 {

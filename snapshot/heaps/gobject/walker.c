@@ -2,13 +2,14 @@
 #include "base/alloc.h"
 #include "base/load.h"
 #include "data_words.h"
-#include "gobject/types.h"
+#include "gobject/signals.h"
 
 /* What a block may have behind an instance: allocators round. */
 enum { SLACK_BYTES = 32, MOST_BYTES = 2 * UINT16_MAX + SLACK_BYTES };
 
 struct gobject {
     struct gobject_types types;
+    struct gobject_signals signals;
 };
 
 static void gobject_close(void *state)
@@ -18,6 +19,7 @@ static void gobject_close(void *state)
     if (gobject == NULL)
         return;
     hs_gobject_types_fini(&gobject->types);
+    hs_gobject_signals_fini(&gobject->signals);
     hs_free(gobject);
 }
 
@@ -111,6 +113,35 @@ static bool gobject_name(const void *state, const struct hs_heap_block *block,
     return false;
 }
 
+static hs_status gobject_look(void *state, const struct hs_heap_map *map, struct hs_error *err)
+{
+    struct gobject *gobject = state;
+    return hs_gobject_read_signals(&gobject->types, map, &gobject->signals, err);
+}
+
+static hs_addr gobject_owner(const void *state, const struct hs_heap_block *block)
+{
+    return hs_gobject_owner(&((const struct gobject *)state)->signals, block);
+}
+
+static bool gobject_owned(const void *state, const struct hs_heap_block *owner, uint64_t *cursor,
+                          hs_addr *ret_begin, hs_addr *ret_end)
+{
+    return hs_gobject_owned(&((const struct gobject *)state)->signals, owner, cursor, ret_begin,
+                            ret_end);
+}
+
+static uint64_t gobject_finds(const void *state, const struct hs_heap_block *block)
+{
+    return hs_gobject_finds(&((const struct gobject *)state)->signals, block);
+}
+
+static const struct hs_ownership gobject_ownership = {
+    .owner = gobject_owner,
+    .owned = gobject_owned,
+    .finds = gobject_finds,
+};
+
 const struct hs_allocator hs_allocator_gobject = {
     .name = "gobject",
     .open = gobject_open,
@@ -118,4 +149,6 @@ const struct hs_allocator hs_allocator_gobject = {
     .close = gobject_close,
     .has_no_blocks = true,
     .object_name = gobject_name,
+    .look = gobject_look,
+    .ownership = &gobject_ownership,
 };

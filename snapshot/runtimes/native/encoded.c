@@ -210,6 +210,10 @@ static void look_at_block(struct hs_encoded *e, const struct hs_heap_block *bloc
 {
     struct hs_encoded_part part = {.is_lost = hs_scan_is_lost(e->scan, block)};
 
+    /* Tables that find have the addresses of neighbours, and say nothing of any disguise. */
+    if (hs_heaps_finds(&e->scan->native->dump->heaps, block) == UINT64_MAX)
+        return;
+
     for (uint64_t at = 0; at < block->n_bytes; at += part.n_bytes) {
         at = hs_flow_touched(e->scan->native, block, at);
         if (at >= block->n_bytes)

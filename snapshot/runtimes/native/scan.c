@@ -156,8 +156,10 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
                                struct hs_object_words *ret)
 {
     *ret = (struct hs_object_words){.n_owning = UINT64_MAX};
-    if (scan->has_owners)
+    if (scan->has_owners) {
         ret->doubtful = hs_heaps_links(&scan->native->dump->heaps, block);
+        ret->weak = hs_heaps_finds(&scan->native->dump->heaps, block);
+    }
     if (scan->n_records != 0 && scan_is_record(scan, block->begin)) {
         ret->weak = 1;
         return false;
@@ -196,10 +198,10 @@ void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
         block->n_bytes = words.n_owning * WORD;
 }
 
-/* Is the word at this offset one of the first 64 that `mask` stands for? */
+/* Is the word at this offset one of the first 64 that `mask` stands for, or of all? */
 static inline bool scan_is_masked(uint64_t mask, uint64_t at)
 {
-    return at < UINT64_C(64) * WORD && (mask >> (at / WORD) & 1) != 0;
+    return mask == UINT64_MAX || (at < UINT64_C(64) * WORD && (mask >> (at / WORD) & 1) != 0);
 }
 
 /* Is the word at this offset known to be no pointer, or one of `masked`? */

@@ -58,6 +58,9 @@ struct hs_ownership {
     /* May be left out: which of the block's first 64 words (bit i stands for word i) are of lists
      * by which owners find what they own. They lead there, and say nothing of who keeps it. */
     uint64_t (*links)(const void *state, const struct hs_heap_block *block);
+    /* May be left out: which of them find and keep nothing, since the one who ends is taken out;
+     * UINT64_MAX: all words of the block. */
+    uint64_t (*finds)(const void *state, const struct hs_heap_block *block);
     /* May be left out: has `from` said that it keeps `to`, too? */
     bool (*shares)(const void *state, const struct hs_heap_block *from,
                    const struct hs_heap_block *to);
@@ -176,6 +179,8 @@ bool hs_heaps_end_together(const struct hs_heaps *heaps, const struct hs_heap_bl
                            const struct hs_heap_block *b);
 /* Words by which owners find what they own: bit i stands for word i. */
 uint64_t hs_heaps_links(const struct hs_heaps *heaps, const struct hs_heap_block *block);
+/* Words that find and keep nothing, likewise; UINT64_MAX: all of the block. */
+uint64_t hs_heaps_finds(const struct hs_heaps *heaps, const struct hs_heap_block *block);
 /* Is `to` kept by `from`, which is not its owner, as well? */
 bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *from,
                      const struct hs_heap_block *to);

@@ -1,0 +1,45 @@
+/* Handlers of signals, as libgobject has them (private to snapshot/heaps): tables that find, and do
+ * not keep. As GLib 2.74 and 2.84 have them:
+ *
+ *   g_handler_list_bsa_ht   GHashTable: instance -> array { n; HandlerList of 32 bytes ... }
+ *   HandlerList             signal; handlers, two more of the chain
+ *   Handler                 number; next, previous; ... closure at 40, instance at 48
+ *   g_handlers              GHashTable: a set of all handlers
+ *
+ * An instance that ends takes its handlers with it, and what these have: so they are its own, and
+ * no word of a table keeps anything. Believed only where each entry leads back to its instance.
+ * Source: gobject/gsignal.c. */
+#ifndef HS_GOBJECT_SIGNALS_H
+#define HS_GOBJECT_SIGNALS_H
+
+#include "base/table.h"
+#include "gobject/types.h"
+
+struct gobject_pair {
+    hs_addr owner, block; /* where both begin */
+};
+
+enum { GOBJECT_ARRAYS = 6 };
+
+struct gobject_signals {
+    struct gobject_pair *pairs; /* owned: by owner */
+    size_t n, capacity;
+    struct hs_dict owner_of;        /* by block */
+    struct hs_dict handlers;        /* by address: 1 */
+    struct hs_dict first_of;        /* by owner: the number of its first pair */
+    hs_addr arrays[GOBJECT_ARRAYS]; /* of the two tables: keys, hashes, values */
+    size_t n_arrays;
+};
+
+/* Map indexed. Fails with HS_LIMIT. */
+hs_status hs_gobject_read_signals(const struct gobject_types *types, const struct hs_heap_map *map,
+                                  struct gobject_signals *ret, struct hs_error *err);
+void hs_gobject_signals_fini(struct gobject_signals *signals);
+
+/* As struct hs_ownership has them. */
+hs_addr hs_gobject_owner(const struct gobject_signals *signals, const struct hs_heap_block *block);
+bool hs_gobject_owned(const struct gobject_signals *signals, const struct hs_heap_block *owner,
+                      uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end);
+uint64_t hs_gobject_finds(const struct gobject_signals *signals, const struct hs_heap_block *block);
+
+#endif
