@@ -47,6 +47,7 @@ void hs_image_rewind(struct hs_image *image)
     image->n_lone_runs = 0;
     image->lacks_runs = false;
     image->lacks_shared = false;
+    image->lacks_memory = false;
     image->shadows_are_used = true;
     if (image->paged != NULL)
         hs_paged_clear(image->paged);
@@ -342,6 +343,15 @@ static hs_status image_read_some(struct hs_image *image, struct hs_target *targe
     return HS_OK;
 }
 
+/* Is it memory that has no file which may have become shorter? What a core lacks is another matter.
+ */
+static bool image_is_nobodys_file(const struct hs_target *target, hs_addr at)
+{
+    const struct hs_mapping *m = hs_target_mapping_at(target, at);
+    return m != NULL && target->core == NULL &&
+           (m->inode == 0 || strncmp(hs_mapping_path(target, m), "/secretmem", 10) == 0);
+}
+
 /* Reads [begin, end) to its place and inserts it; unreadable pages become gaps. */
 static hs_status image_read_run(struct hs_image *image, struct hs_target *target, hs_addr begin,
                                 hs_addr end, struct image_place place, struct hs_error *err)
@@ -356,6 +366,7 @@ static hs_status image_read_run(struct hs_image *image, struct hs_target *target
             n = IMAGE_PAGE - (begin & (IMAGE_PAGE - 1));
             if (n > end - begin)
                 n = end - begin;
+            image->lacks_memory |= image_is_nobodys_file(target, begin);
             HS_TRY(image_add_gap(image, begin, begin + n, err));
         }
         begin += n;

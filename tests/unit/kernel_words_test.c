@@ -136,6 +136,60 @@ static void queues_of_messages(void **state)
     target.pid = 0;
 }
 
+/* Two sockets of one connection; another one of which the other end is not the process's. */
+static void connections_to_itself(void **state)
+{
+    static const char heading[] = "  sl  local_address rem_address   st tx_queue rx_queue tr\n";
+    static const char quiet[] =
+        "   0: 0100007F:1F90 0100007F:D431 01 00000000:00000000 00:00000000 00000000 0 0 41 1\n"
+        "   1: 0100007F:D431 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 0 0 42 1\n";
+    static const char other[] =
+        "   2: 0100007F:1F91 0100007F:D432 01 00000000:00000010 00:00000000 00000000 0 0 43 1\n"
+        "   3: 0100007F:D432 0100007F:1F91 01 00000000:00000010 00:00000000 00000000 0 0 99 1\n"
+        "   4: 0100007F:1F90 0100007F:D431 01\n   5: x\n\n";
+    static const char waits[] =
+        "   0: 0100007F:1F90 0100007F:D431 01 00000000:00000320 00:00000000 00000000 0 0 41 1\n"
+        "   1: 0100007F:D431 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 0 0 42 1";
+    static uint64_t inodes[] = {43, 41, 42};
+    (void)state;
+    target.inet_inodes = inodes;
+    target.n_inet_inodes = 3;
+    assert_int_equal(hs_kernel_words_of_tcp(&target, heading, &err), HS_OK);
+    assert_int_equal(hs_kernel_words_of_tcp(&target, quiet, &err), HS_OK);
+    assert_int_equal(hs_kernel_words_of_tcp(&target, other, &err), HS_OK);
+    assert_int_equal(target.untold, 0);
+    assert_int_equal(hs_kernel_words_of_tcp(&target, waits, &err), HS_OK);
+    assert_int_equal(target.untold, HS_UNTOLD_LOOP);
+    target.untold = 0;
+    target.n_inet_inodes = 0;
+    assert_int_equal(hs_kernel_words_of_tcp(&target, waits, &err), HS_OK);
+    assert_int_equal(target.untold, 0);
+    target.inet_inodes = NULL;
+}
+
+static void memory_that_was_let_go(void **state)
+{
+    static const struct {
+        const char *line;
+        bool is_untold;
+    } cases[] = {
+        {"       key      shmid perms       size  cpid  lpid nattch   uid\n", false},
+        {"         0          5   600      65536    77    78      0     0     0\n", true},
+        {"        -7          5   600      65536    76    77      1     0     0\n", true},
+        {"         0          5   600      65536    76    78      1     0     0\n", false},
+        {"         0          5   600      65536    77", false},
+    };
+    (void)state;
+    target.pid = 77;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        target.untold = 0;
+        hs_kernel_words_of_shm(&target, cases[i].line);
+        assert_int_equal(target.untold, cases[i].is_untold ? HS_UNTOLD_DETACHED : 0);
+    }
+    target.untold = 0;
+    target.pid = 0;
+}
+
 static void damaged_texts(void **state)
 {
     static const char *const texts[] = {
@@ -223,6 +277,8 @@ int main(void)
         cmocka_unit_test_teardown(counters, forget),
         cmocka_unit_test_teardown(rings, forget),
         cmocka_unit_test_teardown(queues_of_messages, forget),
+        cmocka_unit_test_teardown(connections_to_itself, forget),
+        cmocka_unit_test_teardown(memory_that_was_let_go, forget),
         cmocka_unit_test_teardown(damaged_texts, forget),
         cmocka_unit_test_teardown(vector_registers, forget),
         cmocka_unit_test_teardown(other_memory, forget),

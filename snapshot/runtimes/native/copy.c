@@ -131,6 +131,13 @@ static hs_status note_untold(struct hs_native *native, struct hs_error *err)
         {HS_UNTOLD_QUEUE, "what waits in pipes, sockets or signals could not all be seen"},
         {HS_UNTOLD_FILES, "not all files that threads have open could be looked into"},
         {HS_UNTOLD_MESSAGES, "messages wait in a queue, and cannot be seen"},
+        {HS_UNTOLD_LOOP, "what waits in a connection or a terminal of which the process has both "
+                         "ends cannot be seen"},
+        {HS_UNTOLD_NAMELESS, "files without a name could not all be looked into"},
+        {HS_UNTOLD_DETACHED,
+         "memory of System V to which the process is not attached was not read"},
+        {HS_UNTOLD_BPF, "maps of BPF cannot be looked into"},
+        {HS_UNTOLD_SHARERS, "another process has the same memory, and its registers are not read"},
         {HS_UNTOLD_MANY, "the kernel holds more for the program than is looked at"},
     };
     const struct hs_target *target = &native->dump->target;
@@ -175,8 +182,9 @@ static const char *find_caller(const struct hs_native *native, const char *const
 static hs_status note_core(struct hs_native *native, struct hs_error *err)
 {
     static const char *const names[] = {
-        "epoll_ctl",      "timer_create", "sigqueue",         "mq_notify", "io_uring_queue_init",
-        "io_uring_setup", "io_submit",    "pthread_sigqueue", "mq_send",   "msgsnd"};
+        "epoll_ctl",      "timer_create", "sigqueue",           "mq_notify", "io_uring_queue_init",
+        "io_uring_setup", "io_submit",    "pthread_sigqueue",   "mq_send",   "msgsnd",
+        "shmdt",          "add_key",      "bpf_map_update_elem"};
     const char *caller;
     char text[COPY_NOTE_BYTES];
 
@@ -188,6 +196,22 @@ static hs_status note_core(struct hs_native *native, struct hs_error *err)
     (void)snprintf(text, sizeof text,
                    "a core does not hold what '%.40s' may have given to epoll, timers and the like",
                    caller);
+    return note_blind(native, text, err);
+}
+
+/* Keys of the kernel are shown to who possesses them. */
+static hs_status note_keyring(struct hs_native *native, struct hs_error *err)
+{
+    static const char *const names[] = {"add_key", "keyctl_update", "keyctl_instantiate"};
+    char text[COPY_NOTE_BYTES];
+    const char *caller = native->dump->target.core == NULL
+                             ? find_caller(native, names, sizeof names / sizeof *names)
+                             : NULL;
+
+    if (caller == NULL)
+        return HS_OK;
+    (void)snprintf(text, sizeof text,
+                   "the kernel does not tell what '%.40s' may have put into its keys", caller);
     return note_blind(native, text, err);
 }
 
@@ -244,12 +268,16 @@ hs_status hs_native_note_uncopied(struct hs_native *native, struct hs_error *err
     HS_TRY(note_shared(native, err));
     HS_TRY(note_untold(native, err));
     HS_TRY(note_core(native, err));
+    HS_TRY(note_keyring(native, err));
     HS_TRY(note_keys(native, err));
     if (native->dump->image.lacks_runs)
         HS_TRY(note_blind(native,
                           "protected or shared memory was not all read: its pages lie apart in too "
                           "many places",
                           err));
+    if (native->dump->image.lacks_memory)
+        HS_TRY(note_blind(native,
+                          "memory of the process could not be read (memfd_secret, or alike)", err));
     if (native->dump->image.lacks_shared)
         HS_TRY(note_blind(native,
                           "shared memory that others may have filled could not be looked into "

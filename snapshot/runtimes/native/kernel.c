@@ -34,6 +34,12 @@ static hs_status kernel_name(struct hs_native *native, const struct hs_kernel_wo
         return hs_native_name(native, ret, err, "io_uring %u request", word->fd);
     case HS_KERNEL_SIGNAL:
         return hs_native_name(native, ret, err, "signal %u value", word->of_fd);
+    case HS_KERNEL_FILE:
+        return hs_native_name(native, ret, err, "in file %u, which has no name", word->fd);
+    case HS_KERNEL_ROBUST:
+        return hs_native_name(native, ret, err, "list of robust mutexes");
+    case HS_KERNEL_BASE:
+        return hs_native_name(native, ret, err, "base of a segment");
     case HS_KERNEL_QUEUE:
         return hs_native_name(native, ret, err, "in pipe or socket %u", word->fd);
     default:
@@ -47,7 +53,8 @@ static const char *kernel_group(const struct hs_kernel_word *word)
         [HS_KERNEL_VECTOR] = "registers", [HS_KERNEL_SIGNAL] = "signals",
         [HS_KERNEL_QUEUE] = "pipes",      [HS_KERNEL_EPOLL] = "epoll",
         [HS_KERNEL_TIMER] = "timers",     [HS_KERNEL_EVENTFD] = "eventfd",
-        [HS_KERNEL_URING] = "io_uring",
+        [HS_KERNEL_URING] = "io_uring",   [HS_KERNEL_FILE] = "files",
+        [HS_KERNEL_ROBUST] = "threads",   [HS_KERNEL_BASE] = "registers",
     };
     return names[word->place];
 }
@@ -68,16 +75,31 @@ static hs_status add_kernel_word(struct hs_native *native, const struct hs_kerne
 
     if (!hs_native_resolve(native, word->word, &how, &block))
         return HS_OK;
-    if (is_vector)
+    bool is_of_thread = is_vector || word->place == HS_KERNEL_BASE;
+    if (is_of_thread)
         HS_TRY(hs_native_name(native, &leaf.group_module, err, "thread %d", word->tid));
     else
         HS_TRY(hs_native_name(native, &leaf.group_module, err, "kernel"));
     HS_TRY(hs_native_name(native, &leaf.group_unit, err, "%s", kernel_group(word)));
     HS_TRY(kernel_name(native, word, &leaf.root.name, err));
     leaf.root.module = leaf.group_module;
-    if (is_vector)
+    if (is_of_thread)
         leaf.root.thread = (uint32_t)word->tid;
     return hs_native_add_word(native, word->word, &leaf, 0, err);
+}
+
+/* What a thread finds by a segment: a program may have set one (arch_prctl, ARCH_SET_GS). */
+static hs_status add_bases(struct hs_native *native, struct hs_error *err)
+{
+    const struct hs_target *target = &native->dump->target;
+
+    for (size_t i = 0; i < target->n_threads; i++) {
+        struct hs_kernel_word held = {.place = HS_KERNEL_BASE, .tid = target->threads[i].tid};
+        held.word = hs_regs_second_base(&target->threads[i].regs);
+        if (held.word != 0)
+            HS_TRY(add_kernel_word(native, &held, err));
+    }
+    return HS_OK;
 }
 
 hs_status hs_native_collect_kernel(struct hs_native *native, struct hs_error *err)
@@ -92,5 +114,5 @@ hs_status hs_native_collect_kernel(struct hs_native *native, struct hs_error *er
     for (size_t i = 0; i < target->n_kernel_words; i++)
         if (i == 0 || compare_words(&target->kernel_words[i - 1], &target->kernel_words[i]) != 0)
             HS_TRY(add_kernel_word(native, &target->kernel_words[i], err));
-    return HS_OK;
+    return add_bases(native, err);
 }

@@ -157,9 +157,16 @@ static hs_status add_queue(struct hs_target *target, uint32_t fd, const char *li
     struct hs_queue_file file = {.fd = fd, .is_pipe = link[0] == 'p'};
     const char *at = link;
 
-    if (!words_number(&at, link + strlen(link), ":[", 10, &file.inode) ||
-        !hs_queue_leads_back(target, &file))
+    if (!words_number(&at, link + strlen(link), ":[", 10, &file.inode))
         return HS_OK;
+    if (!hs_queue_leads_back(target, &file)) {
+        if (file.is_pipe)
+            return HS_OK;
+        HS_TRY(HS_GROW(&target->inet_inodes, &target->inet_inodes_capacity,
+                       target->n_inet_inodes + 1, err));
+        target->inet_inodes[target->n_inet_inodes++] = file.inode;
+        return HS_OK;
+    }
     HS_TRY(HS_GROW(&target->queue_files, &target->queue_files_capacity, target->n_queue_files + 1,
                    err));
     target->queue_files[target->n_queue_files++] = file;
@@ -179,8 +186,12 @@ static hs_status words_of_link(struct hs_target *target, uint32_t fd, const char
 
     if (strncmp(link, "pipe:", 5) == 0 || strncmp(link, "socket:", 7) == 0)
         return add_queue(target, fd, link, err);
-    if (link[0] == '/')
+    if (link[0] == '/') {
         hs_kernel_words_of_queue_file(target, fd, link);
+        return hs_kernel_words_of_path(target, fd, link, err);
+    }
+    if (strcmp(link, "anon_inode:bpf-map") == 0)
+        target->untold |= HS_UNTOLD_BPF;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(link, kinds[i].link) != 0)
             continue;
@@ -218,6 +229,7 @@ hs_status hs_kernel_words_of_files(struct hs_target *target, struct hs_error *er
     hs_status status = words_of_file(target, "timers", 0, words_of_timer_text, err);
 
     target->n_queue_files = 0;
+    hs_kernel_words_begin_others(target);
     note_other_tables(target);
     hs_kernel_words_of_messages(target);
     (void)snprintf(path, sizeof path, "/proc/%d/fd", target->live.pid);
@@ -233,5 +245,5 @@ hs_status hs_kernel_words_of_files(struct hs_target *target, struct hs_error *er
     }
     closedir(files);
     hs_queue_files_sort(target);
-    return status;
+    return status == HS_OK ? hs_kernel_words_of_others(target, err) : status;
 }

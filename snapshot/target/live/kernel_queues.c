@@ -241,7 +241,8 @@ static bool is_candidate(const struct hs_target *target, size_t i)
 {
     const struct hs_queue_file *files = target->queue_files;
 
-    return !files[i].is_pipe || (i > 0 && files[i - 1].inode == files[i].inode) ||
+    return !files[i].is_pipe || files[i].is_both ||
+           (i > 0 && files[i - 1].inode == files[i].inode) ||
            (i + 1 < target->n_queue_files && files[i + 1].is_pipe &&
             files[i + 1].inode == files[i].inode);
 }

@@ -241,6 +241,8 @@ void hs_process_close(struct hs_target *target)
     hs_free(target->threads);
     hs_free(target->kernel_words);
     hs_free(target->queue_files);
+    hs_free(target->terminal_ends);
+    hs_free(target->inet_inodes);
     hs_free(target->command);
     memset(target, 0, sizeof *target);
 }

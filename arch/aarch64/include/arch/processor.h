@@ -44,6 +44,13 @@ static inline hs_addr hs_regs_thread_pointer(const struct hs_regs *regs)
     return regs->tpidr;
 }
 
+/* Another base of the program's own: there is none. */
+static inline hs_addr hs_regs_second_base(const struct hs_regs *regs)
+{
+    (void)regs;
+    return 0;
+}
+
 /* Limit: glibc keeps it in a variable of the loader. */
 #define HS_ARCH_POINTER_GUARD_AT 0
 static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)

@@ -45,6 +45,12 @@ static inline hs_addr hs_regs_thread_pointer(const struct hs_regs *regs)
     return regs->fs_base;
 }
 
+/* Another base of the program's own; 0: it has none. */
+static inline hs_addr hs_regs_second_base(const struct hs_regs *regs)
+{
+    return regs->gs_base;
+}
+
 /* Where in the control block glibc keeps what it mangles pointers with (PTR_MANGLE, in jmp_buf). */
 #define HS_ARCH_POINTER_GUARD_AT 48
 static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)

@@ -44,6 +44,7 @@ struct hs_image {
     size_t n_shadows, shadows_capacity;
     size_t n_lone_runs; /* of pages, copied one by one since the last rewind */
     bool lacks_runs;    /* there were more of them than are copied */
+    bool lacks_memory;  /* what is no file's could not be read */
     bool lacks_shared;  /* shared memory that others may have filled could not be looked into */
     const struct hs_image_file *file; /* private: what is read in the place of the target */
     size_t *by_address;               /* owned: numbers of shadows that do not overlap, ascending */

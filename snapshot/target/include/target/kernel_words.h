@@ -8,11 +8,16 @@
  *   POSIX timers         sigev_value (proc(5), timers)
  *   eventfd              the counter (fdinfo)
  *   io_uring             requests that were not taken yet, results, registered buffers (fdinfo)
+ *   files without a name what was written there (memfd, O_TMPFILE): read through /proc/PID/fd
+ *   robust mutexes       the head of each thread's list (get_robust_list(2))
  *
  * What the kernel tells nobody: of io_uring the data of requests under way, of a pipe or socket
  * what cannot be had without taking it (packets behind the first), and messages in queues, with
  * what mq_notify(3) was given; these are `untold`, as is what would take too long to look at in a
- * stop, and files that one thread alone has. And the address of the alternate signal stack. */
+ * stop, and files that one thread alone has; what waits in a connection of TCP or a terminal of
+ * which the process has both ends; memory of System V that it is not attached to; maps of BPF; and
+ * the registers of other processes that have its memory. And the address of the alternate signal
+ * stack. */
 #ifndef HS_TARGET_KERNEL_WORDS_H
 #define HS_TARGET_KERNEL_WORDS_H
 
@@ -62,5 +67,19 @@ void hs_kernel_words_of_mqueue(struct hs_target *target, const char *text);
  * another IPC namespace than ours are not seen. The same of the text of sysvipc/msg. */
 void hs_kernel_words_of_messages(struct hs_target *target);
 void hs_kernel_words_of_msg(struct hs_target *target, const char *text);
+
+/* Of a file that has a path, or had one: the words in it when it has no name, what is known of it
+ * when it is a pipe or a terminal. Two calls for others. Reads 16 MiB at most of one process.
+ * HS_LIMIT. */
+hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const char *link,
+                                  struct hs_error *err);
+/* Around the files: what is known of all of them, of threads and of children. A line of net/tcp is
+ * read for each connection on the machine when the process has any, a list of children and a call
+ * per thread. HS_LIMIT. */
+void hs_kernel_words_begin_others(struct hs_target *target);
+hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err);
+/* Of the text of net/tcp, for the inodes that were listed; and of sysvipc/shm. */
+hs_status hs_kernel_words_of_tcp(struct hs_target *target, const char *text, struct hs_error *err);
+void hs_kernel_words_of_shm(struct hs_target *target, const char *text);
 
 #endif

@@ -55,7 +55,10 @@ enum hs_kernel_place {
     HS_KERNEL_EPOLL, /* these are collected before and after it */
     HS_KERNEL_TIMER,
     HS_KERNEL_EVENTFD,
-    HS_KERNEL_URING
+    HS_KERNEL_URING,
+    HS_KERNEL_FILE,   /* one without a name */
+    HS_KERNEL_ROBUST, /* the head of a thread's list of robust mutexes */
+    HS_KERNEL_BASE    /* a segment's base */
 };
 struct hs_kernel_word {
     uint8_t place;
@@ -71,12 +74,22 @@ enum hs_untold {
     HS_UNTOLD_FILES = 1 << 2,    /* files of a thread that has a table of its own */
     HS_UNTOLD_MANY = 1 << 3,     /* more than are kept */
     HS_UNTOLD_MESSAGES = 1 << 4, /* queues of messages */
+    HS_UNTOLD_LOOP = 1 << 5,     /* connections and terminals that lead back to the process */
+    HS_UNTOLD_NAMELESS = 1 << 6, /* files without a name that are large or cannot be read */
+    HS_UNTOLD_DETACHED = 1 << 7, /* memory of System V that it is not attached to */
+    HS_UNTOLD_BPF = 1 << 8,      /* maps of BPF */
+    HS_UNTOLD_SHARERS = 1 << 9,  /* registers of other processes that have its memory */
 };
 /* A pipe or a socket of the process. */
 struct hs_queue_file {
     uint64_t inode;
     uint32_t fd;
     bool is_pipe;
+    bool is_both; /* one descriptor for both ends, of a pipe that has a name */
+};
+struct hs_terminal_end {
+    uint64_t number;
+    bool is_master;
 };
 
 /* What tells one program of one process from the next: a pid may be used again, and exec keeps it.
@@ -171,6 +184,11 @@ struct hs_target {
     unsigned untold;                   /* of enum hs_untold */
     struct hs_queue_file *queue_files; /* owned; as of the last look at its files */
     size_t n_queue_files, queue_files_capacity;
+    struct hs_terminal_end *terminal_ends; /* owned; these three likewise */
+    size_t n_terminal_ends, terminal_ends_capacity;
+    uint64_t *inet_inodes; /* owned: of sockets of other families than the Unix one */
+    size_t n_inet_inodes, inet_inodes_capacity;
+    uint64_t nameless_bytes;     /* read of files without a name */
     struct hs_mapping *mappings; /* owned; ascending; refreshed by every stop */
     size_t n_mappings, mappings_capacity;
     uint64_t n_refreshes; /* of the mappings, so far */

@@ -1,0 +1,361 @@
+/* Files without a name, and what of the kernel's is only known to be there: connections and
+ * terminals that lead back to the process, System V's memory that it is no longer attached to, maps
+ * of BPF, other processes that have its memory, the lists of robust mutexes. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <linux/stat.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/table.h"
+#include "target/kernel_words.h"
+#include "target/procfs.h"
+#include "target_private.h"
+
+enum {
+    OTHERS_READ_BYTES = 1 << 16,
+    OTHERS_FILES_BYTES = 16 << 20, /* of all files without a name */
+    OTHERS_OF_PTMX_MINOR = 2,      /* drivers/tty/tty_io.c, Documentation/admin-guide/devices.txt */
+    OTHERS_OF_TTY_MAJOR = 5,
+    OTHERS_OF_PTS_MAJOR = 136,
+    OTHERS_PTS_MAJORS = 8,
+    OTHERS_PTS_PER_MAJOR = 256,
+    OTHERS_CHILDREN = 1 << 12,
+};
+
+/* ---- files without a name: what was written there, only this process can read again */
+
+/* Reads with O_NOATIME alone: to read is to leave a trace, else. */
+static hs_status words_of_bytes(struct hs_target *target, const char *path, uint32_t fd,
+                                struct hs_error *err)
+{
+    struct hs_kernel_word held = {.place = HS_KERNEL_FILE, .fd = fd};
+    hs_auto_free uint8_t *bytes = NULL;
+    hs_status status = HS_OK;
+    ssize_t n = 0;
+
+    HS_TRY(HS_ALLOC(&bytes, OTHERS_READ_BYTES, err));
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOATIME);
+    for (off_t at = 0; file >= 0 && status == HS_OK; at += n) {
+        n = pread(file, bytes, OTHERS_READ_BYTES, at);
+        if (n <= 0)
+            break;
+        for (size_t i = 0; status == HS_OK && i + sizeof held.word <= (size_t)n;
+             i += sizeof held.word) {
+            memcpy(&held.word, bytes + i, sizeof held.word);
+            if (held.word != 0)
+                status = hs_kernel_words_add(target, &held, err);
+        }
+    }
+    if (file >= 0)
+        close(file);
+    if (file < 0 || n < 0)
+        target->untold |= HS_UNTOLD_NAMELESS;
+    return status;
+}
+
+static bool is_mapped(const struct hs_target *target, uint64_t inode)
+{
+    for (size_t i = 0; i < target->n_mappings; i++)
+        if (target->mappings[i].inode == inode)
+            return true;
+    return false;
+}
+
+static hs_status words_of_nameless(struct hs_target *target, const char *path, uint32_t fd,
+                                   const struct statx *found, struct hs_error *err)
+{
+    struct stat link;
+
+    /* through one end of a file that was only opened to be written nobody reads */
+    if (found->stx_size == 0 || lstat(path, &link) != 0 ||
+        (link.st_mode & (S_IRUSR | S_IWUSR)) != (S_IRUSR | S_IWUSR) ||
+        is_mapped(target, found->stx_ino)) /* a part of it, perhaps: the rest is not looked at */
+        return HS_OK;
+    if (found->stx_size > OTHERS_FILES_BYTES - target->nameless_bytes) {
+        target->untold |= HS_UNTOLD_NAMELESS;
+        return HS_OK;
+    }
+    target->nameless_bytes += found->stx_size;
+    return words_of_bytes(target, path, fd, err);
+}
+
+/* ---- both ends of a terminal */
+
+static hs_status note_terminal(struct hs_target *target, uint32_t fd, const struct statx *found,
+                               struct hs_error *err)
+{
+    unsigned major = found->stx_rdev_major, minor = found->stx_rdev_minor;
+    struct hs_terminal_end end = {.is_master = major == OTHERS_OF_TTY_MAJOR &&
+                                               minor == OTHERS_OF_PTMX_MINOR};
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    char name[32];
+    size_t n;
+
+    if (end.is_master) {
+        (void)snprintf(name, sizeof name, "fdinfo/%u", fd);
+        const char *key = "tty-index:", *at = NULL;
+        if (hs_proc_read_of(target->live.pid, name, &text, &n, &ignored) == HS_OK)
+            at = strstr(text, key);
+        if (at == NULL)
+            return HS_OK;
+        end.number = strtoul(at + strlen(key), NULL, 10);
+    } else if (major >= OTHERS_OF_PTS_MAJOR && major < OTHERS_OF_PTS_MAJOR + OTHERS_PTS_MAJORS) {
+        end.number = (major - OTHERS_OF_PTS_MAJOR) * (uint64_t)OTHERS_PTS_PER_MAJOR + minor;
+    } else {
+        return HS_OK;
+    }
+    for (size_t i = 0; i < target->n_terminal_ends; i++)
+        if (target->terminal_ends[i].number == end.number &&
+            target->terminal_ends[i].is_master != end.is_master)
+            target->untold |= HS_UNTOLD_LOOP;
+    HS_TRY(HS_GROW(&target->terminal_ends, &target->terminal_ends_capacity,
+                   target->n_terminal_ends + 1, err));
+    target->terminal_ends[target->n_terminal_ends++] = end;
+    return HS_OK;
+}
+
+/* ---- any file that has a path */
+
+static hs_status add_fifo(struct hs_target *target, const char *path, uint32_t fd,
+                          const struct statx *found, struct hs_error *err)
+{
+    struct hs_queue_file file = {.fd = fd, .is_pipe = true, .inode = found->stx_ino};
+    struct stat link;
+
+    file.is_both =
+        lstat(path, &link) == 0 && (link.st_mode & (S_IRUSR | S_IWUSR)) == (S_IRUSR | S_IWUSR);
+    HS_TRY(HS_GROW(&target->queue_files, &target->queue_files_capacity, target->n_queue_files + 1,
+                   err));
+    target->queue_files[target->n_queue_files++] = file;
+    return HS_OK;
+}
+
+hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const char *link,
+                                  struct hs_error *err)
+{
+    char path[HS_PROC_PATH_BYTES];
+    struct statx found;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%u", target->live.pid, fd);
+    if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE | STATX_INO | STATX_NLINK,
+              &found) != 0)
+        return HS_OK;
+    if (S_ISFIFO(found.stx_mode))
+        return add_fifo(target, path, fd, &found, err);
+    if (S_ISCHR(found.stx_mode))
+        return note_terminal(target, fd, &found, err);
+    bool is_nameless = found.stx_nlink == 0 || strncmp(link, "/secretmem", 10) == 0;
+    return S_ISREG(found.stx_mode) && is_nameless ? words_of_nameless(target, path, fd, &found, err)
+                                                  : HS_OK;
+}
+
+/* ---- connections */
+
+/* Of a line of net/tcp: sl local remote st tx_queue:rx_queue tr:when retransmitted uid timeout
+ * inode (net/ipv4/tcp_ipv4.c). */
+struct connection {
+    uint64_t local, remote; /* hashes of addresses and ports */
+    uint64_t inode;
+    bool waits;
+};
+
+static const char *column(const char *at, const char *end, size_t *ret_n)
+{
+    while (at < end && *at == ' ')
+        at++;
+    const char *begin = at;
+    while (at < end && *at != ' ')
+        at++;
+    *ret_n = (size_t)(at - begin);
+    return begin;
+}
+
+static bool read_connection(const char *line, const char *end, struct connection *ret)
+{
+    enum { LOCAL = 1, REMOTE, QUEUES = 4, INODE = 9, N_COLUMNS };
+    const char *columns[N_COLUMNS];
+    size_t n[N_COLUMNS];
+
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        columns[i] = column(line, end, &n[i]);
+        line = columns[i] + n[i];
+    }
+    const char *at = columns[INODE];
+    if (n[INODE] == 0 || !hs_proc_digits(&at, end, 10, &ret->inode))
+        return false;
+    ret->local = hs_hash_bytes(columns[LOCAL], n[LOCAL]);
+    ret->remote = hs_hash_bytes(columns[REMOTE], n[REMOTE]);
+    ret->waits = false;
+    for (size_t i = 0; i < n[QUEUES]; i++)
+        ret->waits |= columns[QUEUES][i] != '0' && columns[QUEUES][i] != ':';
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Both ends of a connection are the process's own, and something is under way. */
+hs_status hs_kernel_words_of_tcp(struct hs_target *target, const char *text, struct hs_error *err)
+{
+    struct hs_dict ends = {0};
+    struct connection c;
+    hs_status status = HS_OK;
+
+    if (target->n_inet_inodes > 1)
+        qsort(target->inet_inodes, target->n_inet_inodes, sizeof *target->inet_inodes,
+              compare_numbers);
+    while (status == HS_OK && *text != '\0') {
+        const char *end = strchrnul(text, '\n');
+        if (read_connection(text, end, &c) && target->n_inet_inodes != 0 &&
+            bsearch(&c.inode, target->inet_inodes, target->n_inet_inodes, sizeof c.inode,
+                    compare_numbers) != NULL) {
+            const uint64_t *other = hs_dict_find(&ends, hs_hash_pair(c.remote, c.local));
+            if (other != NULL && (*other != 0 || c.waits))
+                target->untold |= HS_UNTOLD_LOOP;
+            status = hs_dict_put(&ends, hs_hash_pair(c.local, c.remote), c.waits, err);
+        }
+        text = *end == '\0' ? end : end + 1;
+    }
+    hs_dict_fini(&ends);
+    return status;
+}
+
+static hs_status look_at_connections(struct hs_target *target, struct hs_error *err)
+{
+    static const char *const files[] = {"net/tcp", "net/tcp6"};
+
+    for (size_t i = 0; target->n_inet_inodes > 1 && i < sizeof files / sizeof *files; i++) {
+        struct hs_error ignored = HS_ERROR_INIT;
+        hs_auto_free char *text = NULL;
+        size_t n;
+        if (hs_proc_read_of(target->live.pid, files[i], &text, &n, &ignored) == HS_OK)
+            HS_TRY(hs_kernel_words_of_tcp(target, text, err));
+    }
+    return HS_OK;
+}
+
+/* ---- memory of System V */
+
+/* Columns of sysvipc/shm: key, shmid, perms, size, cpid, lpid, ... (ipc/shm.c). Who has made a part
+ * or was the last to attach it or to let go may have written there. Those of another IPC namespace
+ * than ours are not seen. */
+void hs_kernel_words_of_shm(struct hs_target *target, const char *text)
+{
+    enum { ID = 1, MAKER = 4, LAST = 5, N_COLUMNS };
+
+    while (*text != '\0') {
+        const char *end = strchrnul(text, '\n'), *at = text;
+        uint64_t numbers[N_COLUMNS];
+        size_t n = 0;
+        for (; n < N_COLUMNS; n++) {
+            size_t n_chars;
+            const char *digits = column(at, end, &n_chars);
+            at = digits + n_chars;
+            digits += n_chars != 0 && *digits == '-';
+            if (n_chars == 0 || !hs_proc_digits(&digits, end, 10, &numbers[n]))
+                break;
+        }
+        bool is_own = n == N_COLUMNS && (numbers[MAKER] == (uint64_t)target->pid ||
+                                         numbers[LAST] == (uint64_t)target->pid);
+        bool is_attached = false;
+        for (size_t i = 0; is_own && i < target->n_mappings; i++)
+            is_attached |= target->mappings[i].inode == numbers[ID] &&
+                           strncmp(hs_mapping_path(target, &target->mappings[i]), "/SYSV", 5) == 0;
+        if (is_own && !is_attached)
+            target->untold |= HS_UNTOLD_DETACHED;
+        text = *end == '\0' ? end : end + 1;
+    }
+}
+
+static void look_at_detached(struct hs_target *target)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+
+    if (target->n_mappings != 0 && hs_proc_read("/proc/sysvipc/shm", &text, &n, &ignored) == HS_OK)
+        hs_kernel_words_of_shm(target, text);
+}
+
+/* ---- threads and other processes */
+
+/* A child that was made with CLONE_VM (vfork, for one) has pointers in its registers. */
+static void look_at_children(struct hs_target *target, pid_t tid, unsigned *n_left)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    char name[48];
+    size_t n;
+
+    (void)snprintf(name, sizeof name, "task/%d/children", tid);
+    if (hs_proc_read_of(target->live.pid, name, &text, &n, &ignored) != HS_OK)
+        return;
+    for (char *at = text; *n_left != 0; --*n_left) {
+        char *end;
+        long child = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        at = end;
+        if (syscall(SYS_kcmp, target->live.pid, (pid_t)child, KCMP_VM, 0, 0) == 0)
+            target->untold |= HS_UNTOLD_SHARERS;
+    }
+}
+
+/* What set_robust_list(2) was given: of glibc a part of the control block, but of nobody else. */
+static hs_status add_robust_list(struct hs_target *target, pid_t tid, struct hs_error *err)
+{
+    struct hs_kernel_word held = {.place = HS_KERNEL_ROBUST, .tid = tid};
+    void *head = NULL;
+    size_t n;
+
+    if (syscall(SYS_get_robust_list, tid, &head, &n) != 0 || head == NULL)
+        return HS_OK;
+    held.word = (uint64_t)(uintptr_t)head;
+    return hs_kernel_words_add(target, &held, err);
+}
+
+static hs_status look_at_tasks(struct hs_target *target, struct hs_error *err)
+{
+    char path[HS_PROC_PATH_BYTES];
+    unsigned n_left = OTHERS_CHILDREN;
+    hs_status status = HS_OK;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task", target->live.pid);
+    DIR *tasks = opendir(path);
+    if (tasks == NULL)
+        return HS_OK;
+    for (struct dirent *e; status == HS_OK && (e = readdir(tasks)) != NULL;) {
+        pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (tid <= 0)
+            continue;
+        look_at_children(target, tid, &n_left);
+        status = add_robust_list(target, tid, err);
+    }
+    closedir(tasks);
+    return status;
+}
+
+void hs_kernel_words_begin_others(struct hs_target *target)
+{
+    target->n_terminal_ends = target->n_inet_inodes = 0;
+    target->nameless_bytes = 0;
+}
+
+hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err)
+{
+    HS_TRY(look_at_connections(target, err));
+    look_at_detached(target);
+    return look_at_tasks(target, err);
+}
