@@ -19,7 +19,7 @@ static hs_status firm_block(struct hs_firm *f, const struct hs_heap_block *from,
         return HS_OK;
     hs_bitmap_set(f->marks, to->rank);
     f->n_bytes += to->n_bytes;
-    if (to->bytes == NULL || f->is_still || (f->is_below_names && !hs_scan_is_known(f->scan, to)))
+    if (to->bytes == NULL || f->is_still)
         return HS_OK;
     return hs_block_queue_push(&f->queue, to, err);
 }
@@ -146,8 +146,11 @@ hs_status hs_firm_drain(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_block block;
 
+    /* What a block is stands in it: to look as it comes up, and not as each edge leads to it, finds
+     * it beside the one before, in a large heap. */
     while (hs_block_queue_pop(&f->queue, &block))
-        HS_TRY(firm_visit(f, block, err));
+        if (!f->is_below_names || hs_scan_is_known(f->scan, &block))
+            HS_TRY(firm_visit(f, block, err));
     return HS_OK;
 }
 
