@@ -61,6 +61,23 @@ check "huge pages advised" 0 env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 \
 check "huge pages" 0 env GLIBC_TUNABLES=glibc.malloc.hugetlb=2 \
     "$work/stripped" "$work/known.txt"
 
+# A part of the heap that nobody may read: told as that, and what lies behind it is listed.
+: >"$work/log"
+"$work/stripped" "$work/known.txt" protect >"$work/log" 2>&1 &
+pid=$!
+wait_ready
+"$HEAP_PROBE" "$pid" >"$work/probe" 2>"$work/times" || { cat "$work/times"; fail "protected part"; }
+"$HEAPSNAP" dump "$pid" -o "$work/protected.snap" 2>"$work/said" || fail "dump of a protected part"
+stop_target
+grep -q "^N 1 .*protected against reading in 1 place (6[0-9]* bytes)" "$work/probe" &&
+    grep -q "^T 0" "$work/probe" || { grep '^[NT]' "$work/probe"; fail "protected part"; }
+python3 "$SOURCE_DIR/tests/live/_heap_known_compare.py" "$work/known.txt" "$work/probe" 0 \
+    >"$work/verdict" || true # it is not all
+missing=$(sed -n 's/.* missing \([0-9]*\) .*/\1/p' "$work/verdict" | head -1)
+[ "$missing" -gt 0 ] && [ "$missing" -lt 600 ] || { cat "$work/verdict"; fail "behind the part"; }
+grep -q "damaged\|inconsistent" "$work/said" && { cat "$work/said"; fail "a protected part"; }
+echo "protected part: $missing blocks in it are not listed"
+
 # libc's own calls cannot be noted there: stdio, the threads' DTVs, static TLS.
 build_known -static -DHEAP_KNOWN_STATIC
 check "static" 40 "$work/known" "$work/known.txt"

@@ -42,9 +42,10 @@ static hs_status main_add(struct glibc_state *g, struct glibc_segment *segment,
     return HS_OK;
 }
 
-/* How far the break reaches from `address` on, readable and without a hole. What somebody mapped
- * right behind it is none of it, and may be of any size. */
-static hs_addr readable_end(const struct glibc_state *g, hs_addr address)
+/* How far the break reaches from `address` on, without a hole; from there on it is readable. What a
+ * program has protected in it (mprotect) is a part that is not. What somebody mapped right behind
+ * it is none of it, and may be of any size. */
+static hs_addr break_end(const struct glibc_state *g, hs_addr address)
 {
     const struct hs_target *target = g->process->target;
     hs_addr end = address;
@@ -52,8 +53,9 @@ static hs_addr readable_end(const struct glibc_state *g, hs_addr address)
     for (size_t i = 0; i < target->n_mappings; i++) {
         const struct hs_mapping *m = &target->mappings[i];
         if (m->begin <= end && end < m->end) {
-            if (!m->readable || strcmp(hs_mapping_path(target, m), "[heap]") != 0 ||
-                hs_image_find(g->process->image, end, NULL) == NULL)
+            bool is_held =
+                m->readable ? hs_image_find(g->process->image, end, NULL) != NULL : end != address;
+            if (!is_held || strcmp(hs_mapping_path(target, m), "[heap]") != 0)
                 break;
             end = m->end;
         }
@@ -85,7 +87,7 @@ static hs_status find_in_brk(struct glibc_state *g, uint32_t number, hs_addr beg
                              struct hs_error *err)
 {
     struct glibc_chain chain = {.view.image = g->process->image,
-                                .limit = readable_end(g, begin),
+                                .limit = break_end(g, begin),
                                 .top = g->arenas[number].top,
                                 .is_main = true};
     hs_addr base = (begin + 15) & ~(hs_addr)15, at = base, first = base, ended = 0;

@@ -224,24 +224,67 @@ static hs_status book_free(const struct glibc_state *g, struct hs_ledger *ledger
                                 err);
 }
 
-static hs_status book_gaps(struct glibc_state *g, struct hs_ledger *ledger, struct hs_error *err)
+/* The program has protected a part of it (mprotect), so that nobody can read the chain there. */
+static bool gap_is_protected(const struct glibc_state *g, const struct glibc_gap *gap)
 {
-    uint64_t n_bytes = 0;
+    const struct hs_target *target = g->process->target;
 
-    for (size_t i = 0; i < g->n_gaps; i++) {
-        const struct glibc_gap *gap = &g->gaps[i];
-        n_bytes += gap->end - gap->begin;
-        HS_TRY(hs_ledger_move(ledger, GLIBC_OWNER, HS_MEMORY_LIVE, HS_MEMORY_DAMAGED, gap->begin,
-                              gap->end, 0, err));
+    for (size_t i = 0; i < target->n_mappings; i++) {
+        const struct hs_mapping *m = &target->mappings[i];
+        if (!m->readable && m->begin < gap->end && gap->begin < m->end)
+            return true;
     }
-    if (g->n_gaps == 0)
+    return false;
+}
+
+/* Places of one kind; `first` is one of them. */
+struct gap_sum {
+    size_t n;
+    uint64_t n_bytes;
+    hs_addr first;
+};
+
+static void gap_count(struct gap_sum *sum, const struct glibc_gap *gap)
+{
+    if (sum->n++ == 0)
+        sum->first = gap->begin;
+    sum->n_bytes += gap->end - gap->begin;
+}
+
+static hs_status note_gaps(struct glibc_state *g, const struct gap_sum *damaged,
+                           const struct gap_sum *hidden, struct hs_error *err)
+{
+    if (hidden->n != 0)
+        HS_TRY(hs_findings_note(
+            g->process->findings, true, err,
+            "the heap of glibc's malloc is protected against reading in %zu place%s (%llu bytes), "
+            "first at 0x%llx: no block there is listed",
+            hidden->n, hidden->n == 1 ? "" : "s", (unsigned long long)hidden->n_bytes,
+            (unsigned long long)hidden->first));
+    if (damaged->n == 0)
         return HS_OK;
-    g->process->findings->n_torn += g->n_gaps;
+    g->process->findings->n_torn += damaged->n;
     return hs_findings_note(g->process->findings, true, err,
                             "the heap of glibc's malloc is damaged in %zu place%s (%llu bytes are "
                             "no chain of blocks), first at 0x%llx",
-                            g->n_gaps, g->n_gaps == 1 ? "" : "s", (unsigned long long)n_bytes,
-                            (unsigned long long)g->gaps[0].begin);
+                            damaged->n, damaged->n == 1 ? "" : "s",
+                            (unsigned long long)damaged->n_bytes,
+                            (unsigned long long)damaged->first);
+}
+
+static hs_status book_gaps(struct glibc_state *g, struct hs_ledger *ledger, struct hs_error *err)
+{
+    struct gap_sum damaged = {0}, hidden = {0};
+
+    for (size_t i = 0; i < g->n_gaps; i++) {
+        const struct glibc_gap *gap = &g->gaps[i];
+        bool is_hidden = gap_is_protected(g, gap);
+        gap_count(is_hidden ? &hidden : &damaged, gap);
+        HS_TRY(hs_ledger_move(ledger, GLIBC_OWNER, HS_MEMORY_LIVE,
+                              is_hidden ? HS_MEMORY_INTERNAL : HS_MEMORY_DAMAGED, gap->begin,
+                              gap->end, 0, err));
+    }
+    return note_gaps(g, &damaged, &hidden, err);
 }
 
 static hs_status glibc_prove(struct glibc_state *g, const char *what, uint64_t expected,
