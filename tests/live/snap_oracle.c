@@ -5,6 +5,7 @@
  *                                    reachable heap words, static words, blocks, kind, name
  *   snap_oracle SNAP sum             words alive by ephemerons only, alive, not alive, in all
  *   snap_oracle SNAP sole NAME       words lost when the leaf of this name is taken away
+ *   snap_oracle SNAP types           address, words and type of each block, one a line
  *
  * Reachable: strong edges only. Alive (sum, sole): strong and active ephemeron edges. */
 #include <inttypes.h>
@@ -222,6 +223,20 @@ static int print_sole(struct oracle *o, const char *name)
     return 2;
 }
 
+static void print_types(const struct oracle *o)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_chunk chunk = {0};
+
+    for (uint64_t at = 0; at < o->totals->n_chunks; at++) {
+        check(hs_snap_load_chunk(o->snap, at, HS_COL_SIZES | HS_COL_TYPES, &chunk, &err), &err);
+        for (uint32_t i = 0; i < chunk.n_blocks; i++)
+            printf("%" PRIx64 " %" PRIu64 " %s\n", chunk.address[i], chunk.words[i],
+                   hs_snap_string(o->snap, hs_snap_type(o->snap, chunk.type[i])->name));
+    }
+    hs_chunk_fini(&chunk);
+}
+
 static void oracle_close(struct oracle *o)
 {
     free(o->words);
@@ -241,7 +256,7 @@ int main(int argc, char **argv)
     int code = 0;
 
     if (argc < 2) {
-        fprintf(stderr, "usage: snap_oracle SNAP [roots [WORDS] | sum | sole NAME]\n");
+        fprintf(stderr, "usage: snap_oracle SNAP [roots [WORDS] | sum | sole NAME | types]\n");
         return 2;
     }
     load(&o, argv[1]);
@@ -251,6 +266,8 @@ int main(int argc, char **argv)
         print_roots(&o, argc > 3 ? strtoull(argv[3], NULL, 10) : 0);
     else if (strcmp(argv[2], "sum") == 0)
         print_sum(&o);
+    else if (strcmp(argv[2], "types") == 0)
+        print_types(&o);
     else if (strcmp(argv[2], "sole") == 0 && argc > 3)
         code = print_sole(&o, argv[3]);
     else

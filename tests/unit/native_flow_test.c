@@ -636,31 +636,6 @@ static void a_record_that_begins_with_another(void **state)
     is(user, "struct user");
 }
 
-/* The same where words are at hand by region: no block is until all pointers to it were met. */
-static void a_beginning_before_the_whole(void **state)
-{
-    (void)state;
-    hs_addr user = world_block(w, 40), text = world_block(w, 40), next = world_block(w, 40);
-    hs_addr text_too = world_block(w, 40);
-    with_links();
-    world_types[USER].slots[3].pointee = TEXT;
-    *world_word(w, user + 8) = *world_word(w, next + 8) = next;
-    *world_word(w, user + 24) = text;
-    *world_word(w, next + 24) = text_too;
-    world_seed(w, user, TEXT);
-    world_seed(w, user, LINK);
-    world_seed(w, user, USER);
-    world_seed(w, next, USER);
-    world_seed(w, next, LINK);
-    world_seed(w, next, TEXT);
-    w->native.is_large = true;
-    run();
-    is(user, "struct user");
-    is(next, "struct user");
-    is(text, "char[]");
-    is(text_too, "char[]");
-}
-
 static void without_debug_information(void **state)
 {
     (void)state;
@@ -730,7 +705,6 @@ int main(void)
         TEST(looks_end),
         TEST(no_array_but_an_heir),
         TEST(a_record_that_begins_with_another),
-        TEST(a_beginning_before_the_whole),
         TEST(without_debug_information),
         TEST(every_allocation_fails),
     };

@@ -6,6 +6,15 @@
 
 /* An allocator gives at most this much more than was asked for, to a block that is not large. */
 #define HS_SLACK_BYTES 16
+/* And to the least block there is, which is the same for all that is smaller, of glibc's. */
+#define HS_LEAST_BYTES 24
+
+/* Does one value of n_bytes fill the block, but for what an allocator adds? */
+static inline bool hs_native_fills(const struct hs_heap_block *block, uint64_t n_bytes)
+{
+    return n_bytes <= block->n_bytes &&
+           (block->n_bytes - n_bytes < HS_SLACK_BYTES || block->n_bytes <= HS_LEAST_BYTES);
+}
 
 struct hs_agree_by {
     const struct hs_native *native; /* with ctypes */

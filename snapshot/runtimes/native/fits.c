@@ -239,24 +239,33 @@ static bool is_one_file(const struct hs_heap_block *block, const struct hs_nativ
            (hs_load_u64(block->bytes + FILE_BYTES) & FILE_MAGIC_MASK) != FILE_MAGIC;
 }
 
+/* Is there room for one of these alone, or does it have a block to itself, or more behind it? */
+static bool is_one(const struct hs_heap_block *block, const struct hs_native_type *type,
+                   bool is_said)
+{
+    return type->larger != 0 || type->is_node || type->is_open || type->is_open_text ||
+           (type->type.form == HS_FORM_RECORD && hs_native_fills(block, type->n_bytes) && !is_said);
+}
+
 bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
                    const struct hs_native_type *type, struct hs_native_use use)
 {
     uint64_t n = block->n_bytes / type->n_bytes;
 
-    if (n < 2 || block->n_bytes - type->n_bytes < HS_SLACK_BYTES || type->larger != 0 ||
-        type->is_node)
+    if (n < 2 || block->n_bytes - type->n_bytes < HS_SLACK_BYTES || type->larger != 0)
         return false;
     if (type->type.form == HS_FORM_SCALAR)
         return true;
-    if (type->is_open || type->is_open_text)
-        return false; /* what stands behind it is more of it */
+    if (is_one(block, type, use.is_said))
+        return false;
     if (fits_in_use(f, block, type, use))
         return true;
     if (is_one_with_more(f, block, type) || has_heir(f, block, type) || is_one_file(block, type))
         return false;
-    if (type->n_slots == 0)
+    if (type->n_slots == 0) {
+        f->has_plain_arrays = true;
         return has_no_pointer(f, block, type, n);
+    }
     if (type->heir_bytes != 0 && block->n_bytes < type->heir_bytes + HS_SLACK_BYTES)
         return n >= FITS_LEAST_SURE && fits_all(f, block, type, n);
     return fits_half(f, block, type, n) || (type->type.form == HS_FORM_POINTER &&

@@ -17,6 +17,7 @@ struct hs_fit {
         bool has_heir;
         uint64_t n_bytes;  /* of blocks */
     } heirs[HS_FIT_HEIRS]; /* the last answers */
+    bool has_plain_arrays; /* blocks may be arrays of a type without pointers */
 };
 
 struct hs_fit hs_fit_of(const struct hs_native *native);

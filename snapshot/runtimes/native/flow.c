@@ -21,6 +21,8 @@ enum { NEAR_WORDS = 4 };
 enum { TAIL_PART = 1 << 12 };
 /* Of judging which records have been led into. */
 enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4 };
+/* Of types flowing, until nothing is withdrawn. */
+enum { FLOW_RUNS = 4 };
 
 void hs_flow_fini(struct hs_flow *flow)
 {
@@ -297,8 +299,8 @@ static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *bloc
 static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *block,
                                  struct hs_error *err)
 {
-    const struct hs_native_type type =
-        *hs_native_type_of(&f->result->types, hs_flow_type(f->result, block->rank));
+    const hs_ntype number = hs_flow_type(f->result, block->rank);
+    const struct hs_native_type type = *hs_native_type_of(&f->result->types, number);
     struct hs_native_use use =
         hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
     uint64_t n = type.is_array ? use.end / type.n_bytes : 1;
@@ -306,6 +308,8 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
     struct hs_swiss_table table;
     bool is_table = type.is_table && hs_swiss_table_of(block, type.n_bytes, &table);
 
+    if (!hs_flow_may_flow_(f, block->rank, number))
+        return HS_OK;
     for (uint64_t i = type.is_array ? use.from / type.n_bytes : 0; i < n; i++) {
         if (i % HS_FLOW_PART == 0) /* then the element begins a part, whatever its size */
             i = hs_flow_touched(f->native, block, i * type.n_bytes) / type.n_bytes;
@@ -313,9 +317,7 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
             (!is_table || hs_swiss_table_has(&table, i * type.n_bytes)))
             HS_TRY(flow_from_value(f, block, &type, i * type.n_bytes, err));
     }
-    return type.tail.element == 0
-               ? HS_OK
-               : flow_from_tail(f, block, hs_flow_type(f->result, block->rank), err);
+    return type.tail.element == 0 ? HS_OK : flow_from_tail(f, block, number, err);
 }
 
 /* From a member that was led into. */
@@ -373,6 +375,7 @@ static hs_status flow_from_late(struct flow *f, bool *ret, struct hs_error *err)
     uint64_t rank = f->late.n_bits == 0 ? 0 : hs_bitmap_next(&f->late, 0);
 
     *ret = rank < f->late.n_bits;
+    f->is_late |= *ret;
     for (; rank < f->late.n_bits; rank = hs_bitmap_next(&f->late, rank + 1)) {
         hs_ntype type = hs_flow_type(f->result, rank);
         if ((type & HS_FLOW_IS_TENTATIVE) != 0)
@@ -540,10 +543,47 @@ static void flow_shuffle_seeds(struct hs_native *native, uint64_t random)
     }
 }
 
+static struct hs_enclosing flow_enclosing_of(const struct flow *f)
+{
+    return (struct hs_enclosing){.by = {.native = f->native, .flow = f->result},
+                                 .types = &f->result->types,
+                                 .most_looks = f->fit.most_looks};
+}
+
+/* All that is known of blocks, but for which types have to be withdrawn. */
+static void flow_forget(struct flow *f)
+{
+    struct hs_flow *flow = f->result;
+
+    hs_pages_discard(flow->small, flow->n_blocks * sizeof *flow->small);
+    flow->n_typed = flow->n_by_rtti = flow->n_python = 0;
+    hs_native_reserves_fini(&flow->reserves);
+    flow->reserves.n_blocks = flow->n_blocks;
+    hs_native_enclosing_fini(&f->enclosing);
+    f->enclosing = flow_enclosing_of(f);
+    hs_bitmap_fini(&f->led_on);
+    hs_bitmap_fini(&f->late);
+    f->is_late = false;
+    f->n_far_looks = f->n_parts = 0;
+    f->fit = hs_fit_of(f->native);
+}
+
+static hs_status flow_once(struct flow *f, struct hs_error *err)
+{
+    HS_TRY(hs_flow_from_within_(f, err));
+    HS_TRY(hs_native_stdio(f->native, f->result, err));
+    if (f->native->ctypes == NULL)
+        return HS_OK;
+    HS_TRY(flow_from_seeds(f, err));
+    HS_TRY(flow_drain(f, err));
+    return flow_settle(f, err);
+}
+
 static hs_status flow_run(struct flow *f, struct hs_error *err)
 {
     const struct hs_native *native = f->native;
     const struct hs_dump_order *order = &native->dump->options->order;
+    bool is_unsettled;
 
     HS_TRY(hs_block_queue_init(&f->queue, &native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
@@ -552,13 +592,15 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
     if (order->seed != 0)
         flow_shuffle_seeds(f->native, order->seed);
     HS_TRY(hs_rtti_open(&f->rtti, f->native, err));
-    HS_TRY(hs_flow_from_within_(f, err));
-    HS_TRY(hs_native_stdio(f->native, f->result, err));
-    if (native->ctypes != NULL) {
-        HS_TRY(flow_from_seeds(f, err));
-        HS_TRY(flow_drain(f, err));
-        HS_TRY(flow_settle(f, err));
+    HS_TRY(flow_once(f, err));
+    HS_TRY(hs_flow_is_unsettled_(f, &is_unsettled, err));
+    for (int run = 1; run < FLOW_RUNS && is_unsettled; run++) {
+        flow_forget(f);
+        HS_TRY(flow_once(f, err));
+        HS_TRY(hs_flow_is_unsettled_(f, &is_unsettled, err));
     }
+    if (native->ctypes != NULL)
+        HS_TRY(hs_flow_alike_(f, err));
     HS_TRY(hs_native_qt(f->native, f->result, err));
     if (!f->rtti.is_possible)
         return HS_OK;
@@ -582,9 +624,7 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
         .reserves = {.n_blocks = native->dump->heaps.map.n_blocks},
     };
     struct flow f = {.native = native, .result = &result, .fit = hs_fit_of(native)};
-    f.enclosing = (struct hs_enclosing){.by = {.native = native, .flow = &result},
-                                        .types = &result.types,
-                                        .most_looks = f.fit.most_looks};
+    f.enclosing = flow_enclosing_of(&f);
 
     hs_status status = flow_alloc(&result, err);
     if (status == HS_OK)
@@ -596,6 +636,8 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     hs_free(f.parts);
     hs_bitmap_fini(&f.led_on);
     hs_bitmap_fini(&f.late);
+    hs_dict_fini(&f.settled);
+    hs_free(f.changed);
     hs_rtti_close(&f.rtti);
     if (status == HS_OK)
         *ret = result;

@@ -26,8 +26,12 @@ static bool has_form(const struct hs_native_type *type)
 static bool is_beginning(const struct hs_heap_block *block, const struct hs_native_type *type,
                          bool is_array)
 {
+    bool fills = type->type.form == HS_FORM_RECORD
+                     ? hs_native_fills(block, type->n_bytes)
+                     : block->n_bytes - type->n_bytes < HS_SLACK_BYTES;
+
     return has_form(type) && !is_array && !type->is_open && !type->is_open_text &&
-           block->n_bytes >= HS_SLACK_BYTES && type->n_bytes <= block->n_bytes - HS_SLACK_BYTES;
+           type->n_bytes <= block->n_bytes && !fills;
 }
 
 /* An array of records or pointers of which no vector speaks, which may be one record that begins
@@ -78,10 +82,11 @@ static struct claim claim_of(const struct flow *f, const struct hs_heap_block *b
                              const struct hs_native_type *type, bool is_array)
 {
     struct claim claim = {.type = type, .strength = strength_of(f, block, type, is_array)};
-    bool is_said =
-        type->is_table || type->tail.is_numbered ||
-        (is_array &&
-         hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said);
+    const bool has_owner =
+        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
+    bool is_said = type->is_table || type->tail.is_numbered || (is_array && has_owner);
+    /* Who says how much of it is in use says it of what is behind this header. */
+    bool is_header = type->tail.element != 0 && !type->tail.is_numbered && has_owner;
     bool is_number = type->type.form == HS_FORM_SCALAR;
     /* Links lead to the head of a list as to a node; a node has a block of its own. */
     bool is_part_of_other = type->is_node && claim.strength == HS_FLOW_BEGINNING;
@@ -89,11 +94,12 @@ static struct claim claim_of(const struct flow *f, const struct hs_heap_block *b
     if (is_number)
         claim.kind = !type->is_memory;
     else
-        claim.kind = (unsigned)is_said << 3 | (unsigned)type->is_ring_head << 2 |
-                     (unsigned)!is_part_of_other << 1 | (type->type.form == HS_FORM_RECORD);
+        claim.kind = (unsigned)is_header << 4 | (unsigned)is_said << 3 |
+                     (unsigned)type->is_ring_head << 2 | (unsigned)!is_part_of_other << 1 |
+                     (type->type.form == HS_FORM_RECORD);
     if (type->n_bytes != 0 && type->n_bytes <= block->n_bytes && !is_number)
         claim.n_spare = is_array ? block->n_bytes % type->n_bytes : block->n_bytes - type->n_bytes;
-    if (is_said)
+    if (is_said || is_header)
         claim.n_spare = 0;
     return claim;
 }

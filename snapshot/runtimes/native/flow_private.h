@@ -44,6 +44,13 @@ struct flow {
     size_t n_parts, parts_capacity;
     struct hs_bitmap led_on; /* by rank: in this pass */
     struct hs_bitmap late;   /* by rank: of strength BEGINNING, and nothing flowed from it yet */
+    bool is_late;            /* types have flowed from such, too */
+    struct flow_changed {
+        uint64_t rank;
+        hs_ntype had;
+    } * changed; /* owned: blocks that got another type after types had flowed from them */
+    size_t n_changed, changed_capacity;
+    struct hs_dict settled; /* by rank: the only type from which types may flow, of such */
 };
 
 static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
@@ -82,6 +89,26 @@ bool hs_flow_is_stronger_(const struct flow *f, const struct hs_heap_block *bloc
  * before a look at its words; 0: none. */
 hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                          hs_ctype pointee, hs_ntype *ret, struct hs_error *err);
+
+/* ---- flow_alike.c: of what has no pointers nothing tells an array from a record that begins with
+ * such, but that there are pointers behind it, which may be old. Blocks of one size that pointers
+ * to one such type lead to are one or the other together. After all types have flowed. */
+hs_status hs_flow_alike_(struct flow *f, struct hs_error *err);
+
+/* ---- flow_settle.c: what a block said of others as long as it had another type is withdrawn:
+ * types flow once more, and from such a block only what its last type says. */
+
+/* A block is given a `type` in the place of one from which types may have flowed. Fails with
+ * HS_LIMIT. */
+hs_status hs_flow_note_(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
+                        hs_ntype type, struct hs_error *err);
+/* May types flow from a block that has this type? */
+static inline bool hs_flow_may_flow_(const struct flow *f, uint64_t rank, hs_ntype type)
+{
+    return f->settled.n == 0 || hs_dict_get(&f->settled, rank, type) == type;
+}
+/* Must they flow once more? If something that was said has an effect which nobody says any more. */
+hs_status hs_flow_is_unsettled_(struct flow *f, bool *ret, struct hs_error *err);
 
 /* Goes on from the member at `offset` of a block without a type, once in each pass. */
 hs_status hs_flow_lead_on_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,

@@ -8,7 +8,10 @@ enum { WORD = 8, NAME_BYTES = 256 };
 hs_status hs_flow_give_(struct flow *f, const struct hs_heap_block *block, hs_ntype type,
                         struct hs_error *err)
 {
-    f->result->n_typed += hs_flow_type(f->result, block->rank) == 0;
+    hs_ntype had = hs_flow_type(f->result, block->rank);
+
+    f->result->n_typed += had == 0;
+    HS_TRY(hs_flow_note_(f, block, had, type, err));
     hs_flow_set_type(f->result, block->rank, type);
     if (hs_native_type_of(&f->result->types, type)->has_pointees)
         return hs_block_queue_push(&f->queue, block, err);

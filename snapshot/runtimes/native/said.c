@@ -8,7 +8,7 @@
 #include "qt.h"
 
 /* All allocators round to 16. */
-enum { ROUNDED_BYTES = 16, LEAST_BYTES = 24, WIDE_ONE_IN = 8, WORD = 8 };
+enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8 };
 /* What is within so many bytes of the beginning of a block is a head or an alignment. */
 enum { HALF_HEAD_BYTES = 4096, HALF_SMALL = 1 << 20, HALF_MUCH = 1 << 28 };
 
@@ -47,7 +47,7 @@ static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block
 {
     const struct hs_objects *objects = &scan->native->dump->objects;
 
-    if (end != WORD || block->n_bytes != LEAST_BYTES || block->bytes == NULL)
+    if (end != WORD || block->n_bytes != HS_LEAST_BYTES || block->bytes == NULL)
         return false;
     uint64_t table = hs_load_u64(block->bytes);
     return hs_objects_object_at(objects, table) != NULL &&
@@ -132,7 +132,7 @@ static bool said_is_least_array(const struct hs_said *said, enum hs_pointer how)
 {
     struct hs_heap_block first;
 
-    return how == HS_POINTER_INTERIOR && said->block->n_bytes == LEAST_BYTES &&
+    return how == HS_POINTER_INTERIOR && said->block->n_bytes == HS_LEAST_BYTES &&
            hs_flow_resolve(said->native, hs_load_u64(said->block->bytes), &first) ==
                HS_POINTER_START;
 }

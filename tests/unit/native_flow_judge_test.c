@@ -1,0 +1,217 @@
+/* links: hs_native */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "native_world.h"
+
+enum { NODE = 1, NODE_POINTER, TEXT, NUMBER, BUFFER, UNION, VOID, PAIR, DECLARED, NODES };
+enum { LINK = NODES + 1, USER, GUEST, LINK_POINTER };
+
+static struct world *w;
+static struct hs_flow flow;
+
+/* struct node { struct node *next; char *text; long n; void *any; } and what leads to it. */
+static int set_up(void **state)
+{
+    (void)state;
+    w = world_new();
+    world_no_types();
+    world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
+    world_slot(NODE, "next", 0, NODE);
+    world_slot(NODE, "text", 8, TEXT);
+    world_slot(NODE, "any", 24, 0);
+    world_type(NODE_POINTER, "struct node *", HS_CTYPE_POINTER, 8);
+    world_slot(NODE_POINTER, NULL, 0, NODE);
+    world_type(TEXT, "char", HS_CTYPE_SCALAR, 1);
+    world_type(NUMBER, "int", HS_CTYPE_SCALAR, 4);
+    world_type(BUFFER, "struct buffer", HS_CTYPE_RECORD, 4); /* { int n; char bytes[]; } */
+    world_type(UNION, "union any", HS_CTYPE_UNION, 8);
+    world_slot(UNION, NULL, 0, 0);
+    world_types[UNION].slots[0].may_be_pointer_only = true;
+    world_type(VOID, "void", HS_CTYPE_VOID, 0);
+    world_type(PAIR, "struct pair", HS_CTYPE_RECORD, 16); /* two numbers */
+    world_type(DECLARED, "struct hidden", HS_CTYPE_RECORD, 0);
+    world_types[DECLARED].facts.is_declaration = true;
+    world_type(NODES, "struct node [3]", HS_CTYPE_ARRAY, 96);
+    world_types[NODES].facts.of = NODE;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_flow_fini(&flow);
+    world_free(w);
+    return 0;
+}
+
+static void run(void)
+{
+    world_seal(w);
+    if (hs_native_flow(&w->native, &flow, &world_err) != HS_OK)
+        fail_msg("%s", world_err.message);
+}
+
+static void is(hs_addr block, const char *name)
+{
+    assert_string_equal(world_type_of(w, &flow, block), name);
+}
+
+/* struct user { struct node *owner; struct link { struct link *next, *prev; } link; void *a, *b; }:
+ * lists that are linked by a member of what they hold. */
+static void with_links(void)
+{
+    world_type(LINK, "struct link", HS_CTYPE_RECORD, 16);
+    world_slot(LINK, "next", 0, LINK);
+    world_slot(LINK, "prev", 8, LINK);
+    world_type(LINK_POINTER, "struct link *", HS_CTYPE_POINTER, 8);
+    world_slot(LINK_POINTER, NULL, 0, LINK);
+    world_type(USER, "struct user", HS_CTYPE_RECORD, 40);
+    world_slot(USER, "owner", 0, NODE);
+    world_slot(USER, "link.next", 8, LINK);
+    world_slot(USER, "link.prev", 16, LINK);
+    world_slot(USER, "a", 24, 0);
+    world_slot(USER, "b", 32, 0);
+    world_types[USER].part = LINK;
+    world_types[USER].part_offset = 8;
+}
+
+/* Where words are at hand by region no block is until all pointers to it were met. */
+static void a_beginning_before_the_whole(void **state)
+{
+    (void)state;
+    hs_addr user = world_block(w, 40), text = world_block(w, 40), next = world_block(w, 40);
+    hs_addr text_too = world_block(w, 40);
+    with_links();
+    world_types[USER].slots[3].pointee = TEXT;
+    *world_word(w, user + 8) = *world_word(w, next + 8) = next;
+    *world_word(w, user + 24) = text;
+    *world_word(w, next + 24) = text_too;
+    world_seed(w, user, TEXT);
+    world_seed(w, user, LINK);
+    world_seed(w, user, USER);
+    world_seed(w, next, USER);
+    world_seed(w, next, LINK);
+    world_seed(w, next, TEXT);
+    w->native.is_large = true;
+    run();
+    is(user, "struct user");
+    is(next, "struct user");
+    is(text, "char[]");
+    is(text_too, "char[]");
+}
+
+/* Two records that fill a block, one that is its beginning, and text: whichever is met first, and
+ * however far away its words are, each block has one type, and so has what it leads to. */
+static void in_any_order(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 12 };
+    hs_addr blocks[BLOCKS], text = world_block(w, 40), withdrawn = world_block(w, 40);
+    char first[BLOCKS][32];
+    with_links();
+    world_types[USER].slots[3].pointee = TEXT;
+    world_type(GUEST, "struct guest", HS_CTYPE_RECORD, 40);
+    world_slot(GUEST, "link.next", 0, LINK);
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = world_block(w, i % 3 == 2 ? 96 : 40);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        *world_word(w, blocks[i]) = blocks[(i + 5) % BLOCKS];
+        *world_word(w, blocks[i] + 8) = blocks[(i + 1) % BLOCKS];
+        *world_word(w, blocks[i] + 24) = i % 3 == 2 ? text : withdrawn;
+        for (size_t k = 0; k < 4; k++)
+            world_seed(w, blocks[i], (hs_ctype[]){TEXT, LINK, GUEST, USER}[(i + k) % 4]);
+    }
+    world_seal(w);
+    for (unsigned seed = 0; seed < 24; seed++) {
+        w->options.order = (struct hs_dump_order){seed, seed % 2 == 0 ? 0 : 6};
+        WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+        for (size_t i = 0; i < BLOCKS && seed == 0; i++)
+            snprintf(first[i], sizeof first[i], "%s", world_type_of(w, &flow, blocks[i]));
+        for (size_t i = 0; i < BLOCKS; i++)
+            is(blocks[i], first[i]);
+        is(text, "struct link");
+        is(withdrawn, ""); /* a struct user leads to it, and none is left */
+        hs_flow_fini(&flow);
+    }
+    assert_string_equal(first[0], "struct guest"); /* by its name: nothing else tells them apart */
+    assert_string_not_equal(first[2], "char[]");
+}
+
+/* A node of a list is one value of its block, and a link to a list's head leads to no node. */
+static void heads_and_nodes(void **state)
+{
+    (void)state;
+    hs_addr head = world_block(w, 40), room = world_block(w, 96), node = world_block(w, 40);
+    world_type(LINK, "list<V>::node", HS_CTYPE_RECORD, 40);
+    world_slot(LINK, "next", 0, LINK);
+    world_types[LINK].is_node = true;
+    world_type(USER, "struct user", HS_CTYPE_RECORD, 40); /* { list<V> all; ... } */
+    world_slot(USER, "all.first", 0, LINK);
+    world_type(GUEST, "a user", HS_CTYPE_RECORD, 40); /* of a name that comes first */
+    *world_word(w, head) = node;
+    *world_word(w, node) = head;
+    for (uint64_t at = 0; at < 96; at += 8)
+        *world_word(w, room + at) = node;
+    for (unsigned seed = 0; seed < 12; seed++) {
+        world_seed(w, head, seed % 2 == 0 ? USER : LINK);
+        world_seed(w, room, LINK);
+        if (seed == 0)
+            world_seal(w);
+        w->options.order.seed = seed;
+        WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+        is(head, "struct user");
+        is(node, "list<V>::node");
+        is(room, "list<V>::node"); /* and no array of such */
+        hs_flow_fini(&flow);
+    }
+}
+
+/* The least block is for one value; of numbers some of which have old pointers behind them each is
+ * one, and so is one that was given 16 bytes more. */
+static void what_the_memory_held_before(void **state)
+{
+    (void)state;
+    hs_addr least[20], old[4], clean[4], wide = world_block(w, 40), plenty[8];
+    world_type(USER, "struct word", HS_CTYPE_RECORD, 8);
+    for (int i = 0; i < 20; i++) {
+        least[i] = world_block(w, 24);
+        world_seed(w, least[i], USER);
+    }
+    for (int i = 0; i < 4; i++) {
+        old[i] = world_block(w, 64);
+        clean[i] = world_block(w, 64);
+        *world_word(w, old[i] + 32) = least[i];
+        world_seed(w, old[i], USER);
+        world_seed(w, clean[i], USER);
+    }
+    world_seed(w, wide, USER);
+    for (int i = 0; i < 8; i++) {
+        plenty[i] = world_block(w, 128);
+        world_seed(w, plenty[i], USER);
+    }
+    run();
+    is(least[0], "struct word");
+    is(wide, "struct word");
+    for (int i = 0; i < 4; i++) {
+        is(old[i], "struct word");
+        is(clean[i], "struct word");
+        is(plenty[i], "struct word[]");
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_beginning_before_the_whole),
+        TEST(in_any_order),
+        TEST(heads_and_nodes),
+        TEST(what_the_memory_held_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
