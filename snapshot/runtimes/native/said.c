@@ -5,6 +5,7 @@
 #include "base/load.h"
 #include "ends.h"
 #include "flow.h"
+#include "pairs.h"
 #include "qt.h"
 
 /* All allocators round to 16. */
@@ -70,6 +71,7 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
     hs_ntype number = hs_flow_type(scan->flow, block->rank);
     if (number != 0) /* of those that say themselves what they are, whatever else is known */
         said.other_words = hs_native_type_of(&scan->flow->types, number)->other_words;
+    said.are_pairs = number == 0 && hs_pairs_are(scan->native, block);
     if (type == NULL || type->is_plain)
         return said;
     if (type->is_table)
@@ -117,7 +119,7 @@ static unsigned said_untold(const struct hs_said *said, const struct hs_object_w
                             uint64_t at, enum hs_pointer how, const struct hs_heap_block *target)
 {
     uint64_t word = hs_object_address(words, at / WORD, hs_load_u64(said->block->bytes + at));
-    if (said_is_qt_weak(said, at, word) ||
+    if (said_is_qt_weak(said, at, word) || (said->are_pairs && at % (2 * WORD) == 0) ||
         (!words->is_exact && hs_slack_is(said->slack, said->block, at, how)))
         return HS_EDGE_GUESSED;
     if (how != HS_POINTER_INTERIOR)

@@ -19,6 +19,7 @@ struct hs_said {
     const struct hs_native_type *tail; /* of elements behind a record; NULL: there are none */
     struct hs_native_use tail_use;
     uint16_t other_words; /* bits: an object finds others by these, and keeps them not */
+    bool are_pairs;       /* of a number and code: see pairs.h */
     bool has_rest;        /* what lies behind is the allocator's rounding, or text: no pointers */
 };
 
