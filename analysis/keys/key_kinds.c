@@ -1,6 +1,7 @@
 #include "key_kinds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/type_family.h"
 #include "base/alloc.h"
@@ -12,6 +13,7 @@ void key_kinds_fini(struct key_kinds *kinds)
     hs_free(kinds->of_type);
     hs_free(kinds->names);
     hs_free(kinds->types);
+    hs_free(kinds->is_container);
     *kinds = (struct key_kinds){0};
 }
 
@@ -39,6 +41,34 @@ static int compare_named(const void *a, const void *b, void *names)
                     ? 0
                     : strcmp(hs_strtab_get(names, left->name), hs_strtab_get(names, right->name));
     return order != 0 ? order : (left->type > right->type) - (left->type < right->type);
+}
+
+/* Of Python: what has a program's objects and is none. */
+static bool is_container(const struct hs_view *view, uint32_t type)
+{
+    static const char *const names[] = {
+        "dict",
+        "dict keys",
+        "dict values",
+        "list",
+        "list items",
+        "tuple",
+        "set",
+        "set table",
+        "deque items",
+        "collections.deque",
+        "frozenset",
+        "cell",
+        "collections.defaultdict",
+        "collections.OrderedDict",
+    };
+    if (type == HS_UNTYPED || hs_snap_type(view->snap, type)->form != HS_FORM_PYTHON)
+        return false;
+    const char *name = hs_view_string(view, hs_snap_type(view->snap, type)->name);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 static hs_status number_kinds(struct key_kinds *kinds, const struct named *named, size_t n,
@@ -79,6 +109,9 @@ static hs_status find_kinds(const struct hs_view *view, struct hs_strtab *names,
     qsort_r(named, n, sizeof *named, compare_named, names);
     HS_TRY(number_kinds(kinds, named, n, err));
     kinds->names[KEY_KIND_BLOCK] = unknown;
+    HS_TRY(HS_ALLOC(&kinds->is_container, kinds->n, err));
+    for (uint32_t kind = 0; kind < kinds->n; kind++)
+        kinds->is_container[kind] = is_container(view, kinds->types[kind]);
     return HS_OK;
 }
 

@@ -10,9 +10,10 @@
 enum { KEY_KIND_BLOCK = 0 };
 
 struct key_kinds {
-    uint32_t *of_type; /* owned */
-    hs_str *names;     /* owned: by kind */
-    uint32_t *types;   /* owned: by kind, the first of its types; HS_UNTYPED of "block" */
+    uint32_t *of_type;  /* owned */
+    hs_str *names;      /* owned: by kind */
+    uint32_t *types;    /* owned: by kind, the first of its types; HS_UNTYPED of "block" */
+    bool *is_container; /* owned: by kind: of Python, a part of whatever has it */
     uint32_t n;
 };
 

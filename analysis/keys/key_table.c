@@ -8,7 +8,7 @@
 hs_status key_table_init(const struct key_kinds *kinds, struct hs_keys *out, struct key_table *ret,
                          struct hs_error *err)
 {
-    struct key_table table = {.kinds = kinds, .out = out, .most = HS_KEYS_MOST};
+    struct key_table table = {.kinds = kinds, .out = out, .most = KEYS_SEARCHED};
     const struct hs_key all = {.parent = HS_NO_KEY,
                                .form = HS_KEY_ALL,
                                .tier = HS_TIER_NONE,
@@ -75,9 +75,13 @@ hs_status key_table_add(struct key_table *table, const struct hs_key *key, uint3
 static uint32_t find_step(const struct key_table *table, uint32_t above, uint32_t kind)
 {
     const struct hs_key *keys = table->out->keys;
-    for (uint32_t at = above; keys[at].form == HS_KEY_TYPE; at = keys[at].parent)
+    const bool *is_container = table->kinds->is_container;
+    for (uint32_t at = above; keys[at].form == HS_KEY_TYPE; at = keys[at].parent) {
         if (table->kind[at] == kind)
             return at;
+        if (is_container[kind] && !is_container[table->kind[at]])
+            break; /* a dict of an object is not the dict that the object is in */
+    }
     return HS_TABLE_FIND(&table->by_step, hash_of(above, kind), i,
                          keys[i].parent == above && table->kind[i] == kind);
 }

@@ -10,6 +10,9 @@
 #include "base/table.h"
 #include "key_kinds.h"
 
+/* So many are told apart in the search; the largest of these stay (key_prune.h). */
+#define KEYS_SEARCHED (4 * HS_KEYS_MOST)
+
 struct key_table {
     const struct key_kinds *kinds; /* borrowed */
     struct hs_keys *out;           /* borrowed: what is made */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "key_prune.h"
 #include "key_sums.h"
 
 /* ---- the order of all */
@@ -36,10 +37,12 @@ static void sum_up(struct hs_keys *keys)
 
 /* The cells of the search become keys, in place. */
 static void keep_blocks(struct owner_search *search, const struct key_table *table,
-                        struct hs_keys *out)
+                        const uint32_t *merged, struct hs_keys *out)
 {
     for (uint64_t i = 0; i < search->n_blocks; i++) {
         uint32_t key = owner_search_key(search, i);
+        if (merged != NULL && key != HS_NO_KEY)
+            key = merged[key];
         search->cells[i] = key == HS_NO_KEY ? HS_NO_KEY : table->rank[key];
     }
     uint64_t n_bytes = search->n_blocks * sizeof *search->cells;
@@ -57,9 +60,12 @@ static hs_status find_with(struct hs_view *view, const struct hs_keys_query *que
     struct owner_search search;
     HS_TRY(key_roots_init(view, table, roots, err));
     HS_TRY(owner_search_run(view, table, roots, query->in_file, &search, err));
+    hs_auto_free uint32_t *merged = NULL;
     hs_status status = key_sums_find(&search, table, err);
+    if (status == HS_OK)
+        status = key_prune_keys(table, &merged, err);
     if (status == HS_OK && query->with_blocks)
-        keep_blocks(&search, table, table->out);
+        keep_blocks(&search, table, merged, table->out);
     owner_search_fini(&search);
     return status;
 }

@@ -21,7 +21,7 @@ enum state {
 #define TELL_EVERY ((uint64_t)1 << 20)
 /* A program with very many names (functions of Python, each of a few small blocks) leaves a quarter
  * of the keys for what is below its stacks. */
-#define FIRST_KEYS_MOST (HS_KEYS_MOST / 4 * 3)
+#define FIRST_KEYS_MOST (KEYS_SEARCHED / 4 * 3)
 #define PHASE "finding who owns what"
 
 static enum state state_of(uint32_t cell)
@@ -241,7 +241,7 @@ static hs_status flood_from_roots(struct owner_search *search, enum key_round ro
 {
     const struct hs_view *view = search->view;
     bool is_first = search->tier == 0 && round == KEY_ROUND_NAMES;
-    search->table->most = is_first ? FIRST_KEYS_MOST : HS_KEYS_MOST;
+    search->table->most = is_first ? FIRST_KEYS_MOST : KEYS_SEARCHED;
     for (size_t i = 0; i < search->roots->n; i++) {
         const struct key_leaf *leaf = &search->roots->leaves[i];
         hs_node target = hs_snap_root(view->snap, leaf->leaf)->target;

@@ -579,7 +579,8 @@ static void many_roots(void **state)
     made_view_close(&made);
 }
 
-/* Very many names, each with two types below it, leave keys for the types below a stack. */
+/* Very many names, each with two types below it, leave keys for large types: below a stack, and
+ * below the last of the names. */
 static void many_names_and_a_stack(void **state)
 {
     (void)state;
@@ -588,7 +589,7 @@ static void many_names_and_a_stack(void **state)
     struct hs_graph_builder *b = &made.builder;
     struct hs_keys keys;
     char text[TEXT];
-    bool is_there = false;
+    unsigned n_there = 0;
     uint32_t types[2] = {hs_graph_builder_type(b, "struct one", 0, HS_FORM_RECORD),
                          hs_graph_builder_type(b, "struct two", 0, HS_FORM_RECORD)};
     uint32_t first = hs_graph_builder_blocks(b, 2 * N + 2, 3);
@@ -601,14 +602,68 @@ static void many_names_and_a_stack(void **state)
         hs_graph_builder_leaf(b, i < N ? HS_ROOT_GLOBAL : HS_ROOT_STACK, "m", "u",
                               i < N ? name : "frame", first + 2 * i);
     }
+    uint32_t large = hs_graph_builder_blocks(b, 2, 300);
+    for (uint32_t i = 0; i < 2; i++) {
+        b->blocks[large + i].type = hs_graph_builder_type(b, "struct large", 0, HS_FORM_RECORD);
+        hs_graph_builder_edge(b, first + 2 * (N - 1 + i), large + i, HS_EDGE_EXACT);
+    }
     made_view_open(&made);
     find(&made, &keys);
     assert_true(keys.is_cut);
+    assert_int_equal(keys.n, HS_KEYS_MOST);
+    assert_int_equal(keys.keys[0].all.words, 3 * (2 * N + 2) + 2 * 300);
+    char last[64];
+    (void)snprintf(last, sizeof last, "v%06u > struct one > struct large", N - 1);
     for (uint32_t i = 0; i < keys.n; i++) {
         hs_key_text(&keys, i, text, sizeof text);
-        is_there |= strcmp(text, "frame > struct one > struct two") == 0;
+        bool is_large =
+            strcmp(text, "frame > struct one > struct large") == 0 || strcmp(text, last) == 0;
+        n_there += is_large && keys.keys[i].own.words == 300;
+        assert_true(i == 0 || keys.keys[i].parent < i);
     }
-    assert_true(is_there);
+    assert_int_equal(n_there, 2);
+    hs_keys_fini(&keys);
+    made_view_close(&made);
+}
+
+/* A dict that an object has is not the dict that the object is in; a class in itself by way of one
+ * is one step. */
+static void classes_and_dicts(void **state)
+{
+    (void)state;
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    struct hs_keys keys;
+    uint32_t dict = hs_graph_builder_type(b, "dict", 0, HS_FORM_PYTHON);
+    uint32_t class = hs_graph_builder_type(b, "__main__.Node", 0, HS_FORM_PYTHON);
+    uint32_t text = hs_graph_builder_type(b, "str", 0, HS_FORM_PYTHON);
+    const uint32_t types[] = {dict, dict, class, dict, class, dict, text};
+    enum { N = sizeof types / sizeof *types };
+    uint32_t first = hs_graph_builder_blocks(b, N, 3);
+    for (uint32_t i = 0; i < N; i++) {
+        b->blocks[first + i].type = types[i];
+        if (i > 0)
+            hs_graph_builder_edge(b, first + i - 1, first + i, HS_EDGE_EXACT);
+    }
+    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "nodes", first);
+    made_view_open(&made);
+    find(&made, &keys);
+    static const struct {
+        const char *text;
+        unsigned objects;
+    } expected[] = {
+        {"nodes > dict", 2},
+        {"nodes > dict > __main__.Node", 2},
+        {"nodes > dict > __main__.Node > dict", 2},
+        {"nodes > dict > __main__.Node > dict > str", 1},
+    };
+    char found[TEXT];
+    assert_int_equal(keys.n, 6);
+    for (uint32_t i = 0; i < 4; i++) {
+        hs_key_text(&keys, i + 2, found, sizeof found);
+        assert_string_equal(found, expected[i].text);
+        assert_int_equal(keys.keys[i + 2].own.objects, expected[i].objects);
+    }
     hs_keys_fini(&keys);
     made_view_close(&made);
 }
@@ -672,6 +727,7 @@ int main(void)
         cmocka_unit_test(many_types),
         cmocka_unit_test(many_roots),
         cmocka_unit_test(many_names_and_a_stack),
+        cmocka_unit_test(classes_and_dicts),
         cmocka_unit_test(no_room),
         cmocka_unit_test(allocations_fail),
     };

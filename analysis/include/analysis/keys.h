@@ -16,10 +16,10 @@
  *
  * Folded: a type that stands on the way already is that step again, so that a list, a tree and
  * types that refer to each other by turns are one step. At most HS_KEY_STEPS types, and
- * HS_KEYS_MOST keys in all: what would be more belongs to the key above it. Blocks of which nothing
- * is known but their size are "block". Constructors of an OCaml type are one step. Of names of
- * roots what changes from run to run is left out: places in an array, on a stack, numbers of frames
- * and threads. */
+ * HS_KEYS_MOST keys in all, the largest of four times as many: what would be more belongs to the
+ * key above it. Blocks of which nothing is known but their size are "block". Constructors of an
+ * OCaml type are one step. Of names of roots what changes from run to run is left out: places in an
+ * array, on a stack, numbers of frames and threads. */
 #ifndef HS_ANALYSIS_KEYS_H
 #define HS_ANALYSIS_KEYS_H
 
