@@ -19,6 +19,8 @@ for seed in 1 2 3 4 5 6 7 8; do
 leaks = json.load(open(sys.argv[1]))
 print(leaks["certain"]["count"], leaks["possible"]["count"])' "$work/leaks.json")
     [ "$found" = "$lost 0" ] || fail "seed $seed: $found certain and possible, $lost are lost"
+    "$HEAPSNAP" leaks "$work/heap.snap" >"$work/table" 2>"$work/talk" || fail "leaks"
+    grep -q 'what cannot be seen: ' "$work/talk" || fail "nothing is said of what is not seen"
     leave
     [ -n "$checked" ] || continue
     "$work/checked" "$seed" >"$work/checked.log" 2>&1 || true

@@ -192,11 +192,22 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     return hs_tool_list(tool, inv, &listing, err);
 }
 
+/* What a certain leak may hang on all the same, where the program does such things: docs/leaks.md.
+ */
+static void talk_of_unseen(const struct report *r)
+{
+    if (!r->is_garbage && r->found.groups.totals[HS_LEAK_CERTAIN].count != 0 &&
+        (r->certainties >> HS_LEAK_CERTAIN & 1) != 0)
+        hs_talk("what cannot be seen: addresses in two halves, as text or fractions, or disguised "
+                "twice; what is in files that have a name, in other processes or in devices");
+}
+
 /* The next step. */
 static void talk_closing(struct hs_tool *tool, const struct report *r)
 {
     const struct hs_leak_groups *g = &r->found.groups;
     hs_unread_talk(r->found.view);
+    talk_of_unseen(r);
     if ((r->certainties >> HS_LEAK_POSSIBLE & 1) != 0 && g->on_stack.count != 0)
         hs_talk("%lu of %lu possible words hang on stack slots and registers in which no variable "
                 "is known to live",

@@ -236,6 +236,10 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
         record.state = HS_BLOCK_YOUNG;
     else if (block->span->area != HS_AREA_HEAP)
         record.state = HS_BLOCK_STATIC;
+    /* Beside memory of C, which is lost when nothing leads there, the collector has these. */
+    if (e->session->dump->n_listing > 1 && record.state != HS_BLOCK_STATIC &&
+        !hs_bitmap_get(&e->session->marks.reached, block->bit))
+        record.state |= HS_BLOCK_UNSURE;
     bool is_source = false;
     if (ephemeron == NULL)
         HS_TRY(hs_ocaml_source_type(&e->types, block, header, &record.type, &is_source, err));

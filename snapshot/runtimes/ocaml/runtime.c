@@ -300,6 +300,10 @@ static hs_status ocaml_facts(void *state, struct hs_runtime_facts *ret, struct h
 
     HS_TRY(hs_strtab_add(&s->dump->strings, "ocaml", &s->fact.name, err));
     HS_TRY(hs_strtab_add(&s->dump->strings, s->rt.version, &s->fact.version, err));
+    if (s->dump->n_listing > 1)
+        HS_TRY(hs_findings_note(&s->rt.findings, false, err,
+                                "what no root reaches in OCaml's heap is garbage, which its "
+                                "collector frees" HS_NOTE_NOT_CERTAIN));
     s->fact.certainty = HS_EXACT;
     for (size_t i = 0; i < s->roots.roots.n_leaves; i++)
         if (s->roots.roots.leaves[i].root.certainty == HS_CONSERVATIVE)
