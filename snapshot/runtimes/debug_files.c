@@ -1,17 +1,21 @@
 /* Separate files of debug information. */
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/budget.h"
 #include "runtimes/dump.h"
 #include "symbols/debugfile.h"
 #include "symbols/lines.h"
+#include "symbols/split.h"
 #include "target/core.h"
 
-enum { DEBUG_DIRECTORIES_MAX = 64, NOTE_BYTES = 1024 };
+enum { DEBUG_DIRECTORIES_MAX = 64, NOTE_BYTES = 1024, SPLIT_SHARE = 4 };
 
 /* Directories to look in. A target in a root of its own has its debug files there, if anywhere. */
 struct prepare_places {
@@ -73,6 +77,77 @@ static hs_status prepare_note(struct hs_dump *dump, const struct hs_object *obje
     return HS_OK;
 }
 
+/* Where the .dwo files of an object may be. */
+struct prepare_split {
+    const struct prepare_places *places;
+    const char *own_path; /* of the object, as we reach it; NULL: unknown */
+};
+
+/* Only regular files, and never waited for: the program says what they are called. */
+static bool prepare_try_split(const char *path, struct hs_elf **ret, hs_status *status,
+                              struct hs_error *err)
+{
+    struct stat found;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return false;
+    *status = fstat(fd, &found) == 0 && S_ISREG(found.st_mode)
+                  ? hs_elf_open_sections(fd, path, ret, err)
+                  : HS_FORMAT;
+    close(fd);
+    return *status == HS_OK || *status == HS_LIMIT;
+}
+
+/* In the directory that it was compiled in, beside the program, and where debug files are. */
+static hs_status prepare_open_split(void *context, const char *directory, const char *name,
+                                    struct hs_elf **ret, struct hs_error *err)
+{
+    const struct prepare_split *split = context;
+    const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
+    const char *root = split->places->root;
+    const char *own = split->own_path != NULL ? strrchr(split->own_path, '/') : NULL;
+    char path[PATH_MAX];
+    hs_status status = HS_OK;
+
+    int n = name[0] == '/' ? snprintf(path, sizeof path, "%s%s", root, name)
+                           : snprintf(path, sizeof path, "%s%s/%s", root, directory, name);
+    if (n > 0 && (size_t)n < sizeof path && path[0] == '/' &&
+        prepare_try_split(path, ret, &status, err))
+        return status;
+    n = own == NULL ? 0
+                    : snprintf(path, sizeof path, "%.*s/%s", (int)(own - split->own_path),
+                               split->own_path, last);
+    if (n > 0 && (size_t)n < sizeof path && prepare_try_split(path, ret, &status, err))
+        return status;
+    for (size_t i = 0; i < split->places->n; i++) {
+        n = snprintf(path, sizeof path, "%s/%s", split->places->list[i], last);
+        if (n > 0 && (size_t)n < sizeof path && prepare_try_split(path, ret, &status, err))
+            return status;
+    }
+    return HS_OK;
+}
+
+/* What lies beside it by -gsplit-dwarf becomes its debug file. */
+static hs_status prepare_merge(struct hs_dump *dump, const struct prepare_places *places,
+                               struct hs_object *object, const char *own_path, struct hs_error *err)
+{
+    struct prepare_split split = {places, own_path};
+    const struct hs_split_places opener = {prepare_open_split, &split};
+    struct hs_split_found found;
+    uint64_t most = hs_budget_left_bytes(dump->options->budget) / SPLIT_SHARE;
+    char name[NOTE_BYTES];
+
+    if (object->debug != NULL || !hs_dwarf_present(object->elf))
+        return HS_OK;
+    HS_TRY(hs_split_merge(object->elf, &opener, most, &object->merged, &found, err));
+    if (found.n_used == 0)
+        return HS_OK;
+    snprintf(name, sizeof name, "%zu .dwo file%s", found.n_used, found.n_used == 1 ? "" : "s");
+    return hs_elf_open_memory(object->merged.bytes, object->merged.n_bytes, name, &object->debug,
+                              err);
+}
+
 static hs_status prepare_find(struct hs_dump *dump, const struct prepare_places *places,
                               struct hs_object *object, struct hs_error *err)
 {
@@ -80,13 +155,14 @@ static hs_status prepare_find(struct hs_dump *dump, const struct prepare_places 
     char path[PATH_MAX];
 
     object->debug_tried = true;
-    if (prepare_is_complete(object))
-        return HS_OK;
     const char *found =
         dump->target.core != NULL ? hs_core_found_path(&dump->target, object->begin) : NULL;
     int n = found != NULL ? snprintf(path, sizeof path, "%s", found)
                           : snprintf(path, sizeof path, "%s%s", places->root, object->path);
     bool is_whole = n > 0 && (size_t)n < sizeof path;
+    HS_TRY(prepare_merge(dump, places, object, is_whole ? path : NULL, err));
+    if (prepare_is_complete(object) || object->debug != NULL)
+        return HS_OK;
     HS_TRY(hs_debugfile_find(object->elf, is_whole ? path : NULL, places->list, places->n,
                              &object->debug, &search, err));
     return object->debug != NULL ? HS_OK : prepare_note(dump, object, &search, err);

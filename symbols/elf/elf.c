@@ -57,7 +57,7 @@ bool hs_elf_identify_fd(int fd, struct hs_elf_identity *ret)
 
 /* Says why a file that is not ours is not, in the words a user would search for. */
 static hs_status elf_check_identity(const struct hs_elf_identity *id, const char *name,
-                                    struct hs_error *err)
+                                    bool is_linked, struct hs_error *err)
 {
     if (id->address_bits != 64)
         return hs_fail(err, HS_FORMAT,
@@ -70,7 +70,7 @@ static hs_status elf_check_identity(const struct hs_elf_identity *id, const char
                        name, id->machine);
     if (id->type == ET_CORE)
         return hs_fail(err, HS_FORMAT, "'%s' is a core file, not a program or library", name);
-    if (id->type != ET_EXEC && id->type != ET_DYN)
+    if (id->type != ET_EXEC && id->type != ET_DYN && (is_linked || id->type != ET_REL))
         return hs_fail(err, HS_FORMAT, "'%s' is not a linked program or library (ELF type %u)",
                        name, id->type);
     return HS_OK;
@@ -176,7 +176,7 @@ static hs_status elf_open(const struct elf_source *source, const char *name, str
                           : hs_elf_identify(source->bytes, source->n_bytes, &id);
     if (!is_elf)
         return hs_fail(err, HS_FORMAT, "'%s' is not an ELF file", name);
-    HS_TRY(elf_check_identity(&id, name, err));
+    HS_TRY(elf_check_identity(&id, name, !source->no_symbols, err));
     elf_version(EV_CURRENT);
     /* Read, not mapped: a mapped file that is cut while in use kills us with SIGBUS. */
     elf->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL)

@@ -136,9 +136,12 @@ struct debug_unit *hs_debug_unit_at_(struct debug_info *info, hs_addr vaddr)
     size_t low = HS_FIRST_ABOVE(info->ranges, info->n_ranges, begin, vaddr);
     for (size_t back = 0; back < ARANGES_WALK_BACK && back < low; back++) {
         struct debug_range *range = &info->ranges[low - 1 - back];
-        if (vaddr < range->end)
-            return hs_debug_unit_load_(info, &info->units[range->unit]) ? &info->units[range->unit]
-                                                                        : NULL;
+        if (vaddr >= range->end)
+            continue;
+        struct debug_unit *unit = &info->units[range->unit];
+        if (unit->split != 0)
+            unit = &info->units[unit->split - 1];
+        return hs_debug_unit_load_(info, unit) ? unit : NULL;
     }
     return NULL;
 }

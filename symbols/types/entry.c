@@ -249,6 +249,7 @@ bool hs_entry_address_(struct debug_info *info, const struct debug_entry *entry,
         return false;
     switch (value.form) {
     case DW_FORM_addr:
+    case DW_FORM_implicit_const: /* merge.c writes it */
         *ret = value.number;
         return true;
     case DW_FORM_addrx:

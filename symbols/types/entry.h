@@ -8,8 +8,9 @@
  *   hs_die   0 .. n_info          offset in .debug_info (0 is a unit's header: "none")
  *            n_info .. + n_types  offset in .debug_types, shifted
  *
- * Not followed: split units (.dwo) and dwz's supplementary files; a form that leads there has no
- * value. All functions are false (NULL, 0) for what is not there or damaged. One thread at a time.
+ * Not followed: split units but those that merge.c brings, and dwz's supplementary files; a form
+ * that leads there has no value. All functions are false (NULL, 0) for what is not there or
+ * damaged. One thread at a time.
  *
  * Sections are views (elf_view.h): whoever reads asks first for what it reads (hs_debug_need_), and
  * text and blocks are borrowed until the next hs_debug_drop_, not longer.
@@ -61,10 +62,12 @@ struct debug_unit {
     hs_die begin, root, end; /* header, first entry, end of the last */
     uint64_t abbreviations_at;
     uint64_t signature; /* of a type unit */
+    uint64_t split_id;  /* of a skeleton and of the unit that it is of */
     hs_die signed_type; /* the type it describes, else 0 */
     uint64_t low;       /* of the root: what old lists are relative to */
     uint64_t addr_base, str_offsets_base, rnglists_base, loclists_base, line_at;
     uint32_t table; /* number of its abbreviation table, from 1; 0 not read yet */
+    uint32_t split; /* of a skeleton: number of its unit, from 1; 0: it is not here */
     uint16_t version, language;
     uint8_t n_offset_bytes, type; /* 4 or 8; DW_UT_* */
     bool has_root, has_lines;     /* the root was read: the bases above are set */

@@ -1,6 +1,6 @@
-/* Split units (-gsplit-dwarf): what describes types and variables is in files of their own (.dwo,
- * or all of them in one .dwp), and a skeleton alone in the program: DWARF 5, 3.1.2; before it as
- * GNU's DebugFission has it. Which there are is told; the files are not read. */
+/* Split units (-gsplit-dwarf): what describes types and variables is in files of their own (.dwo),
+ * and a skeleton alone in the program: DWARF 5, 3.1.2; before it as GNU's DebugFission has it.
+ * merge.c brings in those of DWARF 5; which are missing is told here. */
 #include <dwarf.h>
 
 #include "pool.h"
@@ -24,6 +24,8 @@ size_t hs_ctypes_split(struct hs_ctypes *types, hs_type_file number, const char 
     for (size_t i = 0; info != NULL && i < info->n_units; i++) {
         const struct debug_unit *unit = &info->units[i];
         bool is_told = unit->version >= 5, is_split = unit->type == DW_UT_skeleton;
+        if (unit->split != 0)
+            continue; /* it is here */
         if (is_told ? !is_split || *ret_name != NULL : n_looks >= SPLIT_LOOKS && n == 0) {
             n += is_told && is_split;
             continue;

@@ -34,8 +34,7 @@ static uint64_t units_offset(struct hs_cursor *c, const struct debug_unit *unit)
 
 static bool units_is_known(const struct debug_unit *unit)
 {
-    return unit->version >= 2 && unit->version <= 5 && unit->type != DW_UT_split_compile &&
-           unit->type != DW_UT_split_type;
+    return unit->version >= 2 && unit->version <= 5 && unit->type != DW_UT_split_type;
 }
 
 /* What follows the length. `unit->begin` is set and `c`, which began there, ends with the unit. */
@@ -55,7 +54,7 @@ static bool units_read_header(struct hs_cursor *c, bool in_types, struct debug_u
     if (unit->version < 5)
         n_address_bytes = hs_cursor_u8(c);
     if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
-        hs_cursor_skip(c, 8);
+        unit->split_id = hs_cursor_u64(c);
     if (has_type) {
         unit->signature = hs_cursor_u64(c);
         type_at = units_offset(c, unit);
@@ -134,6 +133,26 @@ static hs_status units_list(struct debug_info *info, enum debug_section_number n
     return HS_OK;
 }
 
+/* Which unit each skeleton is of (merge.c). */
+static hs_status units_join(struct debug_info *info, struct hs_error *err)
+{
+    hs_status status = HS_OK;
+    struct hs_dict skeletons = {.n = 0};
+
+    for (size_t i = 0; i < info->n_units && status == HS_OK; i++)
+        if (info->units[i].type == DW_UT_skeleton)
+            status = hs_dict_put(&skeletons, info->units[i].split_id, i, err);
+    for (size_t i = 0; i < info->n_units && status == HS_OK && skeletons.n != 0; i++) {
+        const uint64_t *skeleton = info->units[i].type == DW_UT_split_compile
+                                       ? hs_dict_find(&skeletons, info->units[i].split_id)
+                                       : NULL;
+        if (skeleton != NULL)
+            info->units[*skeleton].split = (uint32_t)i + 1;
+    }
+    hs_dict_fini(&skeletons);
+    return status;
+}
+
 static int signature_order(const void *a, const void *b)
 {
     const struct debug_signature *s = a, *t = b;
@@ -185,6 +204,8 @@ hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struc
         status = units_list(&info, DEBUG_INFO, err);
     if (status == HS_OK)
         status = units_list(&info, DEBUG_TYPES, err);
+    if (status == HS_OK)
+        status = units_join(&info, err);
     if (status != HS_OK) {
         hs_debug_close_(&info);
         return status;

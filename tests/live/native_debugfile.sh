@@ -54,15 +54,43 @@ named 0
 says "names of 'basic' are missing: its debug file '$work/basic.debug' is of another build"
 leave
 
-# What lies beside the program by -gsplit-dwarf is not read, which is told.
-for version in 4 5; do
-    (cd "$work" && gcc -gdwarf-$version -gsplit-dwarf -O1 -o "split$version" \
-        "$fixtures/native_basic.c") || fail "building with -gsplit-dwarf"
-    start "$work/split$version"
+# What lies beside the program by -gsplit-dwarf is read, if it is of this build and DWARF 5; that it
+# is not is told.
+lacks="types and variables of 'split' are missing: .* (-gsplit-dwarf) is in '.*dwo'"
+build_split()
+{
+    (cd "$work" && rm -f ./*.dwo && "$@" -gsplit-dwarf -O1 -o split "$fixtures/native_basic.c") ||
+        fail "building: $*"
+}
+build_split gcc -gdwarf-4
+start "$work/split"
+dump
+says "$lacks"
+leave
+for compiler in clang gcc; do
+    command -v "$compiler" >"$work/said" || continue
+    build_split "$compiler" -gdwarf-5
+    start "$work/split"
     dump
-    says "types and variables of 'split$version' are missing: .*(-gsplit-dwarf: '.*\.dwo')"
-    leave
+    says "debug information in 1 .dwo file"
+    named 4
+    "$HEAPSNAP" types "$work/heap.snap" -n 0 | grep 'struct item' >"$work/said" || fail "no types"
+    ! "$HEAPSNAP" info "$work/heap.snap" | grep 'gsplit-dwarf' || fail "$compiler: no .dwo"
+    [ "$compiler" = gcc ] || leave
 done
+mkdir "$work/packed"
+mv "$work"/*.dwo "$work/packed/"
+dump
+says "$lacks"
+named 0
+dump --debug-path "$work/packed"
+named 4
+(cd "$work/packed" && gcc -gdwarf-5 -gsplit-dwarf -O1 -DOTHER=1 -o split \
+    "$fixtures/native_basic.c") || fail "building another"
+dump --debug-path "$work/packed" # of another build
+says "$lacks"
+named 0
+leave
 gcc -gdwarf-4 -O1 -o "$work/whole" "$fixtures/native_basic.c" || fail "building"
 start "$work/whole"
 dump

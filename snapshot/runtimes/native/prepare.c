@@ -90,7 +90,7 @@ static hs_status prepare_list_types(struct hs_native *native, const struct hs_ob
                             object->name, size);
 }
 
-/* What types there are is then in files that are not read, which nothing else would tell. */
+/* What is in .dwo files that could not be used, which nothing else would tell. */
 static hs_status prepare_tell_split(struct hs_native *native, const struct hs_object *object,
                                     hs_type_file file, struct hs_error *err)
 {
@@ -103,9 +103,9 @@ static hs_status prepare_tell_split(struct hs_native *native, const struct hs_ob
     if (n > 1)
         snprintf(more, sizeof more, " and %zu more", n - 1);
     return hs_findings_note(&native->dump->findings, true, err,
-                            "types and variables of '%.200s' are missing: what describes them is "
-                            "in files beside it, which are not read (-gsplit-dwarf: '%.200s'%s): "
-                            "build it with -gno-split-dwarf",
+                            "types and variables of '%.200s' are missing: what describes them "
+                            "(-gsplit-dwarf) is in '%.200s'%s, not there, of another build, or "
+                            "before DWARF 5: keep it where it was built, or beside the program",
                             object->name, name != NULL ? name : "", more);
 }
 

@@ -18,7 +18,8 @@
  * Debug information is hostile: entries are read through checked cursors, depth, names, hops and
  * expansions are bounded, cycles end, and what is damaged is as if it were not there
  * (hs_ctypes_n_damaged counts), and so is what a file no longer has that is cut while in use. An
- * index that lies costs names only. Split DWARF and dwz's supplementary files are not followed.
+ * index that lies costs names only. Of split DWARF see split.h; dwz's
+ * supplementary files are not followed.
  *
  * Resident: of the debug sections what questions read, 64 MiB at most between two of them (but
  * compressed sections whole); 250 bytes per unit, 8 per name of an index, 24 per variable with a
@@ -166,8 +167,8 @@ hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_fil
                         struct hs_error *err);
 
 /* How many units of the file have what they describe in files of their own (-gsplit-dwarf), which
- * are not read; *ret_name is what one of them is called, or NULL. Valid until free. Before DWARF 5
- * a file whose first units are none is believed to have none. */
+ * hs_split_merge (split.h) has not brought in; *ret_name is what one of them is called, or NULL.
+ * Valid until free. Before DWARF 5 a file whose first units are none is believed to have none. */
 size_t hs_ctypes_split(struct hs_ctypes *types, hs_type_file file, const char **ret_name);
 
 /* The variable that covers `vaddr`, or false. For TLS variables the offset in the module's block.

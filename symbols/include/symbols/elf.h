@@ -88,7 +88,8 @@ hs_status hs_elf_open_path(const char *path, struct hs_elf **ret, struct hs_erro
 hs_status hs_elf_open_fd(int fd, const char *name, struct hs_elf **ret, struct hs_error *err);
 hs_status hs_elf_open_memory(const void *bytes, size_t n_bytes, const char *name,
                              struct hs_elf **ret, struct hs_error *err);
-/* As hs_elf_open_fd, without reading symbols: there are none. */
+/* As hs_elf_open_fd, without reading symbols: there are none. The file need not be linked, but
+ * nothing of it is relocated. */
 hs_status hs_elf_open_sections(int fd, const char *name, struct hs_elf **ret, struct hs_error *err);
 /* Closes the file: what was not read until now cannot be read any more. */
 void hs_elf_let_go(struct hs_elf *elf);

@@ -1,0 +1,205 @@
+/* links: hs_symbols hs_base */
+#include "ctypes_fixture.h"
+
+#include <limits.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "fail_each.h"
+#include "symbols/split.h"
+
+/* The .dwo of the fixture; `changed` instead of it, when that is not empty. */
+static char dwo_path[PATH_MAX];
+static uint8_t changed[1 << 20];
+static size_t n_changed;
+
+static hs_status open_dwo(void *context, const char *directory, const char *name,
+                          struct hs_elf **ret, struct hs_error *err)
+{
+    char path[PATH_MAX];
+
+    (void)context;
+    assert_true(directory[0] == '/' && name[0] != '\0');
+    if (n_changed == 0) {
+        snprintf(path, sizeof path, "%s", dwo_path);
+    } else {
+        snprintf(path, sizeof path, "%s.changed", dwo_path);
+        int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        assert_true(out >= 0 && write(out, changed, n_changed) == (ssize_t)n_changed);
+        close(out);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    hs_status status = fd < 0 ? HS_OK : hs_elf_open_sections(fd, path, ret, err);
+    if (fd >= 0)
+        close(fd);
+    return status == HS_LIMIT ? HS_LIMIT : HS_OK;
+}
+
+static const struct hs_split_places places = {open_dwo, NULL};
+
+/* What is known of the merged file: the sizes of some records, 0 for what is not there. */
+static uint64_t ask(const struct hs_buffer *merged)
+{
+    static const char *const names[] = {"user", "guest", "derived", "closure"};
+    struct hs_error err = HS_ERROR_INIT;
+    hs_auto(hs_elf) *elf = NULL;
+    hs_auto(hs_ctypes) *types = NULL;
+    hs_type_file file = 0;
+    uint64_t sum = 0;
+    const char *missing;
+
+    assert_int_equal(hs_elf_open_memory(merged->bytes, merged->n_bytes, "merged", &elf, &err),
+                     HS_OK);
+    assert_int_equal(hs_ctypes_new(&types, &err), HS_OK);
+    assert_int_equal(hs_ctypes_add(types, elf, &file, &err), HS_OK);
+    for (size_t i = 0; file != 0 && i < sizeof names / sizeof *names; i++) {
+        struct hs_ctype_facts facts;
+        size_t n;
+        bool is_cut;
+        hs_ctype type = hs_ctypes_find(types, file, names[i]);
+        hs_ctype_facts(types, type, &facts);
+        (void)hs_ctypes_slots(types, type, &n, &is_cut);
+        sum = sum * 1000 + facts.n_bytes;
+    }
+    (void)(file != 0 && hs_ctypes_split(types, file, &missing));
+    return sum;
+}
+
+static void build(struct fixture *f, const char *compiler, const char *version)
+{
+    char here[PATH_MAX];
+    const char *const command[] = {compiler, version, "-gsplit-dwarf",
+                                   FIXTURE_DIRECTORY "ctypes_members.c"};
+    struct hs_error err = HS_ERROR_INIT;
+
+    assert_non_null(getcwd(here, sizeof here));
+    char directory[] = "/tmp/hs-split-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    assert_int_equal(chdir(directory), 0); /* clang writes the .dwo here */
+    fixture_build(f, command, sizeof(command) / sizeof(command[0]));
+    snprintf(dwo_path, sizeof dwo_path, "%s/ctypes_members.dwo", directory);
+    if (access(dwo_path, R_OK) != 0)
+        snprintf(dwo_path, sizeof dwo_path, "%s-ctypes_members.dwo", f->program);
+    assert_int_equal(access(dwo_path, R_OK), 0);
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(hs_elf_open_path(f->program, &f->elf, &err), HS_OK);
+    n_changed = 0;
+}
+
+static void end(struct fixture *f)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s.changed", dwo_path);
+    unlink(path);
+    unlink(dwo_path);
+    *strrchr(dwo_path, '/') = '\0';
+    hs_elf_close(f->elf);
+    fixture_remove(f);
+    rmdir(dwo_path);
+}
+
+static uint64_t merged_is(struct fixture *f, uint64_t most_bytes, size_t n_used)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_buffer merged = {0};
+    struct hs_split_found found;
+
+    assert_int_equal(hs_split_merge(f->elf, &places, most_bytes, &merged, &found, &err), HS_OK);
+    assert_int_equal(found.n_files, 1);
+    assert_true(n_used == SIZE_MAX || found.n_used == n_used);
+    assert_true((found.n_used != 0) == (merged.n_bytes != 0));
+    uint64_t sum = merged.n_bytes == 0 ? 0 : ask(&merged);
+    hs_buffer_fini(&merged);
+    return sum;
+}
+
+static void read_changed(void)
+{
+    int fd = open(dwo_path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = read(fd, changed, sizeof changed);
+    assert_true(n > 0 && (size_t)n < sizeof changed);
+    n_changed = (size_t)n;
+    close(fd);
+}
+
+static void compare(const char *compiler)
+{
+    static struct fixture f;
+    build(&f, compiler, "-gdwarf-5");
+    assert_int_equal(merged_is(&f, 1 << 24, 1), UINT64_C(56032064024));
+    assert_int_equal(merged_is(&f, 100, 0), 0); /* no room for it */
+    unlink(dwo_path);
+    assert_int_equal(merged_is(&f, 1 << 24, 0), 0);
+    end(&f);
+}
+
+static void brings_in_what_is_split(void **state)
+{
+    (void)state;
+    compare("gcc");
+    compare("clang");
+}
+
+/* Any byte may be any other: what comes of it is no crash, and nothing that is too much. */
+static void survives_damage(void **state)
+{
+    static struct fixture f;
+    uint64_t seed = 88172645463325252;
+    (void)state;
+    build(&f, "gcc", "-gdwarf-5");
+    for (int i = 0; i < 1500; i++) {
+        read_changed();
+        for (int k = 0; k < 3; k++) {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            changed[seed % n_changed] = (uint8_t)(seed >> 32);
+        }
+        if (i % 10 == 9)
+            n_changed = 1 + seed % n_changed;
+        (void)merged_is(&f, 1 << 24, SIZE_MAX);
+    }
+    end(&f);
+}
+
+static void another_build_is_not_used(void **state)
+{
+    static struct fixture f;
+    (void)state;
+    build(&f, "gcc", "-gdwarf-5");
+    read_changed();
+    for (size_t i = 0; i + 8 < n_changed; i++)
+        if (changed[i] == 5 && changed[i + 1] == 0 && changed[i + 2] == 5 && changed[i + 3] == 8) {
+            changed[i + 8] ^= 1; /* version 5, a split unit: its number */
+            break;
+        }
+    assert_int_equal(merged_is(&f, 1 << 24, 0), 0);
+    end(&f);
+}
+
+static void every_failed_allocation(void **state)
+{
+    static struct fixture f;
+    (void)state;
+    build(&f, "gcc", "-gdwarf-5");
+    FAIL_EACH (each, .at_least = 8) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_buffer merged = {0};
+        struct hs_split_found found;
+        (void)FAIL_EACH_TRY(each, hs_split_merge(f.elf, &places, 1 << 24, &merged, &found, &err));
+        hs_buffer_fini(&merged);
+    }
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(brings_in_what_is_split),
+        cmocka_unit_test(survives_damage),
+        cmocka_unit_test(another_build_is_not_used),
+        cmocka_unit_test(every_failed_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
