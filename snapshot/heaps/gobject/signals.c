@@ -23,7 +23,7 @@ struct reading {
     const struct hs_heap_map *map;
     struct gobject_signals *signals;
     struct hs_error *err;
-    uint64_t n_looks;
+    uint64_t n_looks; /* at entries and handlers, of all that may be such tables */
     bool is_sound;
 };
 
@@ -127,6 +127,14 @@ static hs_status read_instance(struct reading *r, hs_addr instance, hs_addr list
     return HS_OK;
 }
 
+/* Data may lead to what looks like a table from each of its words. */
+static bool may_look(struct reading *r, const struct entries *entries)
+{
+    bool may = r->n_looks <= MOST_ENTRIES && entries->n <= MOST_ENTRIES - r->n_looks;
+    r->n_looks += may ? entries->n : 0;
+    return may;
+}
+
 static bool is_used(const struct entries *entries, uint64_t i)
 {
     return hs_load_u32(entries->hashes + i * sizeof(uint32_t)) >= 2;
@@ -135,7 +143,7 @@ static bool is_used(const struct entries *entries, uint64_t i)
 /* Is it the table of instances? Then all of it is sound. */
 static hs_status read_lists(struct reading *r, const struct entries *entries)
 {
-    r->is_sound = entries->keys_at != entries->values_at;
+    r->is_sound = entries->keys_at != entries->values_at && may_look(r, entries);
     for (uint64_t i = 0; i < entries->n && r->is_sound; i++)
         if (is_used(entries, i))
             HS_TRY(read_instance(r, hs_load_u64(entries->keys + i * HS_WORD_BYTES),
@@ -145,9 +153,9 @@ static hs_status read_lists(struct reading *r, const struct entries *entries)
 }
 
 /* The set of all handlers: each is in a list of an instance. */
-static bool is_set(const struct reading *r, const struct entries *entries)
+static bool is_set(struct reading *r, const struct entries *entries)
 {
-    bool is_one = entries->keys_at == entries->values_at;
+    bool is_one = entries->keys_at == entries->values_at && may_look(r, entries);
 
     for (uint64_t i = 0; i < entries->n && is_one; i++)
         if (is_used(entries, i))
@@ -184,6 +192,15 @@ static void add_table(struct gobject_signals *signals, const struct entries *ent
     signals->arrays[signals->n_arrays++] = entries->values_at;
 }
 
+/* Of a table that is not the one nothing is left. */
+static hs_status try_lists(struct reading *r, const struct entries *entries)
+{
+    HS_TRY(read_lists(r, entries));
+    if (!r->is_sound)
+        hs_gobject_signals_fini(r->signals);
+    return HS_OK;
+}
+
 static hs_status read_tables(struct reading *r, const struct hs_process_copy *process,
                              const struct hs_object *object)
 {
@@ -195,11 +212,9 @@ static hs_status read_tables(struct reading *r, const struct hs_process_copy *pr
     while (lists.n == 0 && hs_data_words_next(&words, &address, &word)) {
         if (!entries_find(r->image, word, &entries))
             continue;
-        HS_TRY(read_lists(r, &entries));
+        HS_TRY(try_lists(r, &entries));
         if (r->is_sound)
             lists = entries;
-        else
-            hs_gobject_signals_fini(r->signals);
     }
     if (lists.n == 0)
         return HS_OK;
@@ -209,6 +224,20 @@ static hs_status read_tables(struct reading *r, const struct hs_process_copy *pr
         if (entries_find(r->image, word, &entries) && is_set(r, &entries))
             add_table(r->signals, &entries);
     return seal(r);
+}
+
+hs_status hs_gobject_read_lists(const struct hs_image *image, const struct hs_heap_map *map,
+                                hs_addr table, struct gobject_signals *ret, struct hs_error *err)
+{
+    struct reading r = {.image = image, .map = map, .signals = ret, .err = err};
+    struct entries entries;
+
+    if (!entries_find(image, table, &entries))
+        return HS_OK;
+    HS_TRY(try_lists(&r, &entries));
+    if (r.is_sound)
+        add_table(ret, &entries);
+    return seal(&r);
 }
 
 hs_status hs_gobject_read_signals(const struct gobject_types *types, const struct hs_heap_map *map,
