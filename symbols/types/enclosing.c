@@ -454,6 +454,11 @@ static bool has_header(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
     return true;
 }
 
+hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type)
+{
+    return hs_ctypes_get_(types, type)->file;
+}
+
 unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type)
 {
     for (unsigned depth = 0; depth < CTYPES_MAX_HOPS; depth++) {

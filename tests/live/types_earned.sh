@@ -2,7 +2,7 @@
 # A block gets no type that it has not earned: one node at its beginning makes it no array of nodes,
 # and text in a large buffer no string of C++.
 . "$(dirname "$0")/_native.sh"
-need gcc
+need gcc g++
 
 gcc -O1 -g -o "$work/earned" "$fixtures/types_earned.c" || fail "building"
 start "$work/earned"
@@ -12,4 +12,15 @@ if grep -e 'node\[\]' -e 'string text' "$work/types"; then
     fail "types that nobody said"
 fi
 grep -q 'struct node$' "$work/types" || fail "nodes have lost their type"
+leave
+
+# Nor one of what it only has as a member, where the C library alone has debug information.
+g++ -O2 -std=c++17 -pthread -o "$work/lent" "$fixtures/types_lent.cpp" || fail "building"
+start "$work/lent" 3000
+rm -f "$work"/heap.snap.idx
+dump
+"$HEAPSNAP" types "$work/heap.snap" -n 0 >"$work/types" 2>/dev/null || fail "types"
+if grep -e 'pthread_mutex_t\[\]' -e '__pthread_internal_list' "$work/types"; then
+    fail "a program's blocks have types of the C library"
+fi
 leave

@@ -28,6 +28,7 @@ struct world_type {
     struct hs_cslot slots[WORLD_SLOTS];
     const char *places[WORLD_SLOTS];
     size_t n_slots;
+    hs_type_file file;     /* 0: the program's own */
     hs_ctype larger, part; /* part: a record in it, at part_offset */
     hs_ctype base;         /* a base class of it, at 0 */
     hs_ctype counted;      /* a record that has it at counted_at */
@@ -184,6 +185,13 @@ unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type)
     for (; world_types[type].part != 0 && world_types[type].part_offset == 0; depth++)
         type = world_types[type].part;
     return depth;
+}
+
+/* All types are the program's, but those that the C library is said to have. */
+hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types;
+    return world_types[type].file;
 }
 
 bool hs_ctypes_is_node(struct hs_ctypes *types, hs_ctype type)

@@ -53,6 +53,7 @@ uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_
 /* Where a pointer stands: in memory at `at`, or in words[at / 8] of a block. */
 struct flow_place {
     hs_addr address; /* of `bytes`; 0: in no memory */
+    hs_ctype holder; /* the type of the value that it is in; 0: of a root */
     const uint8_t *bytes;
     uint64_t n_bytes, at;
 };
@@ -143,6 +144,38 @@ static hs_status flow_tell(struct flow *f, const struct hs_heap_block *block, ui
     return hs_flow_look_within_(f, block, offset, pointee, err);
 }
 
+/* Is the type one of the C library or the loader? */
+static bool flow_is_of_system(const struct flow *f, hs_ctype type)
+{
+    const struct hs_native *native = f->native;
+    hs_type_file file = type == 0 ? 0 : hs_ctypes_file_of(native->ctypes, type);
+
+    for (size_t i = 0; file != 0 && i < native->dump->objects.n; i++)
+        if (native->of_object[i].types == file && native->of_object[i].is_system)
+            return true;
+    return false;
+}
+
+/* Programs have mutexes and the like of the C library as members, and give it pointers to these or
+ * to a number in them: what such does not fill is something of the program's, unless the library
+ * has it from a variable of its own. */
+static bool flow_is_lent(const struct flow *f, const struct hs_heap_block *block,
+                         const struct hs_ctype_facts *facts, hs_ctype pointee,
+                         const struct flow_place *place)
+{
+    const struct hs_objects *objects = &f->native->dump->objects;
+
+    bool is_text = facts->kind == HS_CTYPE_SCALAR && facts->n_bytes <= 1;
+    bool fills = facts->kind != HS_CTYPE_SCALAR && hs_native_fills(block, facts->n_bytes);
+
+    if (is_text || fills || !flow_is_of_system(f, pointee))
+        return false;
+    if (place->holder != 0)
+        return !flow_is_of_system(f, place->holder);
+    const struct hs_object *object = hs_objects_object_at(objects, place->address);
+    return object == NULL || !f->native->of_object[object - objects->objects].is_system;
+}
+
 /* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
  * only of an array that begins with the block, and of what has a member there. */
 static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
@@ -156,7 +189,8 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     if (!flow_is_news(f, block, offset, pointee, had, strength))
         return HS_OK;
     hs_ctype_facts(f->native->ctypes, pointee, &facts);
-    if (facts.kind == HS_CTYPE_SCALAR && strength > HS_FLOW_SCALAR)
+    if ((facts.kind == HS_CTYPE_SCALAR && strength > HS_FLOW_SCALAR) ||
+        flow_is_lent(f, block, &facts, pointee, place))
         return HS_OK;
     if (strength != HS_FLOW_WHOLE)
         HS_TRY(flow_enclosing(f, block, offset, pointee, &facts, &enclosing, err));
@@ -250,7 +284,8 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
         struct hs_native_chosen to = {.pointee = slot->pointee};
         if (slot->n_choices != 0)
             HS_TRY(hs_native_choose(f->native, slot, block->bytes, block->n_bytes, at, &to, err));
-        const struct flow_place place = {block->begin, block->bytes, block->n_bytes, at};
+        const struct flow_place place = {block->begin, type->ctype, block->bytes, block->n_bytes,
+                                         at};
         HS_TRY(flow_by(f, &target, word, &to, &place, err));
     }
     return HS_OK;

@@ -271,6 +271,9 @@ uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
  * all members of it, in their places? */
 bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part);
 
+/* The file that describes it; 0: none. */
+hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type);
+
 /* How many records a `type` begins with, one within the other: an heir has more than its base. */
 unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type);
 
