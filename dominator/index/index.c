@@ -99,11 +99,22 @@ uid_t hs_index_maker(const struct hs_index_options *options, enum hs_index_place
     return is_known ? about.st_uid : geteuid();
 }
 
+/* Left by the snapshot that had this name before: a new one took its place. */
+static bool index_is_older(const char *path, const char *snap_path)
+{
+    struct stat index, snap;
+    if (snap_path == NULL || stat(path, &index) != 0 || stat(snap_path, &snap) != 0)
+        return false;
+    return index.st_mtim.tv_sec < snap.st_mtim.tv_sec ||
+           (index.st_mtim.tv_sec == snap.st_mtim.tv_sec &&
+            index.st_mtim.tv_nsec < snap.st_mtim.tv_nsec);
+}
+
 /* What is there and of no use is computed again, which takes time: somebody may wonder why. */
 static void index_tell_stale(const struct hs_index_options *options, const char *path,
                              hs_status status, const struct hs_error *err)
 {
-    if (status == HS_FORMAT && options->stale != NULL)
+    if (status == HS_FORMAT && options->stale != NULL && !index_is_older(path, options->snap_path))
         options->stale(options->context, path, err->message);
 }
 

@@ -41,6 +41,14 @@ says "'$snap.idx' is damaged or of another snapshot: it is not used, and made an
 ! grep -q idx "$work/out" || fail "check finds a damaged index sound"
 cp "$work/first.idx" "$snap.idx"
 
+# A new snapshot takes the place of the one that it was of: nobody wonders why.
+cp "$snap" "$work/taken.snap"
+cp "$snap.idx" "$work/taken.snap.idx"
+printf 'x' | dd of="$work/taken.snap.idx" bs=1 seek=40 conv=notrunc status=none
+touch -d '2020-01-01' "$work/taken.snap.idx"
+exits 0 roots "$work/taken.snap"
+! grep -q "not used" "$work/err" || fail "what an older snapshot left is told: $(cat "$work/err")"
+
 # Made by an older version, before there were sets: computed anew, and said so.
 printf '\002\000\000\000' | dd of="$snap.idx" bs=1 seek=8 conv=notrunc 2>/dev/null
 exits 0 roots "$snap"

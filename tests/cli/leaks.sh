@@ -335,6 +335,28 @@ def long_chains():
     equal(groups["char[]", 9]["expression"], "struct item->next{x299}->text", "the path")
 
 
+def sizes_of_one_kind():
+    """Texts of many sizes that hang alike are one row, with their sizes as a range; to a script
+    they are a group each. No row is broken."""
+    snap = Snap()
+    job, text = snap.type("app::Job"), snap.type("char[]", 0, 14)
+    snap.record("member", job, 16, "title", "char *")
+    snap.root(snap.block(10, job), "cache")
+    for n in range(24):
+        one, title = snap.block(6, job), snap.block(3 + n, text)
+        snap.edge(one, title, 2)
+    name = snap.write("sizes.snap")
+    rows = [line for line in run("leaks", name).lines() if "char[]" in line]
+    equal(len(rows), 1, "rows of the texts")
+    words = sum(3 + n for n in range(24))
+    equal(rows[0].split()[:4], ["certain", "24", str(words), "0"], "their sums")
+    check(rows[0].endswith("char[] = app::Job->title, 24 B to 208 B each"), rows[0])
+    groups = run("leaks", name, "--json", "-n", "0").json()["groups"]
+    equal(sum(g["type"] == "char[]" for g in groups), 24, "groups of the texts")
+    lines = run("leaks", name, env={"COLUMNS": "60"}).lines()
+    equal([line.split()[0] for line in lines[1:-1]], ["certain"] * 2, "a row is a line")
+
+
 main(what_is_lost, all_formats, one_certainty, known_ones, bad_files, thresholds, nothing_lost,
-     garbage, by_brute_force, arenas, long_chains)
+     garbage, by_brute_force, arenas, long_chains, sizes_of_one_kind)
 END

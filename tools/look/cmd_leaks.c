@@ -5,6 +5,9 @@
 #include "analysis/leak_report.h"
 #include "analysis/neighbours.h"
 #include "analysis/type_family.h"
+#include "base/alloc.h"
+#include "base/append.h"
+#include "base/units.h"
 #include "commands.h"
 #include "open_view.h"
 #include "unread_print.h"
@@ -50,7 +53,7 @@ static const struct hs_field fields[] = {
     HS_FIELD(STRING, head_type),
     HS_COLUMN(11, STRING, expression, "EXPRESSION", HS_COLUMN_DATA_ONLY),
     HS_FIELD(LIST, path),
-    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_WRAPS | HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_TABLE_ONLY),
 };
 static const struct hs_record record = HS_RECORD(fields);
 
@@ -101,15 +104,60 @@ static void write_what(const struct report *r, size_t at, const char *expression
         (void)snprintf(text, n_bytes, "%.400s", type);
 }
 
-static hs_status put_row(struct hs_sink *sink, struct report *r, size_t at, struct hs_error *err)
+/* Groups of one type that hang alike, which differ in size alone: one row of a table. */
+struct alike {
+    struct hs_leak_group sum;
+    uint64_t least_words, most_words; /* of a block */
+};
+
+static bool is_alike(const struct report *r, char *const *expressions, size_t a, size_t b)
 {
-    const struct hs_leak_group *group = &r->found.groups.groups[at];
+    const struct hs_leak_group *left = &r->found.groups.groups[a];
+    const struct hs_leak_group *right = &r->found.groups.groups[b];
+    if (left->certainty != right->certainty || left->type != right->type ||
+        strcmp(expressions[a], expressions[b]) != 0 ||
+        strcmp(hs_leak_reason_text(&r->found, left), hs_leak_reason_text(&r->found, right)) != 0)
+        return false;
+    return expressions[a][0] != '\0' ||
+           hs_snap_type(r->found.view->snap, left->type)->form != HS_FORM_BYTES;
+}
+
+static void add_alike(struct alike *alike, const struct hs_leak_group *group)
+{
+    alike->sum.count += group->count;
+    alike->sum.words += group->words;
+    alike->sum.held_words += group->held_words;
+    if (group->words_each < alike->least_words)
+        alike->least_words = group->words_each;
+    if (group->words_each > alike->most_words)
+        alike->most_words = group->words_each;
+}
+
+/* ", 24 B to 1.5 KiB each" */
+static void append_range(const struct report *r, const struct alike *alike, char *text, size_t n)
+{
+    char least[HS_UNIT_TEXT_BYTES], most[HS_UNIT_TEXT_BYTES];
+    unsigned word_bytes = r->found.view->facts->word_bytes;
+    if (alike->least_words == alike->most_words)
+        return;
+    hs_format_bytes(alike->least_words * word_bytes, least);
+    hs_format_bytes(alike->most_words * word_bytes, most);
+    hs_append(text, n, ", %s to %s each", least, most);
+}
+
+/* `alike`: of a table, what the row is of; else NULL. */
+static hs_status put_row(struct hs_sink *sink, struct report *r, size_t at,
+                         const struct alike *alike, struct hs_error *err)
+{
+    const struct hs_leak_group *group = alike != NULL ? &alike->sum : &r->found.groups.groups[at];
     const struct hs_list path = {.each = put_path, .context = r, .is_line = true};
     bool is_garbage = r->is_garbage && group->certainty == HS_LEAK_CERTAIN && sink->is_table;
     char expression[HS_FIELD_PATH_BYTES], what[1024 + HS_FIELD_PATH_BYTES],
         type[HS_TYPE_NAME_BYTES];
     HS_TRY(hs_leak_expression(&r->found, at, expression, err));
     write_what(r, at, expression, what, sizeof what);
+    if (alike != NULL)
+        append_range(r, alike, what, sizeof what);
     const char *perhaps = hs_leak_perhaps(&r->found, group, type, sizeof type);
     r->at = at;
     struct line line = {
@@ -146,14 +194,60 @@ static void put_closing(struct hs_sink *sink, const char *name, const struct hs_
         hs_sink_close(sink, &line);
 }
 
+static hs_status find_expressions(const struct report *r, char **expressions, struct hs_error *err)
+{
+    char text[HS_FIELD_PATH_BYTES];
+    for (size_t i = 0; i < r->found.groups.n_groups; i++) {
+        HS_TRY(hs_leak_expression(&r->found, i, text, err));
+        HS_TRY(hs_strdup(text, &expressions[i], err));
+    }
+    return HS_OK;
+}
+
+static hs_status put_alike(struct hs_sink *sink, struct report *r, char *const *expressions,
+                           struct hs_error *err)
+{
+    const struct hs_leak_groups *g = &r->found.groups;
+    hs_auto_free bool *is_put = NULL;
+    HS_TRY(HS_ALLOC(&is_put, g->n_groups, err));
+    for (size_t i = 0; i < g->n_groups; i++) {
+        struct alike alike = {g->groups[i], g->groups[i].words_each, g->groups[i].words_each};
+        if (is_put[i])
+            continue;
+        for (size_t k = i + 1; k < g->n_groups; k++) {
+            if (is_put[k] || !is_alike(r, expressions, i, k))
+                continue;
+            add_alike(&alike, &g->groups[k]);
+            is_put[k] = true;
+        }
+        HS_TRY(put_row(sink, r, i, &alike, err));
+    }
+    return HS_OK;
+}
+
+static hs_status put_table(struct hs_sink *sink, struct report *r, struct hs_error *err)
+{
+    size_t n = r->found.groups.n_groups;
+    hs_auto_free char **expressions = NULL;
+    HS_TRY(HS_ALLOC(&expressions, n, err));
+    hs_status status = find_expressions(r, expressions, err);
+    if (status == HS_OK)
+        status = put_alike(sink, r, expressions, err);
+    for (size_t i = 0; i < n; i++)
+        hs_free(expressions[i]);
+    return status;
+}
+
 /* All that is lost adds up, what was not asked for too. */
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     static const char *const left_out[] = {"[certain ones]", "[possible ones]"};
     struct report *r = context;
     const struct hs_leak_groups *g = &r->found.groups;
-    for (size_t i = 0; i < g->n_groups; i++)
-        HS_TRY(put_row(sink, r, i, err));
+    if (sink->is_table)
+        HS_TRY(put_table(sink, r, err));
+    for (size_t i = 0; i < g->n_groups && !sink->is_table; i++)
+        HS_TRY(put_row(sink, r, i, NULL, err));
     struct line others = {.count = g->others.count, .words = g->others.words};
     hs_sink_others(sink, g->n_others, &others);
     for (unsigned i = 0; i < HS_N_LEAK_CERTAINTIES; i++)
