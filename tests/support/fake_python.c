@@ -321,6 +321,9 @@ static hs_addr make_queue(struct fake_python *fake, hs_addr item)
     put(fake, at + 32, items);
     put(fake, at + 40, 31);
     put(fake, at + 48, 32);
+    put(fake, items, 1); /* what was there before: a bytes object */
+    put(fake, items + 8, type_at(BYTES));
+    put(fake, items + 16, 400);
     put(fake, items + (1 + 31) * PY_WORD, item);
     put(fake, items + (1 + 32) * PY_WORD, item);
     return at;

@@ -528,6 +528,34 @@ static void types_that_lie(void **state)
         }
 }
 
+/* Does item `number` of the first block of the deque belong to it? */
+static bool deque_has(unsigned number)
+{
+    struct hs_object_words words;
+    struct hs_heap_block block;
+
+    assert_int_equal(hs_heap_map_resolve(&fake->dump.heaps.map, *word(fake->queue + 24), &block),
+                     HS_POINTER_START);
+    return hs_runtime_python.objects(fake->state)->words(fake->state, &block, &words) &&
+           words.is_part && hs_object_owns(&words, number + 1);
+}
+
+/* Before its first item stands what the memory was before: a bytes object, in all these versions.
+ * It is none while the deque has as many items as it says. */
+static void a_deque_knows_its_blocks(void **state)
+{
+    (void)state;
+    for (unsigned minor = 9; minor <= 14; minor++) {
+        of_version(minor);
+        walk();
+        assert_true(!deque_has(30) && deque_has(31) && deque_has(32) && !deque_has(33));
+        fake_python_forget(fake);
+        *word(fake->queue + 16) = 3;
+        walk();
+        assert_false(deque_has(31));
+    }
+}
+
 /* Lists, sets, deques and locals that claim more than there is. */
 static void objects_that_claim_more(void **state)
 {
@@ -623,6 +651,7 @@ int main(void)
         TEST(texts_that_claim_more),
         TEST(tables_that_claim_more),
         TEST(types_that_lie),
+        TEST(a_deque_knows_its_blocks),
         TEST(objects_that_claim_more),
         TEST(what_threads_keep_ends),
         TEST(names_have_their_share_of_memory),

@@ -13,6 +13,7 @@ enum {
     ROUNDED_BYTES = 16,     /* all that a pool adds */
     AT_TYPE = 8,
     AT_SIZE = 16,
+    SPARE_STEPS = 1 << 10,
     INLINE_HEAD_BYTES = 8,
     AT_TYPE_NAME = 24,
     AT_DOCUMENTATION = 176,
@@ -93,6 +94,7 @@ struct parts {
     struct py_view *view;
     const struct py_classes *classes;
     struct py_blocks *blocks;
+    uint64_t n_deque_steps; /* that are left, of counting items */
 };
 
 /* The block that a word leads into is a part: `at` is where in it the word leads. */
@@ -169,31 +171,56 @@ static void add_values(struct parts *p, const struct py_class *class, const uint
     add_part(p, PY_BLOCK_VALUES, values, n_entries(p->view, keys));
 }
 
-/* Blocks from the left to the right one; only the places between the two indices are in use. */
-static void add_deque(struct parts *p, const uint8_t *object)
+/* A block of a deque. One that was taken for an object may be one where `may_be_object`: the first
+ * block of a deque has items from its middle on, and before these what the memory held before. */
+static bool deque_block(const struct parts *p, hs_addr at, bool may_be_object,
+                        struct hs_heap_block *ret)
 {
-    enum { LINK_RIGHT = PY_DEQUE_ITEMS + 1, MAX_BLOCKS = 1 << 26 };
+    if (at == 0 || at % PY_WORD != 0 ||
+        hs_heap_map_resolve(&p->view->dump->heaps.map, at, ret) != HS_POINTER_START ||
+        ret->bytes == NULL || ret->n_bytes < (PY_DEQUE_ITEMS + 2) * PY_WORD)
+        return false;
+    uint64_t known = p->blocks->known[ret->rank];
+    return known == 0 || (may_be_object && hs_python_known_kind(known) == PY_BLOCK_OBJECT);
+}
+
+/* Blocks from the left to the right one; only the places between the two indices are in use. Are
+ * there as many as the deque says? */
+static bool walk_deque(struct parts *p, const uint8_t *object, bool marks, bool may_be_object)
+{
+    enum { LINK_RIGHT = PY_DEQUE_ITEMS + 1 };
     hs_addr at = hs_load_u64(object + 24), last = hs_load_u64(object + 32);
     uint64_t left = hs_load_u64(object + 40), right = hs_load_u64(object + 48);
-    bool is_first = true;
+    uint64_t n_items = hs_load_u64(object + AT_SIZE), n = 0;
+    struct hs_heap_block block;
 
-    for (unsigned i = 0; i < MAX_BLOCKS && at != 0; i++) {
-        struct hs_heap_block block;
-        uint64_t offset, first = is_first ? left : 0;
+    /* each block is marked once, and what is only counted has a bound in all */
+    for (bool is_first = true; deque_block(p, at, may_be_object, &block); is_first = false) {
+        uint64_t first = is_first ? left : 0;
         uint64_t past =
             at == last ? right + 1 : PY_DEQUE_ITEMS; /* an empty one: left = right + 1 */
-        if (!part_at(p, at, &block, &offset) || offset != 0 ||
-            block.n_bytes < (LINK_RIGHT + 1) * PY_WORD || first > past || past > PY_DEQUE_ITEMS)
-            return; /* also when it is met again */
+        if (first > past || past > PY_DEQUE_ITEMS || (!marks && p->n_deque_steps == 0))
+            return false;
         uint64_t links =
             (is_first ? 0U : PY_DEQUE_HAS_LEFT) | (at == last ? 0U : PY_DEQUE_HAS_RIGHT);
-        p->blocks->known[block.rank] =
-            hs_python_known(PY_BLOCK_DEQUE, first + 1, links | (past - first));
+        n += past - first;
+        p->n_deque_steps -= !marks;
+        if (marks)
+            p->blocks->known[block.rank] =
+                hs_python_known(PY_BLOCK_DEQUE, first + 1, links | (past - first));
         if (at == last)
-            return;
+            return n == n_items;
         at = hs_load_u64(block.bytes + (uint64_t)LINK_RIGHT * PY_WORD);
-        is_first = false;
     }
+    return false;
+}
+
+/* A deque whose items are as many as it says has its blocks, whatever these look like. */
+static void add_deque(struct parts *p, const uint8_t *object)
+{
+    bool agrees = walk_deque(p, object, /* marks= */ false, /* may_be_object= */ true);
+
+    (void)walk_deque(p, object, /* marks= */ true, agrees);
 }
 
 /* Blocks that a deque keeps for later, since 3.11. */
@@ -435,7 +462,8 @@ hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes
     ret->n = view->dump->heaps.map.n_blocks;
     HS_TRY(HS_PAGES_ALLOC(&ret->known, ret->n, err));
     HS_TRY(find_objects(view, classes, ret, err));
-    struct parts parts = {.view = view, .classes = classes, .blocks = ret};
+    struct parts parts = {
+        .view = view, .classes = classes, .blocks = ret, .n_deque_steps = ret->n + SPARE_STEPS};
     find_parts(&parts);
     return HS_OK;
 }
