@@ -67,6 +67,13 @@ for options in "-O0 -gdwarf-5" "-O2 -gdwarf-4" "-O2 -gdwarf-5 -fdebug-types-sect
     leave
 done
 
+g++ -std=c++17 -O1 -g -o "$work/nodes" "$fixtures/types_nodes.cpp" || fail "building nodes"
+start "$work/nodes" "$n"
+rm -f "$work"/heap.snap.idx
+dump
+compare "nodes of libstdc++"
+leave
+
 # Its std::function calls a closure otherwise than debug information does.
 if clang++ -stdlib=libc++ -std=c++17 -O1 -gdwarf-5 -fstandalone-debug -o "$work/chosen" \
     "$work/types_chosen.cpp" 2>"$work/said"; then
