@@ -166,14 +166,15 @@ static void what_owns_in_rust(void **state)
         {"alloc::sync::Weak<app::Cache>", HS_OWNING_NOT},
         {"std::shared_ptr<app::Cache>", HS_OWNING_NOT},
     };
+    uint8_t depth;
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         fake_named = all[i].name;
-        assert_int_equal(hs_native_owning(&f->native, FAKE_NAMED, 0), all[i].owning);
+        assert_int_equal(hs_native_owning(&f->native, FAKE_NAMED, 0, &depth), all[i].owning);
     }
     fake_named = "alloc::boxed::Box<app::Item>"; /* a reference in it */
-    assert_int_equal(hs_native_owning(&f->native, FAKE_NAMED, 8), HS_OWNING_NOT);
-    assert_int_equal(hs_native_owning(&f->native, 0, 0), HS_OWNING_NOT);
+    assert_int_equal(hs_native_owning(&f->native, FAKE_NAMED, 8, &depth), HS_OWNING_NOT);
+    assert_int_equal(hs_native_owning(&f->native, 0, 0, &depth), HS_OWNING_NOT);
 }
 
 static void without_debug_information(void **state)

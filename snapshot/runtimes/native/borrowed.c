@@ -143,7 +143,8 @@ enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
     return is_reference(facts.name) || is_lent(native, label, local, word) ? HS_BORROWED : HS_OWNED;
 }
 
-enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, uint64_t offset)
+enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, uint64_t offset,
+                                uint8_t *ret_depth)
 {
     static const struct {
         const char *beginning;
@@ -166,9 +167,11 @@ enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, u
     hs_ctype around[HS_CTYPE_MAX_AROUND];
     struct hs_ctype_facts facts;
     bool is_whole;
+    *ret_depth = 0;
     if (native->ctypes == NULL || type == 0)
         return HS_OWNING_NOT;
     size_t n = hs_ctypes_around(native->ctypes, type, offset, around, &is_whole);
+    *ret_depth = (uint8_t)n;
     for (size_t i = n; i > 0; i--) { /* the innermost tells */
         hs_ctype_facts(native->ctypes, around[i - 1], &facts);
         for (size_t k = 0; k < sizeof owners / sizeof *owners; k++)

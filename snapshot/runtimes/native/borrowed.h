@@ -38,7 +38,8 @@ enum hs_owning {
 };
 
 /* By the names of the types around the pointer at `offset`: Box, Vec, a table; Rc, Arc; the ends of
- * a channel. */
-enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, uint64_t offset);
+ * a channel. *ret_depth: how many types are around it. */
+enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, uint64_t offset,
+                                uint8_t *ret_depth);
 
 #endif

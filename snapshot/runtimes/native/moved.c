@@ -15,7 +15,7 @@ struct moved_holder {
     hs_addr target, variable; /* variable: its address; 0: it is in registers */
     uint32_t thread, frame, n_variable_bytes;
     uint32_t turn; /* among those of its thread that hold the same */
-    uint8_t owning, n_inlined;
+    uint8_t owning, n_inlined, depth;
     hs_str name;
     size_t leaf;
 };
@@ -45,6 +45,7 @@ static int moved_compare(const void *a, const void *b)
         moved_order(x->frame, y->frame),
         moved_order(y->n_inlined, x->n_inlined),
         moved_order(y->n_variable_bytes, x->n_variable_bytes),
+        moved_order(y->depth, x->depth), /* a record of one member is as large as that */
         moved_order(x->leaf, y->leaf),
     };
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
@@ -96,6 +97,7 @@ static hs_status moved_collect(struct moved *m, struct hs_error *err)
             .frame = leaf->root.frame,
             .n_variable_bytes = leaf->n_variable_bytes,
             .owning = leaf->owning,
+            .depth = leaf->owning_depth,
             .n_inlined = leaf->n_inlined,
             .name = leaf->group_variable != 0 ? leaf->group_variable : leaf->root.name,
             .leaf = i};

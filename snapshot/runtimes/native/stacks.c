@@ -120,7 +120,8 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
         ret->leaf.root.tier = HS_TIER_RUNTIME;
     ret->leaf.may_own = borrowed == HS_MAYBE_OWNED;
     if (borrowed != HS_BORROWED && !label->is_c)
-        ret->leaf.owning = (uint8_t)hs_native_owning(s->native, local->type, offset);
+        ret->leaf.owning =
+            (uint8_t)hs_native_owning(s->native, local->type, offset, &ret->leaf.owning_depth);
     ret->leaf.n_variable_bytes = ret->n_bytes < UINT32_MAX ? (uint32_t)ret->n_bytes : UINT32_MAX;
     snprintf(ret->text, sizeof ret->text, "%s %s %s", function,
              local->is_argument ? "argument" : "local",

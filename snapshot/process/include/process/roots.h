@@ -24,9 +24,10 @@ struct hs_root_leaf {
                               less the leaf's offset, and its own offset is 0 */
     uint8_t n_inlined; /* of a call's variable: inlined calls of its frame that it is inside of */
     uint8_t owning;    /* enum hs_owning: what it takes with it when it is moved */
-    bool is_strangers; /* held for somebody of whom nothing is known: native/strangers.h */
-    bool is_handle;    /* a pointer to a record that is described nowhere */
-    bool may_own;      /* a call's pointer of which no type says that it does: native/borrowed.h */
+    uint8_t owning_depth; /* of records around the pointer */
+    bool is_strangers;    /* held for somebody of whom nothing is known: native/strangers.h */
+    bool is_handle;       /* a pointer to a record that is described nowhere */
+    bool may_own; /* a call's pointer of which no type says that it does: native/borrowed.h */
     uint32_t n_variable_bytes; /* of a call's variable */
 };
 
