@@ -79,7 +79,16 @@ hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node roo
     return status;
 }
 
-hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct hs_error *err)
+/* Where no member leads on by name, the way so far says as much. */
+static void cut_gap(char *text)
+{
+    static const char gap[] = "->...";
+    size_t n = strlen(text), n_gap = sizeof gap - 1;
+    if (n > n_gap && strcmp(text + n - n_gap, gap) == 0)
+        text[n - n_gap] = '\0';
+}
+
+static hs_status name_block(struct hs_view *view, hs_node block, char **ret, struct hs_error *err)
 {
     struct hs_paths paths = {0};
     struct hs_path_fold fold = {0};
@@ -98,4 +107,12 @@ hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct 
     hs_path_fold_fini(&fold);
     hs_paths_fini(&paths);
     return status;
+}
+
+hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct hs_error *err)
+{
+    HS_TRY(name_block(view, block, ret, err));
+    if (*ret != NULL)
+        cut_gap(*ret);
+    return HS_OK;
 }
