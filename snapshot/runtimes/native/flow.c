@@ -379,7 +379,7 @@ static hs_status flow_visit(struct flow *f, const struct hs_heap_block *block, s
     hs_ntype type = hs_flow_type(f->result, block->rank);
     if (type == 0)
         return HS_OK; /* a tentative type, tried before the block came out */
-    if (hs_flow_strength_(f, block, type) == HS_FLOW_WHOLE)
+    if (hs_flow_is_early_(f, block, type))
         return flow_from_block(f, block, err);
     if (f->late.n_bits == 0)
         HS_TRY(hs_bitmap_init(&f->late, f->result->n_blocks, err));
@@ -417,7 +417,7 @@ static hs_status flow_from_late(struct flow *f, bool *ret, struct hs_error *err)
             continue; /* the next time */
         hs_bitmap_clear(&f->late, rank);
         hs_block_queue_seek(&it, rank, &block);
-        if (hs_flow_strength_(f, &block, type) != HS_FLOW_WHOLE) /* else it is in the queue again */
+        if (!hs_flow_is_early_(f, &block, type)) /* else it is in the queue again */
             HS_TRY(flow_from_block(f, &block, err));
     }
     return HS_OK;

@@ -70,6 +70,12 @@ enum hs_flow_strength hs_flow_strength_(const struct flow *f, const struct hs_he
     return strength_of(f, block, had, had->is_array);
 }
 
+bool hs_flow_is_early_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type)
+{
+    return hs_flow_strength_(f, block, type) == HS_FLOW_WHOLE ||
+           hs_native_type_of(&f->result->types, type)->type.form == HS_FORM_POINTER;
+}
+
 /* What speaks for a type of a block. */
 struct claim {
     const struct hs_native_type *type;

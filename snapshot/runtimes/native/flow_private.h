@@ -82,6 +82,10 @@ hs_status hs_flow_look_within_(struct flow *f, const struct hs_heap_block *block
 bool hs_flow_is_weak_(const struct flow *f, hs_ntype type);
 enum hs_flow_strength hs_flow_strength_(const struct flow *f, const struct hs_heap_block *block,
                                         hs_ntype type);
+/* Do types flow from such a block at once? Also from pointers that may be less than all of it: what
+ * buckets lead to, region by region, is else found along a chain that goes from region to region.
+ */
+bool hs_flow_is_early_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type);
 /* Speaks more for `type` than for `had` (0: nothing)? One of two different types always wins. */
 bool hs_flow_is_stronger_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type,
                           hs_ntype had);

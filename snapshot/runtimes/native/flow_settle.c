@@ -18,7 +18,7 @@ hs_status hs_flow_note_(struct flow *f, const struct hs_heap_block *block, hs_nt
         had == 0 ? NULL : hs_native_type_of(&f->result->types, had);
 
     if (before == NULL || had == type || !before->has_pointees || f->n_changed == settled_most(f) ||
-        (!f->is_late && hs_flow_strength_(f, block, had) != HS_FLOW_WHOLE))
+        (!f->is_late && !hs_flow_is_early_(f, block, had)))
         return HS_OK;
     HS_TRY(HS_GROW(&f->changed, &f->changed_capacity, f->n_changed + 1, err));
     f->changed[f->n_changed++] = (struct flow_changed){block->rank, had};
