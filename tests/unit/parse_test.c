@@ -68,7 +68,8 @@ static void arguments(void **state)
     inv = good("");
     assert_null(inv.command);
     bad("roots", "'roots' needs SNAP", "usage: heapsnap roots SNAP");
-    bad("object a", "'object' needs SNAP WHAT", "usage: heapsnap object SNAP WHAT");
+    bad("object a", "'object' needs SNAP WHAT",
+        "usage: heapsnap object SNAP WHAT; '#4' wants quotes: to a shell # begins a comment");
     bad("roots a b", "'roots' does not take 'b'", "'heapsnap diff a b' compares two snapshots");
     bad("object a b c", "'object' does not take 'c'", "");
     inv = good("-V");
@@ -149,9 +150,9 @@ static void wrong_values(void **state)
     (void)state;
     static const char digits[] = "write digits only, for example 1000";
     static const char formats[] = "one of table|json|ndjson|tsv";
-    bad("roots x -n", "--rows needs a value (ROWS)", "");
+    bad("roots x -n", "-n needs a value (ROWS)", "");
     bad("roots x --rows", "--rows needs a value (ROWS)", "");
-    bad("roots x -n -1", "--rows: '-1' is not a count", digits);
+    bad("roots x -n -1", "-n: '-1' is not a count", digits);
     static const char sizes[] =
         "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi or 1.5GiB";
     bad("roots x --min-words 1q", "--min-words: '1q' is not a size", sizes);

@@ -198,7 +198,7 @@ static void every_kind_in_a_table(void **state)
             hs_sheet_u64(&sheet, i == 6 ? HS_NO_NODE : 0);
         if (human)
             assert_rendered(
-                "TEXT   COUNT     WORDS    BYTES  PERCENT   ADDRESS      NODE   PAUSE  EXACT\n"
+                "TEXT   COUNT      SIZE    BYTES  PERCENT   ADDRESS      NODE   PAUSE  EXACT\n"
                 "t     1.00 M  15.3 MiB  2.9 MiB    33.3%  0x4c4b40  #6000000  7.0 ms    yes\n"
                 "-          -         -        -        -         -         -       -      -\n"
                 "           0       0 B      0 B     0.0%       0x0         -    0 ns     no\n");
