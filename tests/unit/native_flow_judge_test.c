@@ -204,6 +204,36 @@ static void what_the_memory_held_before(void **state)
     }
 }
 
+/* An array of pointers looks like one of records if all of its words may be pointers, but for a
+ * vector among their members, which begins and ends in one block. */
+static void pointers_are_no_vectors(void **state)
+{
+    (void)state;
+    enum { SLOTS = 9 };
+    hs_addr array = world_block(w, SLOTS * 8), real = world_block(w, 32), nodes[SLOTS];
+    world_type(GUEST, "struct guest", HS_CTYPE_RECORD, 32);
+    for (unsigned i = 0; i < 4; i++)
+        world_slot(GUEST, "p", 8 * i, i == 0 ? GUEST : TEXT);
+    for (unsigned i = 1; i < 4; i++) /* begin, end, end of room */
+        world_types[GUEST].slots[i].is_owned = true;
+    world_types[GUEST].slots[2].is_end = world_types[GUEST].slots[3].is_end = true;
+    world_type(LINK_POINTER, "struct guest *", HS_CTYPE_POINTER, 8);
+    world_slot(LINK_POINTER, NULL, 0, GUEST);
+    for (size_t i = 0; i < SLOTS; i++) {
+        nodes[i] = world_block(w, 40);
+        *world_word(w, array + 8 * i) = nodes[i];
+    }
+    *world_word(w, real + 8) = nodes[0];
+    *world_word(w, real + 16) = nodes[0] + 24;
+    *world_word(w, real + 24) = nodes[0] + 40;
+    world_seed(w, array, GUEST);
+    world_seed(w, array, LINK_POINTER);
+    world_seed(w, real, GUEST);
+    run();
+    is(array, "struct guest *[]");
+    is(real, "struct guest");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -212,6 +242,7 @@ int main(void)
         TEST(in_any_order),
         TEST(heads_and_nodes),
         TEST(what_the_memory_held_before),
+        TEST(pointers_are_no_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

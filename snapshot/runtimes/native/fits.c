@@ -43,6 +43,25 @@ static bool is_plausible(struct hs_fit *f, uint64_t word)
     return found != NULL;
 }
 
+/* Is a pointer of a container one behind what the pointer before it leads to, and in other memory
+ * than that? Then there is no such container: a vector begins and ends in one block. */
+static bool is_end_of_other(const struct hs_fit *f, const uint8_t *element,
+                            const struct hs_native_type *type, size_t slot)
+{
+    const struct hs_cslot *end = &type->slots[slot], *begin = end - 1;
+    struct hs_heap_block block;
+
+    if (slot == 0 || !end->is_end || !end->is_owned || begin->is_end || !begin->is_owned ||
+        end->may_be_pointer_only || begin->may_be_pointer_only ||
+        begin->offset_bytes + WORD != end->offset_bytes)
+        return false;
+    uint64_t from = hs_load_u64(element + begin->offset_bytes),
+             to = hs_load_u64(element + end->offset_bytes);
+    enum hs_pointer how = hs_flow_resolve(f->native, from, &block);
+    return (how == HS_POINTER_START || how == HS_POINTER_INTERIOR) &&
+           to - block.begin > block.n_bytes;
+}
+
 /* All pointers of an element are plausible. */
 static bool fits_one(struct hs_fit *f, const uint8_t *element, const struct hs_native_type *type)
 {
@@ -52,6 +71,8 @@ static bool fits_one(struct hs_fit *f, const uint8_t *element, const struct hs_n
             break;
         uint64_t word = hs_load_u64(element + slot->offset_bytes);
         if (!slot->may_be_pointer_only && !hs_cslot_dangles(slot, word) && !is_plausible(f, word))
+            return false;
+        if (is_end_of_other(f, element, type, i))
             return false;
     }
     return true;
@@ -130,6 +151,8 @@ bool hs_fits_mostly(struct hs_fit *f, const struct hs_heap_block *block,
         n_sure += !slot->may_be_pointer_only;
         n_fit +=
             !slot->may_be_pointer_only && (hs_cslot_dangles(slot, word) || is_plausible(f, word));
+        if (is_end_of_other(f, block->bytes, type, i))
+            return false;
     }
     return n_fit >= n_sure - n_fit;
 }

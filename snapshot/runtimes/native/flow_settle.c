@@ -18,6 +18,7 @@ hs_status hs_flow_note_(struct flow *f, const struct hs_heap_block *block, hs_nt
         had == 0 ? NULL : hs_native_type_of(&f->result->types, had);
 
     if (before == NULL || had == type || !before->has_pointees || f->n_changed == settled_most(f) ||
+        !hs_flow_may_flow_(f, block->rank, had) ||
         (!f->is_late && !hs_flow_is_early_(f, block, had)))
         return HS_OK;
     HS_TRY(HS_GROW(&f->changed, &f->changed_capacity, f->n_changed + 1, err));
