@@ -355,6 +355,14 @@ static hs_status write_file(struct merge *m, struct hs_buffer *ret, struct hs_er
     return HS_OK;
 }
 
+/* What a skeleton's .dwo says of addresses it says by their numbers in .debug_addr. Sections are
+ * not read, let alone unpacked, for what has none. */
+static bool may_have_skeletons(const struct hs_elf *elf)
+{
+    struct hs_elf_section section;
+    return hs_elf_section_named(elf, ".debug_addr", &section);
+}
+
 static bool has_skeletons(const struct debug_info *info)
 {
     for (size_t i = 0; i < info->n_units; i++)
@@ -372,6 +380,8 @@ hs_status hs_split_merge(struct hs_elf *elf, const struct hs_split_places *place
     struct debug_info info;
 
     *found = (struct hs_split_found){0};
+    if (!may_have_skeletons(elf))
+        return HS_OK;
     HS_TRY(hs_debug_open_(elf, &total, &info, err));
     hs_status status = has_skeletons(&info) ? merge_all(&m, &info, err) : HS_OK;
     hs_debug_close_(&info);

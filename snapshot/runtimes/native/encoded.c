@@ -274,7 +274,7 @@ hs_status hs_scan_mark_encoded(struct hs_scan *scan, struct hs_error *err)
     if (e.map->n_spans == 0 || scan->native->is_blind || hs_scan_reaches_all(scan))
         return HS_OK;
     hs_status status =
-        hs_dump_plan_reserve_spare(plan, ENCODED_BYTES(e.n_blocks), "addresses in disguise", err);
+        hs_dump_plan_reserve(plan, ENCODED_BYTES(e.n_blocks), "addresses in disguise", err);
     if (status == HS_LIMIT)
         return without_room(scan->native, err);
     HS_TRY(status);

@@ -85,12 +85,13 @@ static void look_for_mask(struct hs_encoded *e, uint64_t word, hs_addr at)
 }
 
 /* Addresses of six bytes. Those at multiples of eight are there with tags above them: disguise.h.
- */
+ * Where the two bytes above are 0 it is an address as it is, only not aligned: scan.h has an edge
+ * by it. */
 static void look_for_packed(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at)
 {
     for (uint64_t i = at + 1; i < at + WORD && i + WORD <= part->n_bytes; i++) {
-        uint64_t address = hs_load_u64(part->bytes + i) & PACKED_MASK;
-        if (hs_encoded_may_be_lost(e, address))
+        uint64_t word = hs_load_u64(part->bytes + i), address = word & PACKED_MASK;
+        if (word != address && hs_encoded_may_be_lost(e, address))
             meet(e, ENCODED_PACKED, address, WORD, part->begin + i);
     }
 }
