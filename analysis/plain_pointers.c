@@ -41,6 +41,27 @@ static bool is_plain(const struct hs_view *view, uint32_t above, uint32_t below)
     return false;
 }
 
+/* Has the program smart pointers to such records? Then these own them, and plain ones look. */
+static bool has_smart_pointers(const struct hs_view *view, uint32_t type)
+{
+    static const char *const pointers[] = {"unique_ptr<", "shared_ptr<", "make_shared<"};
+    const char *wanted = hs_view_string(view, hs_snap_type(view->snap, type)->name);
+    size_t n = strlen(wanted);
+
+    for (uint32_t i = 0; i < view->totals->n_types; i++) {
+        const char *name = hs_view_string(view, hs_snap_type(view->snap, i)->name);
+        for (size_t k = 0; k < sizeof pointers / sizeof *pointers; k++) {
+            const char *at = strstr(name, pointers[k]);
+            for (; at != NULL; at = strstr(at, pointers[k])) {
+                at += strlen(pointers[k]);
+                if (strncmp(at, wanted, n) == 0 && (at[n] == '>' || at[n] == ','))
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* In C all pointers are plain: who frees is the program's business, as everybody knows. */
 static bool is_cpp(const struct hs_view *view)
 {
@@ -67,8 +88,9 @@ hs_status hs_group_plain_words(const struct hs_group_tree *tree, uint64_t *ret,
         const struct hs_group *group = &tree->groups[i];
         uint32_t type = types[group->kind];
         hangs[i] = hangs[group->parent] ||
-                   is_plain(view, types[tree->groups[group->parent].kind], type) ||
-                   (group->n_blocks > 1 && is_plain(view, type, type));
+                   ((is_plain(view, types[tree->groups[group->parent].kind], type) ||
+                     (group->n_blocks > 1 && is_plain(view, type, type))) &&
+                    !has_smart_pointers(view, type));
         if (hangs[i] && !hangs[group->parent])
             *ret += group->words;
     }

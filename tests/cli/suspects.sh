@@ -340,6 +340,26 @@ def who_counts():
     equal(without(name, "has"), (3, "alias", 200), "the same without a counter")
 
 
+def pointers_that_look():
+    """Records that smart pointers own may have plain pointers to each other."""
+    for owner, reserve in [("std::map<int, std::unique_ptr<Session>>::node", None),
+                           ("std::map<int, std::unique_ptr<Sessions>>::node", "alias")]:
+        snap = native(Snap())
+        node, session = snap.type(owner, 0, 12), snap.type("Session", 0, 12)
+        snap.record("member", session, 8, "previous", "Session *")
+        latest = snap.block(20, session)
+        table = snap.block(30, node)
+        snap.edge(table, latest, 5)
+        for _ in range(100):
+            before = snap.block(20, session)
+            snap.edge(latest, before, 1)
+            snap.edge(table, before, 6)
+            latest = before
+        snap.root(table, "sessions")
+        row, = of(snap.write("looks.snap"))
+        equal(row["reserve"], reserve, owner)
+
+
 def plain_pointers():
     """In C++ a plain pointer does not say who frees; in C none does, as everybody knows."""
     for cpp, reserve in [(True, "alias"), (False, None)]:
@@ -641,7 +661,7 @@ def by_brute_force():
 
 main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, many_without_names, joint_owners,
      joint_owners_of_many, doubtful, who_leads_to_it, what_every_program_of_a_runtime_has,
-     by_convention, who_counts, plain_pointers, by_values_alone, small_heaps,
+     by_convention, who_counts, plain_pointers, pointers_that_look, by_values_alone, small_heaps,
      at_the_end_of_info, what_is_lost,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
      all_formats, hostile_names, thresholds, by_brute_force)
