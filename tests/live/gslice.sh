@@ -32,12 +32,7 @@ check()
 import json, sys
 groups = json.load(open(sys.argv[1]))["groups"]
 lost = sum(g["count"] for g in groups if g["type"].startswith(("block of 160 ", "block of 168 ")))
-# The last word of a block of 24 bytes without a type, a GClosure's in a class's list of them, may
-# be what an earlier block left there (decision 051): nothing is certain by it, and that is told.
-last = [g for g in groups if g["why"] == "only words that need not be pointers lead to it"]
-others = [g for g in groups if g not in last and g["words_each"] not in (20, 21)]
-sys.exit(lost != 40 or others != [] or sum(g["count"] for g in last) > 1 or
-         any(g["certainty"] != "possible" for g in last))
+sys.exit(lost != 40 or sum(g["count"] for g in groups) != 40)
 PYTHON
     "$HEAPSNAP" sql "$work/heap.snap" --format tsv -n 0 "select address, type from blocks
         where replace(type, 'struct _', '') in ('GHashTable', 'GPtrArray', 'GString')" |

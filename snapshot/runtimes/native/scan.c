@@ -64,7 +64,8 @@ static inline hs_status mark_block(struct hs_scan *scan, struct hs_block_queue *
     return hs_block_queue_push(queue, block, err);
 }
 
-static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *queue,
+/* From those that are doubtful, or from all others. */
+static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *queue, bool doubtful,
                                  struct hs_error *err)
 {
     const struct hs_roots *roots = &scan->native->roots;
@@ -72,8 +73,9 @@ static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *qu
 
     for (size_t i = 0; i < roots->n_leaves; i++) {
         const struct hs_root_leaf *leaf = &roots->leaves[i];
-        if (leaf->root.weak || hs_heap_map_resolve(&scan->native->dump->heaps.map, leaf->target,
-                                                   &block) != HS_POINTER_START)
+        if (leaf->root.weak || (leaf->root.tier == HS_TIER_DOUBTFUL) != doubtful ||
+            hs_heap_map_resolve(&scan->native->dump->heaps.map, leaf->target, &block) !=
+                HS_POINTER_START)
             continue;
         HS_TRY(mark_block(scan, queue, &block,
                           leaf->root.edge_class == HS_EDGE_INTERIOR ? HS_POINTER_INTERIOR
@@ -230,20 +232,30 @@ bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked, u
     return scan_is_passed_over(words, masked, at);
 }
 
-/* Counts what the last word of a block of glibc's is, where no type tells. */
-static void mark_last(struct hs_scan *scan, const struct hs_heap_block *block)
+/* Counts what the last word of a block of glibc's is, where no type tells. *ret: it leads to a
+ * block and waits until all other words are marked. */
+static void mark_last(struct hs_scan *scan, const struct hs_heap_block *block,
+                      const struct hs_object_words *words, bool *ret)
 {
     struct hs_heap_block target;
 
+    *ret = false;
     if (!hs_slack_has(block) || block->n_bytes % WORD != 0 || block->n_bytes < WORD)
         return;
-    struct hs_slack_size *size = hs_slack_open(&scan->slack, block);
-    const struct hs_native_type *type = size == NULL ? NULL : hs_scan_type(scan, block);
-    if (size == NULL || (type != NULL && (type->is_array || type->is_plain ||
-                                          type->n_bytes + WORD > block->n_bytes)))
-        return;
     uint64_t word = hs_load_u64(block->bytes + block->n_bytes - WORD);
-    hs_slack_count(size, word, hs_flow_resolve(scan->native, word, &target));
+    struct hs_slack_size *size = hs_slack_open(&scan->slack, block);
+    bool may_wait = scan->slack.late.n_bits != 0 && !words->is_exact && word != 0;
+    const struct hs_native_type *type =
+        size == NULL && !may_wait ? NULL : hs_scan_type(scan, block);
+    if ((size == NULL && !may_wait) || (type != NULL && (type->is_array || type->is_plain ||
+                                                         type->n_bytes + WORD > block->n_bytes)))
+        return;
+    enum hs_pointer how = hs_flow_resolve(scan->native, word, &target);
+    if (size != NULL)
+        hs_slack_count(size, word, how);
+    *ret = may_wait && how != HS_POINTER_NONE && !hs_bitmap_get(&scan->reached, target.rank);
+    if (*ret)
+        hs_bitmap_set(&scan->slack.late, block->rank);
 }
 
 static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
@@ -251,15 +263,16 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
 {
     struct hs_object_words words;
     struct hs_heap_block target;
+    bool waits;
 
     scan_python(scan, block, &words);
-    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
+    mark_last(scan, block, &words, &waits);
+    uint64_t end = waits ? block->n_bytes - WORD : block->n_bytes;
+    for (uint64_t at = 0; at + WORD <= end; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD <= block->n_bytes &&
-            !scan_is_passed_over(&words, words.links | words.weak, at))
+        if (at + WORD <= end && !scan_is_passed_over(&words, words.links | words.weak, at))
             HS_TRY(mark_address(scan, queue, scan_address(&words, block, at), err));
     }
-    mark_last(scan, block);
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(mark_block(scan, queue, &target, HS_POINTER_START, err));
     for (struct hs_owned_walk walk = {0}; hs_owned_next(scan, block, &walk, &target);)
@@ -340,9 +353,43 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
     return HS_OK;
 }
 
+/* The last words that waited, of blocks and of what only such lead to. */
+static hs_status mark_late(struct hs_scan *scan, const struct hs_bitmap *late, struct hs_error *err)
+{
+    struct hs_heap_block block;
+    struct hs_object_words words;
+
+    for (uint64_t rank = 0; (rank = hs_bitmap_next(late, rank)) < late->n_bits; rank++) {
+        struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
+        hs_heap_map_seek(&it, rank);
+        if (!hs_heap_map_next(&it, &block))
+            break;
+        hs_scan_cut(scan, &block);
+        uint64_t at = block.n_bytes - WORD;
+        scan_python(scan, &block, &words);
+        if (!scan_is_passed_over(&words, words.links | words.weak, at))
+            HS_TRY(mark_address(scan, &scan->queue, scan_address(&words, &block, at), err));
+        HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
+    }
+    return HS_OK;
+}
+
 hs_status hs_scan_mark_roots(struct hs_scan *scan, struct hs_error *err)
 {
-    HS_TRY(mark_from_roots(scan, &scan->queue, err));
+    struct hs_bitmap late, *sure = &scan->slack.sure;
+
+    HS_TRY(hs_bitmap_init(&scan->slack.late, scan->reached.n_bits, err));
+    HS_TRY(mark_from_roots(scan, &scan->queue, false, err));
+    HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
+    HS_TRY(hs_bitmap_init(sure, scan->reached.n_bits, err));
+    for (uint64_t i = 0; i < (sure->n_bits + 63) / 64; i++)
+        sure->words[i] = scan->reached.words[i];
+    late = scan->slack.late;
+    scan->slack.late = (struct hs_bitmap){0};
+    hs_status status = mark_late(scan, &late, err);
+    hs_bitmap_fini(&late);
+    HS_TRY(status);
+    HS_TRY(mark_from_roots(scan, &scan->queue, true, err));
     return mark_drain(scan, &scan->queue, &scan->n_marked, err);
 }
 

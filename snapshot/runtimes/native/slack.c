@@ -20,6 +20,8 @@ hs_status hs_slack_init(struct hs_slack *slack, struct hs_error *err)
 void hs_slack_fini(struct hs_slack *slack)
 {
     hs_free(slack->sizes);
+    hs_bitmap_fini(&slack->late);
+    hs_bitmap_fini(&slack->sure);
     *slack = (struct hs_slack){0};
 }
 
@@ -37,9 +39,10 @@ struct hs_slack_size *hs_slack_open(const struct hs_slack *slack, const struct h
 }
 
 bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, uint64_t at,
-                 enum hs_pointer how)
+                 enum hs_pointer how, uint64_t target_rank)
 {
-    if (!hs_slack_has(block) || at + SLACK_WORD < block->n_bytes)
+    if (!hs_slack_has(block) || at + SLACK_WORD < block->n_bytes ||
+        (slack->sure.n_bits != 0 && !hs_bitmap_get(&slack->sure, target_rank)))
         return false;
     const struct hs_slack_size *size = slack_size(slack, block);
     if (size == NULL)

@@ -4,12 +4,16 @@
  * stands in the last word of the first was left by who had the memory before, and it is as good a
  * pointer as any. Where a type describes the block it tells; else blocks of one size are judged
  * together: a member that is a pointer is one, or 0, in most of them, and the slack of those that
- * have none holds sizes of chunks, text, and mostly 0.
+ * have none holds sizes of chunks, text, and mostly 0. And doubtful is only what leads to blocks to
+ * which roots that are not doubtful lead without such words: what nothing surer has is owned by
+ * what there is, be it the only block of its kind (the table at the end of bash's context of
+ * variables).
  *
- * Resident: 16 KiB. */
+ * Resident: 16 KiB, and a bit per block; another one while roots are marked. */
 #ifndef HS_NATIVE_SLACK_H
 #define HS_NATIVE_SLACK_H
 
+#include "base/bitmap.h"
 #include "heaps/heap_map.h"
 
 struct hs_slack {
@@ -17,6 +21,8 @@ struct hs_slack {
         uint32_t n, n_words;          /* blocks, last words that are not 0 */
         uint32_t n_starts, n_middles; /* of these, that lead to the start of a block, into one */
     } * sizes;                        /* owned: by the number of 16 bytes */
+    struct hs_bitmap late; /* by rank: whose last word waits until all others are marked */
+    struct hs_bitmap sure; /* by rank: what the others lead to; no bits: not known yet */
 };
 
 hs_status hs_slack_init(struct hs_slack *slack, struct hs_error *err);
@@ -39,8 +45,9 @@ static inline void hs_slack_count(struct hs_slack_size *size, uint64_t word, enu
     size->n_middles += how == HS_POINTER_INTERIOR;
 }
 
-/* Is a word that leads somewhere so, at `at` of a block that no type describes there, doubtful? */
+/* Is a word that leads so to the block of this rank, at `at` of a block that no type describes
+ * there, doubtful? */
 bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, uint64_t at,
-                 enum hs_pointer how);
+                 enum hs_pointer how, uint64_t target_rank);
 
 #endif
