@@ -6,6 +6,12 @@
 . "$(dirname "$0")/_native.sh"
 need g++ gcc
 
+possible()
+{
+    "$HEAPSNAP" leaks "$work/heap.snap" --json -n 0 |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["possible"]["count"])'
+}
+
 # try WHAT FIXTURE BUT COMPILER [OPTION]...
 try()
 {
@@ -16,6 +22,8 @@ try()
     # shellcheck disable=SC2086
     owned "$1" $3
     [ "$1" != "gcc -g" ] || types_are "$1"
+    [ "$2" != slack.c ] || [ "$(possible)" -lt 100 ] ||
+        fail "$1: $(possible) blocks that a variable has are possible leaks"
     leave
 }
 
