@@ -120,7 +120,8 @@ static unsigned said_untold(const struct hs_said *said, const struct hs_object_w
 {
     uint64_t word = hs_object_address(words, at / WORD, hs_load_u64(said->block->bytes + at));
     if (said_is_qt_weak(said, at, word) || (said->are_pairs && at % (2 * WORD) == 0) ||
-        (!words->is_exact && hs_slack_is(said->slack, said->block, at, how, target->rank)))
+        (!words->is_exact && said->type == NULL &&
+         hs_slack_is(said->slack, said->block, at, how, target->rank)))
         return HS_EDGE_GUESSED;
     if (how != HS_POINTER_INTERIOR)
         return hs_scan_class(how);
