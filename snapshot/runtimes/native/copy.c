@@ -153,9 +153,25 @@ static hs_status note_untold(struct hs_native *native, struct hs_error *err)
     return HS_OK;
 }
 
+/* Is there such a name among these? Linkers may keep one as the end of another: with `is_whole` it
+ * counts by itself alone. */
+static bool has_name(const uint8_t *names, size_t n, const char *name, bool is_whole)
+{
+    size_t n_name = strlen(name) + 1;
+    const uint8_t *at = names;
+
+    while ((at = memmem(at, n - (size_t)(at - names), name, n_name)) != NULL) {
+        if (!is_whole || at == names || at[-1] == '\0')
+            return true;
+        at += n_name;
+    }
+    return false;
+}
+
 /* An object other than the system's own that may call one of these functions; NULL: none does. What
  * is linked statically and has no symbols may call all. */
-static const char *find_caller(const struct hs_native *native, const char *const *names, size_t n)
+static const char *find_caller(const struct hs_native *native, const char *const *names, size_t n,
+                               bool is_whole)
 {
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
@@ -171,7 +187,7 @@ static const char *find_caller(const struct hs_native *native, const char *const
             !hs_elf_has_interpreter(object->elf))
             return object->name;
         for (size_t k = 0; k < n; k++)
-            if (is_linked ? memmem(names_there, n_there, names[k], strlen(names[k]) + 1) != NULL
+            if (is_linked ? has_name(names_there, n_there, names[k], is_whole)
                           : hs_elf_find(object->elf, names[k]) != NULL)
                 return object->name;
     }
@@ -190,7 +206,7 @@ static hs_status note_core(struct hs_native *native, struct hs_error *err)
 
     if (native->dump->target.core == NULL)
         return HS_OK;
-    caller = find_caller(native, names, sizeof names / sizeof *names);
+    caller = find_caller(native, names, sizeof names / sizeof *names, false);
     if (caller == NULL)
         return HS_OK;
     (void)snprintf(text, sizeof text,
@@ -199,13 +215,14 @@ static hs_status note_core(struct hs_native *native, struct hs_error *err)
     return note_blind(native, text, err);
 }
 
-/* Keys of the kernel are shown to who possesses them. */
+/* Keys of the kernel are shown to who possesses them. Many a name ends in add_key: of libcrypto's,
+ * say, which puts nothing there. */
 static hs_status note_keyring(struct hs_native *native, struct hs_error *err)
 {
     static const char *const names[] = {"add_key", "keyctl_update", "keyctl_instantiate"};
     char text[COPY_NOTE_BYTES];
     const char *caller = native->dump->target.core == NULL
-                             ? find_caller(native, names, sizeof names / sizeof *names)
+                             ? find_caller(native, names, sizeof names / sizeof *names, true)
                              : NULL;
 
     if (caller == NULL)
@@ -240,7 +257,7 @@ static hs_status note_keys(struct hs_native *native, struct hs_error *err)
 
     if (native->dump->target.core == NULL || !has_empty_mapping(native))
         return HS_OK;
-    caller = find_caller(native, names, sizeof names / sizeof *names);
+    caller = find_caller(native, names, sizeof names / sizeof *names, false);
     if (caller == NULL)
         return HS_OK;
     (void)snprintf(text, sizeof text,
@@ -251,7 +268,7 @@ static hs_status note_keys(struct hs_native *native, struct hs_error *err)
 void hs_native_find_signal_stacks(struct hs_native *native)
 {
     static const char *const names[] = {"sigaltstack"};
-    native->has_signal_stacks = find_caller(native, names, 1) != NULL;
+    native->has_signal_stacks = find_caller(native, names, 1, false) != NULL;
 }
 
 hs_status hs_native_note_uncopied(struct hs_native *native, struct hs_error *err)
