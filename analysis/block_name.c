@@ -62,7 +62,7 @@ hs_status hs_fold_text(const struct hs_view *view, hs_node root, const struct hs
     return hs_strdup(text, ret, err);
 }
 
-/* What one root alone retains, by dominators: all ways pass through these. */
+/* Names what one root alone retains, by dominators: all ways pass through these. */
 hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node root, char **ret,
                                 struct hs_error *err)
 {

@@ -1,4 +1,4 @@
-/* What a block is called by the way to it from a root: "server.db[0].dict". Texts are the caller's
+/* Names a block by the way to it from a root: "server.db[0].dict". Texts are the caller's
  * (hs_free) and not cleaned for a terminal. */
 #ifndef HS_ANALYSIS_BLOCK_NAME_H
 #define HS_ANALYSIS_BLOCK_NAME_H
@@ -9,12 +9,12 @@
 hs_status hs_fold_text(const struct hs_view *view, hs_node root, const struct hs_path_fold *fold,
                        char **ret, struct hs_error *err);
 
-/* Of a block that one root keeps: by its dominators. `root` is told where they are too many. */
+/* Names a block that one root keeps by its dominators. `root` is told where they are too many. */
 hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node root, char **ret,
                                 struct hs_error *err);
 
-/* Of any block: by its dominators where one root keeps it, else by a shortest path; *ret is left as
- * it is when no root reaches it. */
+/* Names any block by its dominators where one root keeps it, else by a shortest path; *ret is left
+ * as it is when no root reaches it. */
 hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct hs_error *err);
 
 #endif

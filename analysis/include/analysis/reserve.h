@@ -9,7 +9,7 @@
  *                no pointer says who frees
  *   doubtful     words count that may be no pointers
  *
- * What is below a thousandth of the figure needs none. */
+ * A part below a thousandth of the figure needs none. */
 #ifndef HS_ANALYSIS_RESERVE_H
 #define HS_ANALYSIS_RESERVE_H
 
@@ -44,7 +44,7 @@ struct hs_reserve_roots {
     size_t n;
 };
 
-/* Who refers to what names of Python own. */
+/* References to what names of Python own. */
 struct hs_name_aliases {
     uint64_t n_links; /* words of other objects that lead to what the roots' slots lead to */
     uint64_t words;   /* what these targets retain together */
@@ -63,7 +63,7 @@ hs_status hs_name_aliases_find(struct hs_view *view, const struct hs_reserve_roo
  * Python, and what shared_ptr, Rc, Arc and the like lead to. Of the set's largest top units. */
 hs_status hs_set_is_counted(struct hs_view *view, uint32_t set, bool *ret, struct hs_error *err);
 
-/* Of what roots would free that let go: `what_if` with its `freed` found. */
+/* Finds the reserve of what roots would free that let go: `what_if` with its `freed` found. */
 struct hs_what_if_reserve {
     uint8_t reserve; /* enum hs_reserve */
     uint64_t words; /* alias: that others keep with them, and may only refer to; doubtful: that they
