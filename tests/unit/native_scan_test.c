@@ -152,7 +152,7 @@ static void words_of_a_type(void **state)
     edges_of(many);
     assert_int_equal(scan.n_edges, 2);
     is_edge(0, b, 5, HS_EDGE_GUESSED);
-    is_edge(1, b, 7, HS_EDGE_INTERIOR);
+    is_edge(1, b, 7, HS_EDGE_GUESSED); /* nothing but its size says that there is a second one */
     edges_of(text);
     is_edge(0, b, 2, HS_EDGE_GUESSED);
     edges_of(numbers);
@@ -161,6 +161,38 @@ static void words_of_a_type(void **state)
     assert_int_equal(scan.n_edges, 2);
     is_edge(0, b, 1, HS_EDGE_GUESSED);
     is_edge(1, b, 5, HS_EDGE_EXACT);
+}
+
+/* Nobody says that these are arrays: what their elements lead to does, for three of them or more,
+ * as long as the next ones do not deny it. Of one that a vector counts nothing is asked. */
+static void arrays_by_their_words(void **state)
+{
+    (void)state;
+    enum { ELEMENTS = 6, STRIDE = 4 };
+    hs_addr b = world_block(w, 40), pair = world_block(w, 64), all = world_block(w, 192);
+    hs_addr odd = world_block(w, 192);
+    for (uint64_t i = 0; i < ELEMENTS; i++) {
+        if (i < 2)
+            *world_word(w, pair + i * 32) = b;
+        *world_word(w, all + i * 32) = b;
+        *world_word(w, odd + i * 32) = b;
+        *world_word(w, odd + i * 32 + 8) = i < 3 ? 0 : b; /* no pointer is there */
+    }
+    world_seed(w, pair, NODE);
+    world_seed(w, all, NODE);
+    world_seed(w, odd, NODE);
+    world_seed(w, b, NODE);
+    run();
+    edges_of(pair);
+    is_edge(0, b, 0, HS_EDGE_EXACT);
+    is_edge(1, b, STRIDE, HS_EDGE_GUESSED);
+    edges_of(all);
+    for (size_t i = 0; i < ELEMENTS; i++)
+        is_edge(i, b, i * STRIDE, HS_EDGE_EXACT);
+    edges_of(odd);
+    for (size_t i = 0; i < 3; i++)
+        is_edge(i, b, i * STRIDE, HS_EDGE_EXACT);
+    is_edge(3, b, 3 * STRIDE, HS_EDGE_GUESSED);
 }
 
 /* Blocks that are larger than their type: by so much that there is more of them than is known, by
@@ -521,6 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(words_without_a_type),
         TEST(words_of_a_type),
+        TEST(arrays_by_their_words),
         TEST(words_behind_a_type),
         TEST(elements_behind_a_header),
         TEST(one_block_of_many_is_larger),

@@ -3,6 +3,7 @@
 #include "flow.h"
 
 enum { WORD = 8 };
+enum { ARRAY_LEAST = 2, ARRAY_ODD_ONE_IN = 8 }; /* elements that speak for it; that may deny it */
 
 enum agreement { DISAGREES, MAY_BE, AGREES };
 
@@ -104,4 +105,25 @@ struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct h
     }
     sum.disagrees = sum.disagrees || has_other_pointer(by, block, record);
     return sum;
+}
+
+uint64_t hs_native_agree_array(const struct hs_agree_by *by, const struct hs_heap_block *block,
+                               const struct hs_native_type *type)
+{
+    const struct hs_objects *objects = &by->native->dump->objects;
+    uint64_t first = hs_load_u64(block->bytes), n_for = 0, n_odd = 0, end = type->n_bytes;
+    bool is_table = type->n_bytes >= WORD && hs_objects_object_at(objects, first) != NULL;
+
+    for (uint64_t at = type->n_bytes; at + type->n_bytes <= block->n_bytes; at += type->n_bytes) {
+        struct hs_heap_block element = *block;
+        element.bytes += at;
+        element.n_bytes -= at;
+        const struct hs_agreement found = hs_native_agree(by, &element, type, 0, 0);
+        n_odd += found.disagrees;
+        n_for += !found.disagrees &&
+                 (found.n_leading != 0 || (is_table && hs_load_u64(element.bytes) == first));
+        if (n_for >= ARRAY_LEAST && n_odd <= n_for / ARRAY_ODD_ONE_IN)
+            end = at + type->n_bytes;
+    }
+    return end;
 }

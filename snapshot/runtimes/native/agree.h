@@ -42,4 +42,11 @@ struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct h
                                     const struct hs_native_type *record, uint64_t skip,
                                     uint64_t skip_end);
 
+/* How much of a block that is an array of `type` only because its size and its first words allow it
+ * its words speak for: up to the end of the last element before which pointers of two others than
+ * the first lead to blocks, or two begin with the first one's virtual table, and at most one
+ * element in eight denies it. One element where nothing does: a pointer says as much. O(words). */
+uint64_t hs_native_agree_array(const struct hs_agree_by *by, const struct hs_heap_block *block,
+                               const struct hs_native_type *type);
+
 #endif

@@ -56,10 +56,21 @@ static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block
            hs_load_u64(block->bytes + 2 * WORD) != table;
 }
 
+/* Is it an array of records because its size and its first words allow it, and nobody says so? */
+static bool said_is_guessed(const struct hs_said *said)
+{
+    const struct hs_native_type *type = said->type;
+
+    return type->is_array && type->ctype != 0 && type->type.form == HS_FORM_RECORD &&
+           !type->is_table && type->n_slots != 0 && !said->use.is_said &&
+           said->block->bytes != NULL;
+}
+
 struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                           const struct hs_heap_block *block)
 {
-    struct hs_said said = {.native = scan->native,
+    struct hs_said said = {.sure_end = UINT64_MAX,
+                           .native = scan->native,
                            .flow = scan->flow,
                            .block = block,
                            .type = type,
@@ -83,6 +94,10 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
     said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
     if (said.end > block->n_bytes)
         said.end = block->n_bytes;
+    if (said_is_guessed(&said)) {
+        const struct hs_agree_by by = {.native = scan->native, .flow = scan->flow};
+        said.sure_end = hs_native_agree_array(&by, block, type);
+    }
     said.has_rest = type->is_open_text || type->is_sized ||
                     (type->is_dynamic && said_is_rounded(scan, block, said.end)) ||
                     (!type->is_open && type->said_bytes == type->n_bytes &&
@@ -216,6 +231,8 @@ static unsigned said_class(const struct hs_said *said, const struct hs_object_wo
         const struct said_part tail = {said->tail, offset, said->tail_use.end};
         return is_in_use ? said_by_part(said, &tail, words, at, how, target) : HS_EDGE_GUESSED;
     }
+    if (at >= said->sure_end)
+        return HS_EDGE_GUESSED;
     if (at >= said->end)
         return said->has_rest ? HS_EDGE_GUESSED : said_untold(said, words, at, how, target);
     const struct said_part part = {type, at % type->n_bytes, said->end};

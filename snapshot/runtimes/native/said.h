@@ -12,6 +12,7 @@ struct hs_said {
     const struct hs_heap_block *block; /* whose words they are */
     const struct hs_native_type *type; /* NULL: nothing is said */
     uint64_t end;                      /* where what it covers ends: [0, end) */
+    uint64_t sure_end;                 /* and where what more than its size speaks for does */
     const struct hs_slack *slack;
     struct hs_native_use use;          /* what lies outside is the reserve of a vector */
     struct hs_native_listed listed;    /* and elements that are not named are in none */
