@@ -125,16 +125,16 @@ QUERIES = [
     ("20 children of a hub",
      f"select id from children({hub}) order by retained_words desc limit 20",
      f"select id from blocks where idom = {hub} order by retained_words desc limit 20",
-     f"select id from blocks where dominator = {hub} order by retained_words desc limit 20"),
+     f"select id from blocks where idom = {hub} order by retained_words desc limit 20"),
     ("count of its children", f"select count(*) from children({hub})",
      f"select count(*) from blocks where idom = {hub}",
-     f"select count(*) from blocks where dominator = {hub}"),
+     f"select count(*) from blocks where idom = {hub}"),
     ("pointers from one", f"select dst from edges where src = {some}", None, None),
     ("pointers to one", f"select src from edges where dst = {some}", None, None),
     ("type of dominator x type",
      "select d.type, b.type, count(*) from blocks b join blocks d on b.idom = d.id group by 1, 2",
      None,
-     "select d.\"type\", b.\"type\", count(*) from blocks b join blocks d on b.dominator = d.id "
+     "select d.\"type\", b.\"type\", count(*) from blocks b join blocks d on b.idom = d.id "
      "group by 1, 2"),
 ]
 LONGEST = "300"  # seconds

@@ -1,7 +1,6 @@
 /* Opens, writes and commits the tables of a snapshot: all of them, or none. */
 #include "fleet_sheet.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,71 +10,15 @@
 #include "export/exporter.h"
 #include "place.h"
 
-static const struct fleet_table *const tables[HS_FLEET_N_TABLES] = {
-    [HS_FLEET_SNAPSHOTS] = &fleet_snapshots, [HS_FLEET_KEYS] = &fleet_keys,
-    [HS_FLEET_ROOTS] = &fleet_roots,         [HS_FLEET_SETS] = &fleet_sets,
-    [HS_FLEET_TYPES] = &fleet_types,         [HS_FLEET_LEAKS] = &fleet_leaks,
-    [HS_FLEET_BLOCKS] = &fleet_blocks,
+static const struct fleet_table tables[HS_FLEET_N_TABLES] = {
+    [HS_FLEET_SNAPSHOTS] = {"snapshots", "heapsnap.snapshots/2", &hs_noun_snapshots},
+    [HS_FLEET_KEYS] = {"keys", "heapsnap.keys/2", &hs_noun_keys},
+    [HS_FLEET_ROOTS] = {"roots", "heapsnap.roots/2", &hs_noun_roots},
+    [HS_FLEET_SETS] = {"sets", "heapsnap.sets/2", &hs_noun_sets},
+    [HS_FLEET_TYPES] = {"types", "heapsnap.types/2", &hs_noun_types},
+    [HS_FLEET_LEAKS] = {"leaks", "heapsnap.leaks/2", &hs_noun_leaks},
+    [HS_FLEET_BLOCKS] = {"blocks", "heapsnap.blocks/2", NULL},
 };
-
-/* ---- rows */
-
-static struct hs_parquet_value *next_value(struct fleet_sheet *sheet)
-{
-    assert(sheet->n < sheet->table->n_columns);
-    return &sheet->row[sheet->n++];
-}
-
-void fleet_number(struct fleet_sheet *sheet, uint64_t number)
-{
-    *next_value(sheet) = (struct hs_parquet_value){.address = number};
-}
-
-void fleet_address(struct fleet_sheet *sheet, hs_addr address)
-{
-    fleet_number(sheet, sheet->no_addresses ? 0 : address);
-}
-
-/* Short ones are tags and offsets. */
-static hs_status cut_addresses(const char *text, struct hs_buffer *b, struct hs_error *err)
-{
-    enum { DIGITS_MIN = 5 };
-    b->n_bytes = 0;
-    HS_TRY(hs_buffer_reserve(b, strlen(text) + 1, err));
-    while (*text != 0) {
-        size_t n = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
-        if (n < DIGITS_MIN) {
-            hs_buffer_put_u8(b, (uint8_t)*text++);
-            continue;
-        }
-        hs_buffer_put_bytes(b, "0x?", 3);
-        text += 2 + n;
-    }
-    hs_buffer_put_u8(b, 0);
-    return HS_OK;
-}
-
-void fleet_text(struct fleet_sheet *sheet, const char *text)
-{
-    struct hs_buffer *b = &sheet->texts[sheet->n];
-    struct hs_parquet_value *value = next_value(sheet);
-    *value = (struct hs_parquet_value){.text = text};
-    if (!sheet->no_addresses || strstr(text, "0x") == NULL || sheet->status != HS_OK)
-        return;
-    sheet->status = cut_addresses(text, b, &sheet->error);
-    if (sheet->status == HS_OK)
-        value->text = (const char *)b->bytes;
-}
-
-hs_status fleet_row(struct fleet_sheet *sheet, struct hs_error *err)
-{
-    assert(sheet->n == sheet->table->n_columns);
-    sheet->n = 0;
-    if (sheet->status == HS_OK)
-        return hs_parquet_row(sheet->writer, sheet->row, err);
-    *err = sheet->error;
-    return sheet->status;
-}
 
 /* ---- names */
 
@@ -142,17 +85,18 @@ static hs_status write_sheet(struct export *x, unsigned number, struct hs_error 
 {
     char path[PATH_MAX];
     struct fleet_sheet *sheet = &x->sheets[number];
-    const struct fleet_table *table = tables[number];
+    const struct fleet_table *table = &tables[number];
     sheet->table = table;
+    hs_fleet_columns(sheet);
     sheet->names = &x->names;
     sheet->no_addresses = x->options->no_addresses;
     if (snprintf(path, sizeof path, "%s/%s.parquet", x->place.path, table->name) >=
         (int)sizeof path)
         return hs_fail(err, HS_USAGE, "the path '%.80s...' is too long", x->place.path);
     HS_TRY(hs_out_open_path_as(path, x->view->session.access, &sheet->out, err));
-    HS_TRY(hs_parquet_open(&sheet->out, table->schema, table->columns, table->n_columns,
+    HS_TRY(hs_parquet_open(&sheet->out, table->schema, sheet->columns, sheet->n_columns,
                            x->view->session.budget, &sheet->writer, err));
-    HS_TRY(table->write(x->view, sheet, err));
+    HS_TRY(hs_fleet_write_rows(x->view, sheet, err));
     HS_TRY(hs_parquet_finish(sheet->writer, err));
     hs_parquet_close(HS_STEAL(sheet->writer)); /* its memory serves the next table */
     return HS_OK;

@@ -1,7 +1,8 @@
-/* The tables of export/fleet.h, each a file fleet_NAME.c: columns, and rows one after another. */
+/* The tables of export/fleet.h while they are written. */
 #ifndef HS_EXPORT_FLEET_SHEET_H
 #define HS_EXPORT_FLEET_SHEET_H
 
+#include "analysis/rows.h"
 #include "base/buffer.h"
 #include "export/fleet.h"
 #include "parquet/writer.h"
@@ -18,6 +19,8 @@ struct fleet_sheet {
     const struct fleet_table *table;
     const struct fleet_names *names;
     bool no_addresses;
+    struct hs_parquet_column columns[FLEET_COLUMNS_MAX];
+    size_t n_columns;
     struct hs_out out;
     struct hs_parquet *writer; /* owned */
     struct hs_parquet_value row[FLEET_COLUMNS_MAX];
@@ -29,21 +32,20 @@ struct fleet_sheet {
 
 struct fleet_table {
     const char *name, *schema;
-    const struct hs_parquet_column *columns;
-    size_t n_columns;
-    hs_status (*write)(struct hs_view *view, struct fleet_sheet *sheet, struct hs_error *err);
+    const struct hs_noun *noun; /* NULL: blocks, which are read chunk by chunk */
 };
-#define FLEET_COLUMNS(array) .columns = (array), .n_columns = sizeof(array) / sizeof *(array)
 
-extern const struct fleet_table fleet_snapshots, fleet_keys, fleet_roots, fleet_sets, fleet_types,
-    fleet_leaks, fleet_blocks;
+/* fleet_rows.c: sets the columns of the sheet's table; writes all of its rows. */
+void hs_fleet_columns(struct fleet_sheet *sheet);
+hs_status hs_fleet_write_rows(struct hs_view *view, struct fleet_sheet *sheet,
+                              struct hs_error *err);
 
-void fleet_number(struct fleet_sheet *sheet, uint64_t number);
+void hs_fleet_number(struct fleet_sheet *sheet, uint64_t number);
 /* 0 where no addresses are wanted. */
-void fleet_address(struct fleet_sheet *sheet, hs_addr address);
+void hs_fleet_address(struct fleet_sheet *sheet, hs_addr address);
 /* Borrowed until the row ends. Where no addresses are wanted 0x7f01... becomes 0x?. */
-void fleet_text(struct fleet_sheet *sheet, const char *text);
+void hs_fleet_text(struct fleet_sheet *sheet, const char *text);
 /* Ends the row: HS_IO, HS_LIMIT. */
-hs_status fleet_row(struct fleet_sheet *sheet, struct hs_error *err);
+hs_status hs_fleet_row(struct fleet_sheet *sheet, struct hs_error *err);
 
 #endif

@@ -16,8 +16,10 @@ struct depths {
     uint64_t n_steps, reserved_bytes;
 };
 
-static hs_status make(struct hs_sql_source *source, void *value, struct hs_error *err)
+static hs_status make(struct hs_sql_source *source, const void *of, void *value,
+                      struct hs_error *err)
 {
+    (void)of;
     (void)err;
     *(struct depths *)value = (struct depths){.view = &source->view};
     return HS_OK;
@@ -72,11 +74,11 @@ hs_status hs_sql_depth(struct hs_sql_source *source, hs_node node, uint64_t *ret
                        struct hs_error *err)
 {
     static const struct hs_sql_kept_kind kind = {HS_SQL_KEPT_DEPTHS, sizeof(struct depths), make,
-                                                 fini};
-    const void *kept;
+                                                 fini, NULL};
+    void *kept;
     uint64_t steps = 0, depth = 0;
     HS_TRY(hs_sql_keep(source, &kind, &kept, err));
-    struct depths *d = (struct depths *)(uintptr_t)kept;
+    struct depths *d = kept;
     if (d->known == NULL && d->n_steps > CLIMB_STEPS)
         HS_TRY(begin_to_keep(d, err));
     HS_TRY(climb(d, node, &steps, &depth, err));

@@ -20,8 +20,8 @@ void hs_sql_kept_free(struct hs_sql_kept *kept)
     hs_free(kept);
 }
 
-hs_status hs_sql_keep(struct hs_sql_source *source, const struct hs_sql_kept_kind *kind,
-                      const void **ret, struct hs_error *err)
+hs_status hs_sql_keep(struct hs_sql_source *source, const struct hs_sql_kept_kind *kind, void **ret,
+                      struct hs_error *err)
 {
     struct hs_sql_kept_item *item = &source->kept->items[kind->name];
     if (item->value != NULL) {
@@ -30,7 +30,7 @@ hs_status hs_sql_keep(struct hs_sql_source *source, const struct hs_sql_kept_kin
     }
     void *value;
     HS_TRY(hs_alloc(1, kind->n_bytes, &value, err));
-    hs_status status = kind->make(source, value, err);
+    hs_status status = kind->make(source, kind->of, value, err);
     if (status == HS_OK) /* what an index says that is damaged is not kept */
         status = hs_view_check(&source->view, status, err);
     if (status != HS_OK) {

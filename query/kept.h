@@ -3,6 +3,7 @@
 #ifndef HS_QUERY_KEPT_H
 #define HS_QUERY_KEPT_H
 
+#include "analysis/rows.h"
 #include "hub.h"
 
 /* One computed thing, owned by the snapshot. */
@@ -11,14 +12,11 @@ struct hs_sql_kept_item {
     void (*free)(void *value);
 };
 
+/* The rows of each noun, and what else there is. */
+#define HS_SQL_KEPT_NOUN(noun, NOUN) HS_SQL_KEPT_##NOUN,
 enum hs_sql_kept_name {
-    HS_SQL_KEPT_SETS,
-    HS_SQL_KEPT_TYPES,
-    HS_SQL_KEPT_SAMPLES,
-    HS_SQL_KEPT_LEAKS,
-    HS_SQL_KEPT_SUSPECTS,
-    HS_SQL_KEPT_KEYS,
-    HS_SQL_KEPT_DEPTHS,
+    HS_ROWS_NOUNS(HS_SQL_KEPT_NOUN) HS_SQL_KEPT_NOUNS,
+    HS_SQL_KEPT_DEPTHS = HS_SQL_KEPT_NOUNS,
     HS_SQL_KEPT_CONSERVATIVE,
     HS_SQL_N_KEPT
 };
@@ -35,10 +33,12 @@ void hs_sql_kept_free(struct hs_sql_kept *kept);
 struct hs_sql_kept_kind {
     enum hs_sql_kept_name name;
     size_t n_bytes;
-    hs_status (*make)(struct hs_sql_source *source, void *value, struct hs_error *err);
+    hs_status (*make)(struct hs_sql_source *source, const void *of, void *value,
+                      struct hs_error *err);
     void (*fini)(void *value);
+    const void *of; /* for `make` */
 };
-hs_status hs_sql_keep(struct hs_sql_source *source, const struct hs_sql_kept_kind *kind,
-                      const void **ret, struct hs_error *err);
+hs_status hs_sql_keep(struct hs_sql_source *source, const struct hs_sql_kept_kind *kind, void **ret,
+                      struct hs_error *err);
 
 #endif

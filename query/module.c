@@ -106,7 +106,7 @@ static hs_status list_filter(struct hs_sql_cursor *cursor, const struct hs_sql_p
                              struct hs_error *err)
 {
     uint64_t n = 0;
-    HS_TRY(cursor->table->count(cursor->source, &n, err));
+    HS_TRY(cursor->table->count(cursor, &n, err));
     uint64_t first = (uint64_t)cursor->table->first_id, end = first + n;
     if (plan->key >= 0 && cursor->table->keys[plan->key].column == 0)
         hs_sql_range(plan, &first, &end);

@@ -8,10 +8,12 @@ struct other {
     struct hs_index *index; /* owned; NULL: the view's own says the same */
 };
 
-static hs_status make(struct hs_sql_source *source, void *value, struct hs_error *err)
+static hs_status make(struct hs_sql_source *source, const void *of, void *value,
+                      struct hs_error *err)
 {
     struct other *other = value;
     const struct hs_view *view = &source->view;
+    (void)of;
     if (hs_index_policy(view->index) == HS_POLICY_CONSERVATIVE || !hs_snap_has_tiers(view->snap))
         return HS_OK;
     return hs_view_policy_index(view, HS_POLICY_CONSERVATIVE, &other->index, err);
@@ -26,8 +28,8 @@ hs_status hs_sql_conservative_index(struct hs_sql_source *source, struct hs_inde
                                     struct hs_error *err)
 {
     static const struct hs_sql_kept_kind kind = {HS_SQL_KEPT_CONSERVATIVE, sizeof(struct other),
-                                                 make, fini};
-    const void *kept;
+                                                 make, fini, NULL};
+    void *kept;
     HS_TRY(hs_sql_keep(source, &kind, &kept, err));
     const struct other *other = kept;
     *ret = other->index == NULL ? source->view.index : other->index;

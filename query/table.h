@@ -11,6 +11,7 @@
 #include "analysis/view.h"
 #include "sqlite.h"
 
+struct hs_noun;
 struct hs_sql_source;
 struct hs_sql_cursor;
 
@@ -56,8 +57,9 @@ struct hs_sql_table {
     double (*estimate)(const struct hs_sql_source *); /* rows of a scan */
 
     /* Of a list. */
-    hs_status (*count)(struct hs_sql_source *source, uint64_t *ret, struct hs_error *err);
-    int64_t first_id; /* of row 0: an ordered or unique key on column 0 finds ids */
+    hs_status (*count)(struct hs_sql_cursor *cursor, uint64_t *ret, struct hs_error *err);
+    const struct hs_noun *noun; /* of rows.h */
+    int64_t first_id;           /* of row 0: an ordered or unique key on column 0 finds ids */
 
     /* Of what is no list: goes to the first row, or sets at_end. */
     hs_status (*filter)(struct hs_sql_cursor *cursor, const struct hs_sql_plan *plan,

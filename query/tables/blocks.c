@@ -7,26 +7,10 @@
 #include "largest.h"
 #include "node_columns.h"
 #include "other_policy.h"
+#include "rows.h"
 #include "tables.h"
 
-enum {
-    BLOCKS_ID,
-    BLOCKS_ADDRESS,
-    BLOCKS_WORDS,
-    BLOCKS_STATIC,
-    BLOCKS_YOUNG,
-    BLOCKS_TYPE,
-    BLOCKS_TYPE_ID,
-    BLOCKS_IDOM,
-    BLOCKS_RETAINED,
-    BLOCKS_OBJECTS,
-    BLOCKS_STATIC_RETAINED,
-    BLOCKS_ROOT,
-    BLOCKS_TIER,
-    BLOCKS_REACHED,
-    BLOCKS_CONSERVATIVE,
-    BLOCKS_DEPTH
-};
+enum { BLOCKS_CONSERVATIVE = HS_BLOCKS_N, BLOCKS_DEPTH };
 enum { ROOTS_AT_ONCE = 16384 };
 
 enum walk { WALK_CHUNKS, WALK_ONE, WALK_CHILDREN, WALK_LARGEST, WALK_TYPES };
@@ -53,11 +37,11 @@ struct blocks {
 static unsigned columns_of(uint32_t used)
 {
     unsigned columns = 0;
-    uint32_t sizes =
-        1u << BLOCKS_ADDRESS | 1u << BLOCKS_WORDS | 1u << BLOCKS_STATIC | 1u << BLOCKS_YOUNG;
+    uint32_t sizes = 1u << HS_BLOCKS_address | 1u << HS_BLOCKS_words | 1u << HS_BLOCKS_static |
+                     1u << HS_BLOCKS_young;
     if ((used & sizes) != 0)
         columns |= HS_COL_SIZES;
-    if ((used & (1u << BLOCKS_TYPE | 1u << BLOCKS_TYPE_ID)) != 0)
+    if ((used & (1u << HS_BLOCKS_type | 1u << HS_BLOCKS_type_id)) != 0)
         columns |= HS_COL_TYPES;
     return columns;
 }
@@ -180,16 +164,16 @@ enum { KEY_ID, KEY_ADDRESS, KEY_IDOM };
 static struct hs_sql_by_type_wants wants_of(uint32_t used)
 {
     return (struct hs_sql_by_type_wants){
-        .words = (used & 1u << BLOCKS_WORDS) != 0,
-        .state = (used & (1u << BLOCKS_STATIC | 1u << BLOCKS_YOUNG)) != 0};
+        .words = (used & 1u << HS_BLOCKS_words) != 0,
+        .state = (used & (1u << HS_BLOCKS_static | 1u << HS_BLOCKS_young)) != 0};
 }
 
 /* Of what an index says, and of addresses, a look-up per row in such an order costs more than
  * sorting. */
 static bool blocks_can_group(const struct hs_sql_source *source, uint32_t used)
 {
-    uint32_t cheap = 1u << BLOCKS_ID | 1u << BLOCKS_WORDS | 1u << BLOCKS_STATIC |
-                     1u << BLOCKS_YOUNG | 1u << BLOCKS_TYPE | 1u << BLOCKS_TYPE_ID;
+    uint32_t cheap = 1u << HS_BLOCKS_id | 1u << HS_BLOCKS_words | 1u << HS_BLOCKS_static |
+                     1u << HS_BLOCKS_young | 1u << HS_BLOCKS_type | 1u << HS_BLOCKS_type_id;
     return (used & ~cheap) == 0 && hs_sql_by_type_fits(source, wants_of(used));
 }
 
@@ -235,16 +219,16 @@ static void typed_column(const struct blocks *b, sqlite3_context *ret, int colum
     const struct hs_view *view = &b->cursor.source->view;
     uint32_t type = b->by_type.types[b->type_at];
     switch (column) {
-    case BLOCKS_WORDS:
+    case HS_BLOCKS_words:
         hs_sql_put(ret, b->by_type.words[b->place]);
         return;
-    case BLOCKS_STATIC:
+    case HS_BLOCKS_static:
         sqlite3_result_int(ret, (b->by_type.state[b->place] & HS_BLOCK_STATIC) != 0);
         return;
-    case BLOCKS_YOUNG:
+    case HS_BLOCKS_young:
         sqlite3_result_int(ret, (b->by_type.state[b->place] & HS_BLOCK_YOUNG) != 0);
         return;
-    case BLOCKS_TYPE:
+    case HS_BLOCKS_type:
         hs_sql_put_name(ret, hs_view_string(view, hs_snap_type(view->snap, type)->name));
         return;
     default:
@@ -260,26 +244,26 @@ static hs_status chunk_column(struct blocks *b, sqlite3_context *ret, int column
     const struct hs_chunk *chunk = &b->chunk;
     uint32_t at = b->at;
     unsigned columns = columns_of(1u << column);
-    if (b->walk == WALK_TYPES && column != BLOCKS_ADDRESS) {
+    if (b->walk == WALK_TYPES && column != HS_BLOCKS_address) {
         typed_column(b, ret, column);
         return HS_OK;
     }
     if (b->walk != WALK_CHUNKS)
         HS_TRY(hs_view_chunk(&b->cursor.source->view, b->cursor.row, columns, &chunk, &at, err));
     switch (column) {
-    case BLOCKS_ADDRESS:
+    case HS_BLOCKS_address:
         sqlite3_result_int64(ret, (sqlite3_int64)chunk->address[at]);
         break;
-    case BLOCKS_WORDS:
+    case HS_BLOCKS_words:
         hs_sql_put(ret, chunk->words[at]);
         break;
-    case BLOCKS_STATIC:
+    case HS_BLOCKS_static:
         sqlite3_result_int(ret, (chunk->state[at] & HS_BLOCK_STATIC) != 0);
         break;
-    case BLOCKS_YOUNG:
+    case HS_BLOCKS_young:
         sqlite3_result_int(ret, (chunk->state[at] & HS_BLOCK_YOUNG) != 0);
         break;
-    case BLOCKS_TYPE:
+    case HS_BLOCKS_type:
         hs_sql_put_name(ret, hs_view_string(view, hs_snap_type(view->snap, chunk->type[at])->name));
         break;
     default:
@@ -331,27 +315,27 @@ static hs_status blocks_column(struct hs_sql_cursor *cursor, sqlite3_context *re
     struct blocks *b = (struct blocks *)cursor;
     struct hs_index *index = cursor->source->view.index;
     switch (column) {
-    case BLOCKS_ID:
+    case HS_BLOCKS_id:
         hs_sql_put(ret, cursor->row);
         return HS_OK;
-    case BLOCKS_IDOM:
+    case HS_BLOCKS_idom:
         hs_sql_put_or(ret, hs_index_idom(index, cursor->row), HS_NO_NODE);
         return HS_OK;
-    case BLOCKS_RETAINED:
+    case HS_BLOCKS_retained_words:
         hs_sql_put(ret, hs_index_retained(index, cursor->row).words);
         return HS_OK;
-    case BLOCKS_OBJECTS:
+    case HS_BLOCKS_retained_objects:
         hs_sql_put(ret, hs_index_retained(index, cursor->row).objects);
         return HS_OK;
-    case BLOCKS_STATIC_RETAINED:
+    case HS_BLOCKS_static_retained_words:
         hs_sql_put(ret, hs_index_retained(index, cursor->row).static_words);
         return HS_OK;
-    case BLOCKS_ROOT:
+    case HS_BLOCKS_root_id:
         return root_column(b, ret, err);
-    case BLOCKS_TIER:
+    case HS_BLOCKS_tier:
         hs_sql_put_tier(ret, hs_index_tier(index, cursor->row));
         return HS_OK;
-    case BLOCKS_REACHED:
+    case HS_BLOCKS_reached:
         sqlite3_result_int(ret, hs_index_is_reached(index, cursor->row));
         return HS_OK;
     case BLOCKS_CONSERVATIVE:
@@ -369,23 +353,20 @@ static double blocks_estimate(const struct hs_sql_source *source)
 }
 
 static const struct hs_sql_key keys[] = {
-    [KEY_ID] = {BLOCKS_ID, HS_SQL_KEY_ORDERED, true, 1},
-    [KEY_ADDRESS] = {BLOCKS_ADDRESS, HS_SQL_KEY_EQUAL, true, 1},
-    [KEY_IDOM] = {BLOCKS_IDOM, HS_SQL_KEY_EQUAL, false, 10},
+    [KEY_ID] = {HS_BLOCKS_id, HS_SQL_KEY_ORDERED, true, 1},
+    [KEY_ADDRESS] = {HS_BLOCKS_address, HS_SQL_KEY_EQUAL, true, 1},
+    [KEY_IDOM] = {HS_BLOCKS_idom, HS_SQL_KEY_EQUAL, false, 10},
 };
 
 const struct hs_sql_table hs_sql_table_blocks = {
     .name = "blocks",
-    .columns = "id INTEGER, address ADDRESS, words WORDS, static INTEGER, young INTEGER, "
-               "type TEXT, type_id INTEGER, idom INTEGER, retained_words WORDS, "
-               "retained_objects INTEGER, static_retained_words WORDS, root_id INTEGER, "
-               "tier TEXT, reached INTEGER, retained_conservative WORDS HIDDEN, "
-               "depth INTEGER HIDDEN",
+    .columns = &(HS_ROWS_BLOCKS(HS_SQL_COLUMN) ", retained_conservative WORDS HIDDEN, "
+                                               "depth INTEGER HIDDEN")[2],
     .cursor_bytes = sizeof(struct blocks),
     .keys = keys,
     .n_keys = sizeof keys / sizeof *keys,
-    .largest = BLOCKS_RETAINED + 1,
-    .grouped = BLOCKS_TYPE + 1,
+    .largest = HS_BLOCKS_retained_words + 1,
+    .grouped = HS_BLOCKS_type + 1,
     .can_group = blocks_can_group,
     .estimate = blocks_estimate,
     .filter = blocks_filter,

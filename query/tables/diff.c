@@ -2,18 +2,19 @@
  * attached, which is named as its schema or as its file. A key counts with all below it. */
 #include <string.h>
 
+#include "analysis/keys.h"
 #include "base/alloc.h"
 #include "base/strtab.h"
-#include "key_list.h"
+#include "rows.h"
 #include "tables.h"
 #include "value.h"
 
 enum {
     DIFF_KEY,
     DIFF_STEPS,
-    DIFF_OLD_COUNT,
-    DIFF_COUNT,
-    DIFF_GROWN_COUNT,
+    DIFF_OLD_OBJECTS,
+    DIFF_OBJECTS,
+    DIFF_GROWN_OBJECTS,
     DIFF_OLD_WORDS,
     DIFF_WORDS,
     DIFF_GROWN_WORDS,
@@ -45,9 +46,10 @@ static void diff_fini(struct hs_sql_cursor *cursor)
 static hs_status add_keys(struct diff *d, struct hs_sql_source *source, bool is_old,
                           struct hs_error *err)
 {
-    const struct hs_keys *keys;
+    struct hs_rows *rows;
     char text[HS_KEY_TEXT_BYTES];
-    HS_TRY(hs_sql_keys_of(source, &keys, err));
+    HS_TRY(hs_sql_rows_of(source, &hs_noun_keys, &rows, err));
+    const struct hs_keys *keys = rows->state;
     for (uint32_t i = 1; i < keys->n; i++) { /* number 0 is the whole heap */
         hs_str id;
         hs_key_text(keys, i, text, sizeof text);
@@ -110,14 +112,14 @@ static hs_status diff_column(struct hs_sql_cursor *cursor, sqlite3_context *ret,
     const struct diff *d = (const struct diff *)cursor;
     const struct pair *pair = &d->pairs[cursor->row];
     const uint64_t numbers[] = {
-        [DIFF_STEPS] = pair->steps,         [DIFF_OLD_COUNT] = pair->old.objects,
-        [DIFF_COUNT] = pair->now.objects,   [DIFF_GROWN_COUNT] = 0,
+        [DIFF_STEPS] = pair->steps,         [DIFF_OLD_OBJECTS] = pair->old.objects,
+        [DIFF_OBJECTS] = pair->now.objects, [DIFF_GROWN_OBJECTS] = 0,
         [DIFF_OLD_WORDS] = pair->old.words, [DIFF_WORDS] = pair->now.words,
     };
     (void)err;
     if (column == DIFF_KEY)
         hs_sql_put_text(ret, hs_strtab_get(&d->keys, (hs_str)cursor->row + 1));
-    else if (column == DIFF_GROWN_COUNT)
+    else if (column == DIFF_GROWN_OBJECTS)
         sqlite3_result_int64(ret, (sqlite3_int64)(pair->now.objects - pair->old.objects));
     else if (column == DIFF_GROWN_WORDS)
         sqlite3_result_int64(ret, (sqlite3_int64)(pair->now.words - pair->old.words));
@@ -128,8 +130,9 @@ static hs_status diff_column(struct hs_sql_cursor *cursor, sqlite3_context *ret,
 
 const struct hs_sql_table hs_sql_table_diff = {
     .name = "diff",
-    .columns = "key TEXT, steps INTEGER, old_count INTEGER, count INTEGER, grown_count INTEGER, "
-               "old_words WORDS, words WORDS, grown_words WORDS, of HIDDEN",
+    .columns =
+        "key TEXT, steps INTEGER, old_objects INTEGER, objects INTEGER, grown_objects INTEGER, "
+        "old_words WORDS, words WORDS, grown_words WORDS, of HIDDEN",
     .cursor_bytes = sizeof(struct diff),
     .argument = DIFF_OF + 1,
     .usage = "diff('s2')",

@@ -158,7 +158,7 @@ def lists_are_those_of_commands():
            for r in rows(path, "select * from shared_by")], "sets")
     types = run("types", path, "--json", "--group-by", "constructor").json()["types"]
     equal(sorted((t["type"], t["objects"], t["words"], t["retained_words"]) for t in types),
-          sorted((r["name"], int(r["count"]), int(r["words"]), int(r["retained_words"]))
+          sorted((r["type"], int(r["objects"]), int(r["words"]), int(r["retained_words"]))
                  for r in rows(path, "select * from types")), "types")
     groups = run("leaks", path, "--json").json()["groups"]
     equal(sorted((g["certainty"], g["type"], g["words_each"], g["count"], g["words"])
@@ -183,6 +183,13 @@ def lists_are_those_of_commands():
     check(len(same) == len(keys) - 1 and sum_of(same, "grown_words") == 0, "nothing has grown")
 
 
+def columns_are_those_of_the_document():
+    """docs/sql.md lists them: its lines are broken, the words are the same."""
+    with open(os.environ["SOURCE_DIR"] + "/docs/sql.md") as file:
+        told = file.read().split("### Columns")[1].split("```")[1]
+    equal(told.split(), run("sql", a_snap().write(), ".tables").out.split(), "columns")
+
+
 def sum_of(found, column):
     return sum(int(row[column]) for row in found)
 
@@ -199,7 +206,7 @@ def what_has_grown():
     for name in ["s2", old]:
         found = rows(new, f"select * from diff('{name}') where grown_words <> 0 order by steps",
                      old)
-        equal([(r["key"], r["old_count"], r["count"], r["grown_words"]) for r in found],
+        equal([(r["key"], r["old_objects"], r["objects"], r["grown_words"]) for r in found],
               [("server.sessions", "3", "7", "40"),
                ("server.sessions > struct session", "3", "7", "40")], "what grew")
     found = rows(old, f"select * from diff('s2') where grown_words <> 0", new)
@@ -239,13 +246,13 @@ def samples_and_sites():
     listed = run("samples", path, "--format", "tsv").lines()
     expected = [dict(zip(listed[0].split("\t"), line.split("\t"))) for line in listed[1:]]
     found = rows(path, "select * from samples")
-    for key in ["sample", "words", "retained_words", "type", "state", "root", "site"]:
+    for key in ["sample", "words", "retained_words", "type", "state", "root", "place"]:
         equal(sorted(r[key] for r in found), sorted(r[key] for r in expected), key)
     check(str(2**63 + 5) in {r["sample"] for r in found}, "ids are never rounded")
     site = rows(path, "select * from sites")
-    equal([(r["blocks"], r["n_frames"], r["backtrace"]) for r in site],
+    equal([(r["objects"], r["n_frames"], r["backtrace"]) for r in site],
           [("2", "2", "make_session session.c:12 < main main.c:3")], "sites")
-    equal(values(path, "select site, root, blocks from sites_by_root"),
+    equal(values(path, "select place, root, objects from sites_by_root"),
           [["make_session session.c:12", "server.sessions", "2"]], "who allocated, who keeps")
 
 
@@ -393,7 +400,8 @@ def statements_from_standard_input():
 
 main(blocks_are_those_of_the_graph, views_say_what_commands_say,
      depths_and_the_other_policy, paths_and_holders,
-     lists_are_those_of_commands, what_has_grown, samples_and_sites, plans,
+     lists_are_those_of_commands, columns_are_those_of_the_document,
+     what_has_grown, samples_and_sites, plans,
      any_value_in_any_place, what_is_refused, limits, hostile_names,
      statements_from_standard_input)
 PYTHON

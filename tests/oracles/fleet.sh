@@ -50,9 +50,9 @@ def sums():
     def one(sql):
         return ask(sql)[0]
     heap = roots["heap"]
-    found = one(f"select objects, heap_words, unreached_words, shared_words, pid, taken_ns, "
+    found = one(f"select objects, words, unreached_words, shared_words, pid, taken_ns, "
                 f"strftime(taken, '%Y-%m-%d %H:%M:%S') from {table('snapshots', 'sums')}")
-    equal(found, [str(info["objects"] + 1), str(heap["words"]), str(heap["unreached_words"]),
+    equal(found, [str(info["objects"]), str(heap["words"]), str(heap["unreached_words"]),
                   str(roots["shared"]["retained_words"]), "4242", "1795467552123456789",
                   "2026-11-23 20:59:12"], "snapshots")
     equal(one(f"select sum(words), sum(objects) from {table('keys', 'sums')}"),
@@ -61,7 +61,7 @@ def sums():
           [str(sum(root["retained_words"] for root in roots["roots"]))], "roots")
     equal(one(f"select coalesce(sum(retained_words), 0) from {table('sets', 'sums')}"),
           [str(roots["shared"]["retained_words"])], "sets")
-    equal(one(f"select sum(words) filter (not is_static), count(*) from {table('blocks', 'sums')}"),
+    equal(one(f"select sum(words) filter (not static), count(*) from {table('blocks', 'sums')}"),
           [str(heap["words"]), str(info["objects"] + 1)], "blocks")
     types = run("types", path, "--json", "-n", 0).json()["types"]
     found = ask(f"select \"type\", words, retained_words from {table('types', 'sums')}")
@@ -69,10 +69,10 @@ def sums():
     equal([t for t in found if t not in truth], [t for t in truth if t not in found], "types")
     equal(len(found), len(truth), "types")
     leaks = run("leaks", path, "--json").json()["groups"]
-    equal(sorted(ask(f"select \"type\", words, first_address from {table('leaks', 'sums')}")),
+    equal(sorted(ask(f"select \"type\", words, first from {table('leaks', 'sums')}")),
           sorted([g["type"], str(g["words"]), str(int(g["first"], 16))] for g in leaks), "leaks")
     dominators = ask(f"select r.name from {table('blocks', 'sums')} b join "
-                     f"{table('roots', 'sums')} r on b.dominator = r.id where b.words = 4")
+                     f"{table('roots', 'sums')} r on b.idom = r.id where b.words = 4")
     check(["';drop_table_keys;--"] in dominators, f"dominators: {dominators}")
 
 def no_addresses():
@@ -80,7 +80,7 @@ def no_addresses():
         "--no-addresses")
     equal(ask(f"select max(address) from {table('blocks', 'none')}"), [["0"]], "blocks")
     equal(ask(f"select max(address) from {table('roots', 'none')}"), [["0"]], "roots")
-    equal(ask(f"select max(first_address) from {table('leaks', 'none')}"), [["0"]], "leaks")
+    equal(ask(f"select max(first) from {table('leaks', 'none')}"), [["0"]], "leaks")
     equal(ask(f"select count(*) from {table('roots', 'none')} where name = '0x?'"), [["1"]], "name")
     for name in ["keys", "roots", "types", "blocks", "sets", "leaks"]:
         text = json.dumps(ask(f"select * from {table(name, 'none')}"))

@@ -37,7 +37,7 @@ static const struct hs_field all_fields[N_FIELDS] = {
     HS_FIELD(STRING, join),
     HS_FIELD(LIST, site),
     HS_COLUMN_AS("root", 10, STRING, keeper, "RETAINED BY", HS_COLUMN_SHRINKS | HS_COLUMN_NOT_JSON),
-    HS_COLUMN_AS("site", 11, STRING, place, "SITE", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
+    HS_COLUMN(11, STRING, place, "SITE", HS_COLUMN_FLEXIBLE),
 };
 
 struct listing {

@@ -18,6 +18,13 @@ struct hs_sample_rows {
     uint64_t n_others, others_words; /* below the threshold or beyond the limit */
 };
 
+/* What a command shows of samples: as the state of rows.h's samples. */
+struct hs_sample_join;
+struct hs_sample_list {
+    struct hs_sample_join *join; /* borrowed, as the rows are */
+    const struct hs_sample_rows *rows;
+};
+
 /* Those that retain at least `min_words`, at most `max_rows`. O(samples * log samples), each chunk
  * that has one decoded once. */
 hs_status hs_sample_rows_select(struct hs_view *view, uint64_t min_words, uint64_t max_rows,
