@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "series_growth.h"
+#include "series_renamed.h"
 #include "series_sets.h"
 
 #define NS_PER_HOUR 3.6e12
@@ -243,6 +244,7 @@ static hs_status build(struct match *m, struct hs_series *series, struct hs_erro
     HS_TRY(match_all(m, series->n, err));
     HS_TRY(make_values(series, err));
     fill_values(m, series);
+    HS_TRY(series_renamed_join(series, err));
     find_scores(series);
     series->garbage = newest->moves ? find_garbage(series) : HS_NO_KEY;
     HS_TRY(series_growth_find(series, err));
@@ -296,6 +298,14 @@ void hs_series_text(const struct hs_series *series, uint32_t row, char *text, si
     }
 }
 
+double hs_series_rate(const struct hs_series *series, uint32_t row)
+{
+    const uint64_t *times = series->taken_ns;
+    if (times == NULL || times[series->n - 1] - times[0] < HS_SERIES_LEAST_RATE_NS)
+        return NAN;
+    return series->rows[row].words_per_hour;
+}
+
 double hs_series_hours_left(const struct hs_series *series, double words_per_hour,
                             bool *ret_doubles)
 {
@@ -310,5 +320,9 @@ double hs_series_hours_left(const struct hs_series *series, double words_per_hou
         times[0] != 0 && times[last] > times[0])
         bytes_per_hour = ((double)series->resident_bytes - (double)series->first_resident_bytes) *
                          NS_PER_HOUR / (double)(times[last] - times[0]);
-    return bytes_per_hour > 0 ? (double)room / bytes_per_hour : NAN;
+    if (!(bytes_per_hour > 0))
+        return NAN;
+    double hours = (double)room / bytes_per_hour;
+    double span = times == NULL ? NAN : (double)(times[last] - times[0]) / NS_PER_HOUR;
+    return hours > HS_SERIES_MOST_SPANS * span ? NAN : hours;
 }

@@ -245,25 +245,3 @@ void hs_format_duration(uint64_t ns, char *text)
     else
         units_print(tenths, 1, names[i], text);
 }
-
-/* Three significant digits: "6.34 M", "63.4 M", "634 M". */
-void hs_format_count(uint64_t count, char *text)
-{
-    static const char *const names[] = {"k", "M", "G", "T", "P", "E"};
-    static const unsigned powers[] = {1, 10, 100};
-    uint64_t unit = 1000;
-
-    if (count < 1000) {
-        (void)snprintf(text, HS_UNIT_TEXT_BYTES, "%llu", (unsigned long long)count);
-        return;
-    }
-    for (unsigned i = 0; i < 6; i++, unit *= 1000) {
-        for (int digits = 2; digits >= 0; digits--) {
-            uint64_t scaled = units_scaled(count, unit, powers[digits]);
-            if (scaled < 1000) {
-                units_print(scaled, digits, names[i], text);
-                return;
-            }
-        }
-    }
-}

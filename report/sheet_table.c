@@ -81,9 +81,6 @@ static bool table_print_human(const struct hs_sheet *sheet, enum hs_column_kind 
     if (!sheet->options.human)
         return false;
     switch (kind) {
-    case HS_COLUMN_COUNT:
-        hs_format_count(value, text);
-        return true;
     case HS_COLUMN_WORDS:
         if (__builtin_mul_overflow(value, sheet->options.word_bytes, &bytes))
             bytes = UINT64_MAX;
@@ -249,6 +246,21 @@ static hs_status table_measure(struct table *table, struct hs_error *err)
     return HS_OK;
 }
 
+static bool table_has_known(const struct hs_sheet *sheet, size_t column)
+{
+    for (size_t row = 0; row < sheet->n_rows; row++)
+        if (sheet_cell_at(sheet, row, column).known)
+            return true;
+    return false;
+}
+
+static bool table_has_room_for(const struct hs_sheet *sheet, size_t column)
+{
+    return table_shows(sheet, column) &&
+           ((sheet->columns[column].flags & HS_COLUMN_IF_KNOWN) == 0 ||
+            table_has_known(sheet, column));
+}
+
 /* The flexible column, or the first of strings, carries the words. */
 static void table_choose_columns(struct table *table)
 {
@@ -257,8 +269,8 @@ static void table_choose_columns(struct table *table)
     table->label = (struct layout_label){.column = sheet->n_columns, .runs_on = true};
     for (size_t i = sheet->n_columns; i-- > 0;) {
         const struct hs_column *column = &sheet->columns[i];
-        table->columns[i] = (struct layout_column){
-            .flags = column->flags, .shown = (column->flags & HS_COLUMN_DATA_ONLY) == 0};
+        table->columns[i] =
+            (struct layout_column){.flags = column->flags, .shown = table_has_room_for(sheet, i)};
         if (!table->columns[i].shown)
             continue;
         size_t label = table->label.column;

@@ -13,7 +13,7 @@ from snapcli import *
 HOUR = 3600 * 10**9
 
 
-RESIDENT = 960 # more bytes an hour
+RESIDENT = 65536 # more bytes an hour
 
 n_made = 0
 
@@ -73,9 +73,9 @@ def a_leak():
                   "own_words": [40, 80, 120, 160, 200], "objects": [20, 40, 60, 80, 100],
                   "score": 100, "growth_words": 400, "words_per_hour": 100, "steps_up": 4,
                   "state": "grew"}, "its row")
-    for part in ["sessions > struct session grows at every step, from 800 B to 3.9 KiB, from 20 "
-                 "to 100 objects.", "+800 B an hour",
-                 "; the process has twice its size in 46 days"]:
+    for part in ["sessions > struct session grows at every step, from 800 B to 3.9 KiB in 4 hours, "
+                 "from 20 to 100 objects.", "+800 B an hour",
+                 "; the process has twice its size in 21 hours"]:
         check(part in result["verdict"], f"'{part}' is not in: {result['verdict']}")
     words = shlex.split(result["command"])
     equal(words[:2], ["heapsnap", "paths"], "the command")
@@ -326,13 +326,78 @@ def garbage_stands_apart():
     said = verdict(collected(1, 10, 900), collected(2, 40, 100))
     check("Garbage" not in said, said)
     said = verdict(collected(1, 10, 100, "glibc"), collected(2, 40, 900, "glibc"))
-    check(said.startswith("[unreached] > string grew most, "), "what is lost leads: " + said)
+    check(said.startswith("What is lost, as no root leads to it (string), grew most, from "), said)
+    result = run("diff", collected(1, 10, 100, "glibc"), collected(2, 10, 900, "glibc"))
+    command = next(line for line in result.lines() if line.startswith("All that is lost: heapsnap"))
+    run(*shlex.split(command)[5:])
+
+
+def nothing_is_said_of_an_hour_after_seconds():
+    """Six seconds tell what grew in them; nor is a little growth drawn out to years."""
+    def verdict(hours, resident):
+        paths = []
+        for i in range(5):
+            snap = heap(1, 10 + 10 * i)
+            snap.facts.update(taken_ns=HOUR + int(i * hours / 4 * HOUR),
+                              resident_bytes=(1 << 20) + i * resident)
+            paths.append(kept(snap))
+        result = run("diff", *paths, "--json").json()
+        equal(result["keys"][0]["words_per_hour"] is None, hours < 0.1, "a rate in JSON")
+        table = run("diff", *paths).out
+        equal("AN HOUR" in table, hours >= 0.1, "the heading")
+        return result["verdict"]
+
+    said = verdict(6 / 3600, 1 << 18)
+    check("from 800 B to 3.9 KiB in 6 seconds, from 20 to 100 objects." in said, said)
+    check("an hour" not in said and "twice" not in said, said)
+    said = verdict(0.5, 1 << 18)
+    check(" in 30 minutes, " in said and "an hour; the process has twice" in said, said)
+    said = verdict(0.5, 1 << 9)
+    check("an hour." in said and "twice" not in said, said)
+
+
+def a_type_that_is_known_now_did_not_grow():
+    """What is called so in one dump and not in the other is one key, and one type."""
+    def dump(at, name, n, n_others=30, more=0):
+        snap = heap(at, 10)
+        of = snap.type(name, 0, 12) if name else snap.type("block of 32 bytes", 0, 15)
+        other = snap.type("block of 32 bytes", 0, 15)
+        first = snap.block(n + n_others, snap.type("struct table", 0, 12))
+        snap.root(first, "table", unit="server.c")
+        for i in range(n + n_others):
+            item = snap.block(4, of if i < n else other)
+            snap.edge(item, snap.block(3, snap.type("char[]", 0, 14)), 1)
+            snap.edge(first, item, i)
+        snap.root(snap.block(50 + more, snap.type("struct spare", 0, 12)), "spare")
+        return kept(snap)
+
+    def keys(*paths):
+        result = run("diff", *paths, "--json").json()
+        return result, {row["key"]: row["words"] for row in result["keys"]}
+
+    for old, new, n_others in [(None, "struct item", 30), ("struct item", None, 0),
+                               ("struct item", "struct app::item", 30), (None, "struct item", 0)]:
+        result, words = keys(dump(1, old, 100, n_others), dump(2, new, 100, n_others, more=1))
+        check(result["verdict"].startswith("spare > struct spare grew most, from 400 B to 408 B"),
+              f"{old} is {new}: {result['verdict']}")
+        key = f"table > struct table > {new or 'block'}"
+        check(words[key][0] == words[key][1] > 0, f"{old} is {new}: {words}")
+        equal(words[key + " > char[]"], [300 if new or not n_others else 390] * 2, key + " below")
+        if old is None or new is None:
+            types = {row["type"]: row["words"] for row in result["types"]}
+            name = new or "block of 32 bytes"
+            check(types[name][0] == types[name][1], f"{old} is {new}: {types}")
+    result, words = keys(dump(1, None, 100), dump(2, "struct item", 200))
+    equal(words["table > struct table > struct item"], [700, 1400], "what is known now, and more")
+    result, words = keys(dump(1, "struct item", 100), dump(2, "struct other", 300))
+    equal(words["table > struct table > struct other"], [0, 2100], "another thing came")
 
 
 for test in [a_leak, formats, two, what_shrinks_comes_and_goes, key_files,
              stale_keys_are_made_anew, a_folder, what_does_not_belong_together, orders_and_twins,
              thresholds, sites, hostile_names, the_heap_alone,
-             suspects_with_older_ones, garbage_stands_apart]:
+             suspects_with_older_ones, garbage_stands_apart,
+             nothing_is_said_of_an_hour_after_seconds, a_type_that_is_known_now_did_not_grow]:
     try:
         test()
     except Exception as error:

@@ -299,6 +299,50 @@ static void time_left_is_of_what_is_available(void **state)
     assert_true(fabs(hs_series_hours_left(&process, 100, &doubles) * 3600 - 12) < 1e-6 && doubles);
     process.resident_bytes = 4000; /* the key fills what was free in it */
     assert_true(isnan(hs_series_hours_left(&process, 100, &doubles)));
+    process.resident_bytes = 4030; /* so little that it tells nothing of when it doubles */
+    assert_true(isnan(hs_series_hours_left(&process, 100, &doubles)));
+
+    /* Seconds say nothing of an hour. */
+    struct hs_series_row row = {.words_per_hour = 50};
+    process.rows = &row;
+    assert_true(isnan(hs_series_rate(&process, 0)));
+    times[1] += 354000000000;
+    assert_true(hs_series_rate(&process, 0) == 50);
+}
+
+static void assert_words(const struct hs_series *series, uint32_t row, const uint64_t *expected)
+{
+    for (size_t t = 0; t < series->n; t++)
+        assert_int_equal(hs_series_words(series, row)[t], expected[t]);
+}
+
+/* What stood under "block" in the first two and is known from then on: one key, and so are those
+ * below it; what is left of "block" is what was never known. */
+static void a_type_that_becomes_known_is_one_key(void **state)
+{
+    struct made made;
+    (void)state;
+    made_begin(&made, 3);
+    for (size_t t = 0; t < 3; t++) {
+        struct hs_snap_keys *table = &made.tables[t];
+        uint32_t root = made_keys_add(table, 0, "table", HS_KEY_ROOT, 0, 0);
+        uint32_t rest =
+            made_keys_add(table, root, "block", HS_KEY_TYPE, t < 2 ? 12 : 2, t < 2 ? 120 : 20);
+        (void)made_keys_add(table, rest, "char[]", HS_KEY_TYPE, t < 2 ? 12 : 2, t < 2 ? 36 : 6);
+        if (t == 2) {
+            uint32_t item = made_keys_add(table, root, "struct item", HS_KEY_TYPE, 11, 110);
+            (void)made_keys_add(table, item, "char[]", HS_KEY_TYPE, 11, 33);
+        }
+    }
+    struct hs_series series = find(&made);
+    assert_int_equal(series.n_rows, 6);
+    assert_words(&series, 1, (uint64_t[]){156, 156, 169});
+    assert_words(&series, 2, (uint64_t[]){26, 26, 26}); /* "block" with its texts */
+    assert_words(&series, 4, (uint64_t[]){130, 130, 143});
+    assert_words(&series, 5, (uint64_t[]){30, 30, 33});
+    assert_int_equal(hs_series_objects(&series, 4)[1] + hs_series_objects(&series, 2)[1], 24);
+    hs_series_fini(&series);
+    made_fini(&made);
 }
 
 static void sites_are_of_what_grew(void **state)
@@ -562,6 +606,7 @@ int main(void)
         cmocka_unit_test(the_heap_may_grow_by_itself),
         cmocka_unit_test(chance_is_allowed_for),
         cmocka_unit_test(time_left_is_of_what_is_available),
+        cmocka_unit_test(a_type_that_becomes_known_is_one_key),
         cmocka_unit_test(sites_are_of_what_grew),
         cmocka_unit_test(a_set_is_itself_with_a_root_more),
         cmocka_unit_test(a_set_that_is_there_is_no_other),

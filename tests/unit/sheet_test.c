@@ -133,12 +133,12 @@ static void people_get_units(void **state)
     begin_roots((struct hs_sheet_options){.human = true, .limit = 3});
     fill_roots();
     assert_rendered("RETAINED       %  OBJECTS  NAME\n"
-                    " 4.7 KiB   60.0%   12.3 k  Stm.VCS\n"
+                    " 4.7 KiB   60.0%    12345  Stm.VCS\n"
                     " 1.6 KiB   20.0%        7  Global.env\n"
                     "   640 B    8.0%        2  a\n"
                     "   160 B    2.0%        1  [1 other]\n"
                     "   800 B   10.0%           [shared]\n"
-                    " 7.8 KiB  100.0%   12.4 k  TOTAL\n");
+                    " 7.8 KiB  100.0%    12355  TOTAL\n");
     begin_roots((struct hs_sheet_options){.human = true, .word_bytes = 4, .no_total = true});
     add_root(600, 1, 3, "x");
     assert_rendered("RETAINED      %  OBJECTS  NAME\n"
@@ -198,10 +198,10 @@ static void every_kind_in_a_table(void **state)
             hs_sheet_u64(&sheet, i == 6 ? HS_NO_NODE : 0);
         if (human)
             assert_rendered(
-                "TEXT   COUNT      SIZE    BYTES  PERCENT   ADDRESS      NODE   PAUSE  EXACT\n"
-                "t     1.00 M  15.3 MiB  2.9 MiB    33.3%  0x4c4b40  #6000000  7.0 ms    yes\n"
-                "-          -         -        -        -         -         -       -      -\n"
-                "           0       0 B      0 B     0.0%       0x0         -    0 ns     no\n");
+                "TEXT    COUNT      SIZE    BYTES  PERCENT   ADDRESS      NODE   PAUSE  EXACT\n"
+                "t     1000000  15.3 MiB  2.9 MiB    33.3%  0x4c4b40  #6000000  7.0 ms    yes\n"
+                "-           -         -        -        -         -         -       -      -\n"
+                "            0       0 B      0 B     0.0%       0x0         -    0 ns     no\n");
         else
             assert_rendered(
                 "TEXT    COUNT    WORDS    BYTES  PERCENT   ADDRESS      NODE    PAUSE  EXACT\n"
@@ -475,7 +475,7 @@ static void deep_rows_of_a_tree_keep_their_names(void **state)
                     "        [17 others]\n");
 }
 
-static void numbers_that_name_are_not_rounded(void **state)
+static void counts_are_not_rounded(void **state)
 {
     (void)state;
     static const struct hs_column columns[] = {
@@ -487,8 +487,28 @@ static void numbers_that_name_are_not_rounded(void **state)
     assert_int_equal(hs_sheet_init(&sheet, columns, 2, &options, &err), HS_OK);
     hs_sheet_u64(&sheet, 123456);
     hs_sheet_u64(&sheet, 123456);
-    assert_rendered("COUNT  SAMPLE\n"
-                    "123 k  123456\n");
+    assert_rendered(" COUNT  SAMPLE\n"
+                    "123456  123456\n");
+}
+
+static void a_column_without_anything_may_be_left_out(void **state)
+{
+    (void)state;
+    static const struct hs_column columns[] = {
+        {"rate", "RATE", HS_COLUMN_STRING, HS_COLUMN_IF_KNOWN},
+        {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+    };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {0};
+    for (int is_known = 0; is_known < 2; is_known++) {
+        hs_sheet_fini(&sheet);
+        assert_int_equal(hs_sheet_init(&sheet, columns, 2, &options, &err), HS_OK);
+        hs_sheet_null(&sheet);
+        hs_sheet_string(&sheet, "one");
+        hs_sheet_string(&sheet, is_known ? "5" : NULL);
+        hs_sheet_string(&sheet, "two");
+        assert_rendered(is_known ? "RATE  NAME\n-     one\n5     two\n" : "NAME\none\ntwo\n");
+    }
 }
 
 static void a_flexible_column_may_stand_in_the_middle(void **state)
@@ -550,10 +570,10 @@ static void sums_stay_at_the_top(void **state)
         add_root(UINT64_MAX, UINT64_MAX, 3, "x");
     assert_int_equal(hs_sheet_others(&sheet, 0, &sum), 3);
     assert_true(sum == UINT64_MAX);
-    assert_rendered("RETAINED                       %  OBJECTS  NAME\n"
-                    "16.0 EiB  1844674407370955161.5%   18.4 E  x\n"
-                    "16.0 EiB  1844674407370955161.5%   18.4 E  [3 others]\n"
-                    "16.0 EiB  1844674407370955161.5%   18.4 E  TOTAL\n");
+    assert_rendered("RETAINED                       %               OBJECTS  NAME\n"
+                    "16.0 EiB  1844674407370955161.5%  18446744073709551615  x\n"
+                    "16.0 EiB  1844674407370955161.5%  18446744073709551615  [3 others]\n"
+                    "16.0 EiB  1844674407370955161.5%  18446744073709551615  TOTAL\n");
 }
 
 static void many_rows_need_few_allocations(void **state)
@@ -668,7 +688,8 @@ int main(void)
         FILLED(what_can_be_spared_is_left_out_first),
         FILLED(a_wrapped_column_is_not_cut),
         FILLED(deep_rows_of_a_tree_keep_their_names),
-        FILLED(numbers_that_name_are_not_rounded),
+        FILLED(counts_are_not_rounded),
+        FILLED(a_column_without_anything_may_be_left_out),
         FILLED(a_flexible_column_may_stand_in_the_middle),
         FILLED(hostile_names_stay_on_their_line),
         FILLED(colours_only_the_frame),

@@ -114,7 +114,20 @@ static hs_status find_what(struct hs_tool *tool, const struct hs_comparison *com
     return HS_OK;
 }
 
-/* "heapsnap paths NEW --to 0x..."; empty when there is nothing to show. */
+static void put_command(char *command, const char *name, const char *path)
+{
+    hs_append(command, COMMAND_BYTES, "heapsnap %s ", name);
+    hs_suspect_quote(path, command, COMMAND_BYTES);
+}
+
+static bool is_lost(const struct hs_series *series)
+{
+    return series->n_found != 0 && !hs_verdict_is_of_heap(series) &&
+           hs_verdict_is_lost(series, series->found[0]);
+}
+
+/* "heapsnap paths NEW --to 0x...", of what no path leads to "heapsnap leaks NEW"; empty when there
+ * is nothing to show. */
 static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *comparison,
                               char *command, bool *ret_is_new, struct hs_error *err)
 {
@@ -123,13 +136,16 @@ static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *
     command[0] = '\0';
     if (!newest->is_snap)
         return HS_OK;
-    HS_TRY(find_what(tool, comparison, what, sizeof what, ret_is_new, err));
-    if (what[0] == '\0')
-        return HS_OK;
-    hs_append(command, COMMAND_BYTES, "heapsnap paths ");
-    hs_suspect_quote(newest->path, command, COMMAND_BYTES);
-    hs_append(command, COMMAND_BYTES, " --to ");
-    hs_suspect_quote(what, command, COMMAND_BYTES);
+    if (is_lost(&comparison->series)) {
+        put_command(command, "leaks", newest->path);
+    } else {
+        HS_TRY(find_what(tool, comparison, what, sizeof what, ret_is_new, err));
+        if (what[0] == '\0')
+            return HS_OK;
+        put_command(command, "paths", newest->path);
+        hs_append(command, COMMAND_BYTES, " --to ");
+        hs_suspect_quote(what, command, COMMAND_BYTES);
+    }
     if (tool->policy.kind == HS_POLICY_CONSERVATIVE)
         hs_append(command, COMMAND_BYTES, " --policy conservative");
     return HS_OK;

@@ -66,7 +66,7 @@ static void put_row(struct hs_json *json, const struct hs_series *series, uint32
     put_values(json, "objects", hs_series_objects(series, row), series->n);
     put_whole(json, "score", ceil(of->score.score));
     put_whole(json, "growth_words", of->growth_words);
-    put_whole(json, "words_per_hour", of->words_per_hour);
+    put_whole(json, "words_per_hour", hs_series_rate(series, row));
     hs_json_u64(json, "steps_up", of->score.n_up);
     hs_json_string(json, "state", hs_diff_row_state(series, row));
     hs_json_end_object(json);
@@ -172,7 +172,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(1, STRING, list, "LIST", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(2, STRING, spark, "SERIES", HS_COLUMN_TABLE_ONLY),
     HS_COLUMN(3, STRING, growth, "    GROWTH", 0),
-    HS_COLUMN(4, STRING, rate, "  AN HOUR", HS_COLUMN_SPARE(1)),
+    HS_COLUMN(4, STRING, rate, "  AN HOUR", HS_COLUMN_SPARE(1) | HS_COLUMN_IF_KNOWN),
     HS_COLUMN(5, STRING, up, "UP", 0),
     HS_COLUMN(6, WORDS, words, "NOW", 0),
     HS_COLUMN(7, COUNT, objects, "OBJECTS", HS_COLUMN_SPARE(2)),
@@ -209,14 +209,15 @@ static hs_status put_line(struct hs_sink *sink, const struct table *table, uint3
     char spark[HS_SPARK_BYTES], growth[48], rate[48], up[48], name[HS_KEY_TEXT_BYTES];
     hs_spark(hs_series_words(series, row), series->n, spark);
     change_text(table, of->growth_words, growth, sizeof growth);
-    change_text(table, of->words_per_hour, rate, sizeof rate);
+    double an_hour = hs_series_rate(series, row);
+    change_text(table, an_hour, rate, sizeof rate);
     (void)snprintf(up, sizeof up, "%u/%zu", of->score.n_up, series->n - 1);
     hs_series_text(series, row, name, sizeof name);
     const struct line line = {
         .list = hs_key_list_name(of->list),
         .spark = spark,
         .growth = growth,
-        .rate = isnan(of->words_per_hour) ? NULL : rate,
+        .rate = isnan(an_hour) ? NULL : rate,
         .up = up,
         .state = hs_diff_row_state(series, row),
         .name = name,
@@ -276,11 +277,16 @@ static hs_status print_verdict(struct hs_tool *tool, const struct hs_diff_print 
     HS_TRY(hs_tool_say(tool, err, "%s", text));
     if (print->example == NULL)
         return HS_OK;
+    const struct hs_series *series = series_of(print);
+    bool is_of_heap = hs_verdict_is_of_heap(series);
+    bool is_lost =
+        !is_of_heap && series->n_found != 0 && hs_verdict_is_lost(series, series->found[0]);
     /* On one line, be it longer than the terminal: it is there to be copied. */
     HS_TRY(hs_print(&tool->out, err, "%s: ",
-                    hs_verdict_is_of_heap(series_of(print)) ? "Who holds most of it"
-                    : print->example_is_new                 ? "One of the new ones"
-                                                            : "One of them"));
+                    is_of_heap              ? "Who holds most of it"
+                    : is_lost               ? "All that is lost"
+                    : print->example_is_new ? "One of the new ones"
+                                            : "One of them"));
     HS_TRY(hs_tool_print_clean(tool, print->example, err));
     return hs_print(&tool->out, err, "\n");
 }

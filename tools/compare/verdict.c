@@ -58,11 +58,30 @@ static void put_name(const struct writer *w, const char *name)
     hs_buffer_fini(&fit);
 }
 
+bool hs_verdict_is_lost(const struct hs_series *series, uint32_t row)
+{
+    const struct hs_series_row *of = &series->rows[row];
+    return of->list == HS_KEY_LIST_KEYS &&
+           (of->form == HS_KEY_UNREACHED ||
+            (of->parent != HS_NO_KEY && series->rows[of->parent].form == HS_KEY_UNREACHED));
+}
+
+/* Lost blocks have nobody to be called by. */
 static void put_key(const struct writer *w)
 {
     char key[HS_KEY_TEXT_BYTES];
-    hs_series_text(w->series, w->row, key, sizeof key);
-    put_name(w, key);
+    const struct hs_series_row *row = &w->series->rows[w->row];
+    if (!hs_verdict_is_lost(w->series, w->row)) {
+        hs_series_text(w->series, w->row, key, sizeof key);
+        put_name(w, key);
+        return;
+    }
+    put(w, "What is lost, as no root leads to it");
+    if (row->form == HS_KEY_UNREACHED)
+        return;
+    put(w, " (");
+    put_name(w, hs_strtab_get(&w->series->names, row->name));
+    put(w, "),");
 }
 
 static void put_change(const struct writer *w, double words)
@@ -88,21 +107,12 @@ static void put_from_to(const struct writer *w, uint32_t row)
     put_size(w, words[w->series->n - 1]);
 }
 
-static void put_range(const struct writer *w)
-{
-    const uint64_t *objects = hs_series_objects(w->series, w->row);
-    size_t last = w->series->n - 1;
-    put_from_to(w, w->row);
-    if (objects[last] > objects[0])
-        put(w, ", from %llu to %llu objects", (unsigned long long)objects[0],
-            (unsigned long long)objects[last]);
-    else
-        put(w, ", in no more objects than before: what is there gets larger");
-}
-
+/* "22 seconds", "5 minutes", "4 hours", "12 days". */
 static void put_hours(const struct writer *w, double hours)
 {
-    if (hours * 3600 < 90)
+    if (hours * 3600 < 1.5)
+        put(w, "one second");
+    else if (hours * 3600 < 90)
         put(w, "%.0f seconds", hours * 3600);
     else if (hours < 2)
         put(w, "%.0f minutes", hours * 60);
@@ -114,9 +124,33 @@ static void put_hours(const struct writer *w, double hours)
         put(w, "years");
 }
 
+/* " in 22 seconds": from the first snapshot to the last. */
+static void put_span(const struct writer *w)
+{
+    const struct hs_series *series = w->series;
+    const uint64_t *times = series->taken_ns;
+    if (times[0] != 0 && times[series->n - 1] > times[0]) {
+        put(w, " in ");
+        put_hours(w, (double)(times[series->n - 1] - times[0]) / 3.6e12);
+    }
+}
+
+static void put_range(const struct writer *w)
+{
+    const uint64_t *objects = hs_series_objects(w->series, w->row);
+    size_t last = w->series->n - 1;
+    put_from_to(w, w->row);
+    put_span(w);
+    if (objects[last] > objects[0])
+        put(w, ", from %llu to %llu objects", (unsigned long long)objects[0],
+            (unsigned long long)objects[last]);
+    else
+        put(w, ", in no more objects than before: what is there gets larger");
+}
+
 static void put_rate(const struct writer *w)
 {
-    double rate = w->series->rows[w->row].words_per_hour;
+    double rate = hs_series_rate(w->series, w->row);
     bool doubles;
     if (!(rate > 0))
         return;
@@ -176,6 +210,7 @@ static void put_heap(struct writer *w)
     w->row = 0;
     put(w, "The heap as a whole grows at every step, ");
     put_from_to(w, 0);
+    put_span(w);
     put(w, ", and no key has half of that: what hangs on which root changes from dump to dump, as "
            "where the objects of a runtime hold each other.");
     put_rate(w);

@@ -12,6 +12,9 @@ void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, 
 /* The sentence is of the whole heap, whatever is found. */
 bool hs_verdict_is_of_heap(const struct hs_series *series);
 
+/* A key of what no root leads to: there are no paths to it. */
+bool hs_verdict_is_lost(const struct hs_series *series, uint32_t row);
+
 /* "+1.2 MiB", "-312 B", "0 B" of so many words. */
 void hs_verdict_change(const struct hs_series *series, double words, char *text, size_t n);
 

@@ -19,8 +19,9 @@
  *
  * So what grows evenly counts more than what grew once, and what slows down less. Steps are taken
  * between snapshots and, where all times are known, also by the time between them: the larger of
- * the two scores counts. With two snapshots the score is their difference, and nothing tells a leak
- * from a load. */
+ * the two scores counts. A type that is known in one snapshot and not in another is one row: what
+ * came under one name as it went under the other did not grow. With two snapshots the score is
+ * their difference, and nothing tells a leak from a load. */
 #ifndef HS_ANALYSIS_SERIES_H
 #define HS_ANALYSIS_SERIES_H
 
@@ -132,9 +133,18 @@ void hs_series_text(const struct hs_series *series, uint32_t row, char *text, si
 /* The score of n >= 2 values; of times (NULL, or n, ascending) only the differences count. */
 struct hs_series_score hs_series_score(const uint64_t *values, const uint64_t *times_ns, size_t n);
 
+/* Snapshots nearer to each other say nothing of an hour, and of no more than so many times as long
+ * as they are apart. */
+#define HS_SERIES_LEAST_RATE_NS ((uint64_t)360 * 1000000000)
+#define HS_SERIES_MOST_SPANS 100
+
+/* Words an hour that a row grows by: NAN where times are not known, or too near to tell. */
+double hs_series_rate(const struct hs_series *series, uint32_t row);
+
 /* Hours until what was available is taken; where that is not known, *ret_doubles, until as much is
  * added as was resident. The process grows as it did from the first snapshot to the last, or, where
- * that is not known, by so many words an hour. NAN when nothing is known, or it does not grow. */
+ * that is not known, by so many words an hour. NAN when nothing is known, when it does not grow, or
+ * so little that nothing is to be said of then. */
 double hs_series_hours_left(const struct hs_series *series, double words_per_hour,
                             bool *ret_doubles);
 

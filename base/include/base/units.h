@@ -20,9 +20,8 @@ hs_status hs_parse_duration(const char *text, uint64_t *ret, struct hs_error *er
 /* 0x... only. */
 hs_status hs_parse_address(const char *text, hs_addr *ret, struct hs_error *err);
 
-/* "1.5 MiB", "312 B"; "2.1 ms"; "6.34 M". `text` has HS_UNIT_TEXT_BYTES. */
+/* "1.5 MiB", "312 B"; "2.1 ms". `text` has HS_UNIT_TEXT_BYTES. */
 void hs_format_bytes(uint64_t bytes, char *text);
 void hs_format_duration(uint64_t ns, char *text);
-void hs_format_count(uint64_t count, char *text);
 
 #endif

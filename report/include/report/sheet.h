@@ -61,6 +61,7 @@ enum hs_column_flags {
     HS_COLUMN_WRAPS = 1 << 5,      /* the last column: goes on in the next line, never cut */
     HS_COLUMN_TREE = 1 << 6,       /* the flexible column: leading spaces are the depth in a tree */
     HS_COLUMN_WEIGHS = 1 << 9,     /* a part of the whole: a row is small when all of these are */
+    HS_COLUMN_IF_KNOWN = 1 << 10,  /* not in a table that would have nothing in it */
 };
 /* A flag: on a narrow terminal the column is left out of the table, those with the highest rank (1
  * to 15) first. */
