@@ -631,6 +631,61 @@ def thresholds():
     suspects("no such file", code=5)
 
 
+MIB = 1 << 20
+LIVE, FREE, DIRTY, INTERNAL, OTHER = 0, 2, 3, 4, 6
+
+
+def a_process(*rows):
+    """A heap of 100 KiB in a process whose memory is also elsewhere."""
+    snap = a_table()
+    for owner, state, mib, blocks in rows:
+        snap.record("memory", owner, state, int(mib * MIB), int(mib * MIB), blocks)
+    snap.record("fact", "resident_bytes", sum(int(row[2] * MIB) for row in rows))
+    return snap
+
+
+def words_of(name):
+    """What a person reads, whatever the lines are."""
+    return " " + " ".join(suspects(name).out.split())
+
+
+def balance():
+    """The first line is where the resident memory is; where that is no live heap it is said."""
+    small = ("data of binaries", OTHER, 2, 0)
+    name = a_process(("glibc", LIVE, 50, 9), ("glibc", FREE, 3, 5), ("stacks", OTHER, 0.5, 0),
+                     small).write()
+    lines = suspects(name).out.splitlines()
+    equal(lines[:2], ["Resident 55.5 MiB = live heap 50.0 MiB + 3.0 MiB free in the allocator + "
+                      "2.0 MiB", "binaries"], "parts below 2 % are left out")
+    check("!" not in lines[2], "no alarm")
+    found = suspects(name, "--json").json()
+    equal(found["resident_bytes"], int(55.5 * MIB), "resident")
+    equal(sum(found["balance"].values()), found["resident_bytes"], "the parts add up")
+    equal(found["balance"]["stack_bytes"], MIB // 2, "stacks")
+
+    name = a_process(("glibc", LIVE, 5, 9), ("glibc", FREE, 60, 1234), small).write()
+    text = words_of(name)
+    check(" ! 89 % is no live heap: 60.0 MiB are free in glibc, in 1234 pieces" in text, text)
+    check("malloc_trim(3)" in text, text)
+    name = a_process(("jemalloc", LIVE, 5, 9), ("jemalloc", FREE, 4, 3),
+                     ("jemalloc", DIRTY, 20, 0)).write()
+    check(" ! 82 % is no live heap: 24.0 MiB are free pages that jemalloc has not given back "
+          "(dirty)" in words_of(name), words_of(name))
+    name = a_process(("glibc", LIVE, 5, 9), ("stacks", OTHER, 70, 0)).write()
+    check(" ! 93 % is no live heap: 70.0 MiB are stacks of threads." in words_of(name),
+          "stacks")
+    name = a_process(("glibc", LIVE, 5, 9), ("shared memory", OTHER, 30, 0),
+                     ("unclaimed", OTHER, 10, 0)).write()
+    text = words_of(name)
+    check(" ! 88 % is no heap: 10.0 MiB of mappings that no allocator has and 30.0 MiB of mapped "
+          "files and shared memory." in text, text)
+    for rows in [(("glibc", LIVE, 1, 9), ("glibc", FREE, 3, 9)),  # too little to speak of
+                 (("glibc", LIVE, 5, 9), ("code and constants of binaries", OTHER, 90, 0))]:
+        check("!" not in suspects(a_process(*rows).write()).out, rows)
+    equal(suspects(a_table().write(), "--json").json()["resident_bytes"], None, "not known")
+    check("Resident" not in suspects(a_table().write()).out, "nothing is said of what is not known")
+
+
 def by_brute_force():
     """Of random heaps: every block is its one owner's, or of the exact set of roots that reach it,
     or lost."""
@@ -664,5 +719,5 @@ main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, many_without_names, jo
      by_convention, who_counts, plain_pointers, pointers_that_look, by_values_alone, small_heaps,
      at_the_end_of_info, what_is_lost,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
-     all_formats, hostile_names, thresholds, by_brute_force)
+     all_formats, hostile_names, thresholds, balance, by_brute_force)
 END

@@ -68,6 +68,17 @@ grep -q 'not exact: 9[0-9] % of its own memory .*no allocator that is known has 
 says roots "$told: no known allocator has it"
 leave
 
+# What the memory is in place of a heap, and who leads to it, before any sentence on the heap.
+build held -DHELD
+start "$work/held" 16
+dump
+"$HEAPSNAP" suspects "$work/heap.snap" 2>&1 | tr -s ' \n' ' ' >"$work/said"
+for text in '! 8[0-9] % is no heap: 1[56].[0-9] MiB of mappings that no allocator has' \
+    '15.9 MiB of mappings hang on heap_of_mine'; do
+    grep -q "$text" "$work/said" || { cat "$work/said"; fail "suspects does not say: $text"; }
+done
+leave
+
 start "$work/unread" 0
 dump
 ! grep -q 'own memory' "$work/talk" || { cat "$work/talk"; fail "there is nothing to tell"; }

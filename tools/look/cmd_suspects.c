@@ -4,10 +4,12 @@
 
 #include "analysis/attribution.h"
 #include "analysis/suspects.h"
+#include "balance_text.h"
 #include "base/units.h"
 #include "commands.h"
 #include "compare/growing.h"
 #include "open_view.h"
+#include "report/text.h"
 #include "suspect_text.h"
 #include "unread_print.h"
 
@@ -18,6 +20,8 @@ struct listing {
     struct hs_suspects found;
     const struct hs_suspect *row; /* that is put */
     struct hs_growing growing;
+    struct hs_balance balance;
+    struct hs_mapping_holder mappings; /* where mappings are the answer */
 };
 
 /* ---- rows */
@@ -157,6 +161,51 @@ static hs_status print_wrapped(struct hs_tool *tool, const char *first, const ch
     return hs_print(&tool->out, err, "\n");
 }
 
+/* A text with names of the target in it. */
+static hs_status print_text(struct hs_tool *tool, const char *first, const char *text,
+                            struct hs_error *err)
+{
+    struct hs_buffer clean = {0};
+    hs_status status = hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &clean, err);
+    if (status == HS_OK)
+        status = hs_buffer_reserve(&clean, 1, err);
+    if (status == HS_OK) {
+        hs_buffer_put_u8(&clean, '\0');
+        status = print_wrapped(tool, first, (const char *)clean.bytes, err);
+    }
+    hs_buffer_fini(&clean);
+    return status;
+}
+
+/* Is the heap of a runtime that is known not read? That is what its mappings are, and is told of
+ * every look. */
+static bool has_unread_runtime(const struct hs_view *view)
+{
+    struct hs_unread unread;
+    hs_unread_find(view, &unread);
+    return unread.runtime[0] != '\0';
+}
+
+/* Where the resident memory is, and, where that is no live heap, what it is: sentences on the heap
+ * would be beside the point. */
+static hs_status print_balance(struct hs_tool *tool, const struct listing *listing,
+                               struct hs_error *err)
+{
+    const struct hs_view *view = &listing->view;
+    bool has_mappings = hs_balance_verdict(&listing->balance) == HS_BALANCE_MAPPINGS;
+    bool is_unread = has_unread_runtime(view);
+    char text[HS_BALANCE_TEXT_BYTES];
+    if (!has_mappings || is_unread)
+        hs_unread_talk(view);
+    hs_balance_sentence(&listing->balance, text);
+    if (text[0] != '\0')
+        HS_TRY(print_text(tool, "", text, err));
+    hs_balance_verdict_text(&listing->balance, &listing->mappings, view->facts->word_bytes, text);
+    if (text[0] != '\0' && !(has_mappings && is_unread))
+        HS_TRY(print_text(tool, " !  ", text, err));
+    return listing->balance.resident_bytes == 0 ? HS_OK : hs_print(&tool->out, err, "\n");
+}
+
 static hs_status print_none(struct hs_tool *tool, const struct listing *listing,
                             unsigned threshold_percent, struct hs_error *err)
 {
@@ -242,12 +291,21 @@ static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
     return print_garbage(tool, listing, err);
 }
 
+static hs_status find_balance(struct listing *listing, struct hs_error *err)
+{
+    hs_balance_find(&listing->view, &listing->balance);
+    return hs_balance_verdict(&listing->balance) != HS_BALANCE_MAPPINGS
+               ? HS_OK
+               : hs_mapping_holder_find(&listing->view, &listing->mappings, err);
+}
+
 static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
                        struct listing *listing, const struct hs_suspect_query *query,
                        struct hs_error *err)
 {
     const struct hs_view *view = &listing->view;
     const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const uint64_t *bytes = listing->balance.bytes;
     struct hs_attribution attribution;
     hs_attribution_find(view, &attribution);
     const struct hs_listing all = {
@@ -258,12 +316,20 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_COUNT("word_bytes", view->facts->word_bytes),
             HS_COUNT("heap_words", view->totals->heap_words),
             HS_COUNT("garbage_words", listing->found.garbage_words),
+            HS_COUNT("resident_bytes", hs_or_unknown(listing->balance.resident_bytes)),
+            HS_OBJECT("balance"), HS_COUNT("live_bytes", bytes[HS_BALANCE_LIVE]),
+            HS_COUNT("free_bytes", bytes[HS_BALANCE_FREE]),
+            HS_COUNT("mapping_bytes", bytes[HS_BALANCE_MAPPINGS]),
+            HS_COUNT("stack_bytes", bytes[HS_BALANCE_STACKS]),
+            HS_COUNT("table_bytes", bytes[HS_BALANCE_TABLES]),
+            HS_COUNT("binary_bytes", bytes[HS_BALANCE_BINARIES]),
+            HS_COUNT("other_bytes", bytes[HS_BALANCE_OTHER]), HS_END,
             HS_COUNT("attributed_words", attribution.attributed_words), HS_ROWS("suspects", &list),
             HS_OBJECT("others"), HS_COUNT("count", listing->found.n_others), HS_END),
     };
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
-    hs_unread_talk(view);
+    HS_TRY(print_balance(tool, listing, err));
     if (listing->found.n != 0 || listing->growing.is_there)
         return print_sentences(tool, listing, err);
     HS_TRY(print_none(tool, listing, query->threshold_percent, err));
@@ -330,9 +396,12 @@ hs_status hs_cmd_suspects(struct hs_tool *tool, const struct hs_invocation *inv,
     }
     status = hs_suspects_find(&listing.view, &query, &listing.found, err);
     if (status == HS_OK)
+        status = find_balance(&listing, err);
+    if (status == HS_OK)
         status = print(tool, inv, &listing, &query, err);
     if (status == HS_OK)
         judge(tool, inv, &listing);
+    hs_mapping_holder_fini(&listing.mappings);
     hs_suspects_fini(&listing.found);
     hs_growing_fini(&listing.growing);
     return hs_view_finish(&listing.view, status, err);

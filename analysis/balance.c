@@ -1,0 +1,96 @@
+#include "analysis/balance.h"
+
+#include <string.h>
+
+static enum hs_balance_part part_of_nobody(const char *owner)
+{
+    static const struct {
+        const char *owner;
+        enum hs_balance_part part;
+    } parts[] = {
+        {HS_MEMORY_OF_STACKS, HS_BALANCE_STACKS},     {HS_MEMORY_OF_DATA, HS_BALANCE_BINARIES},
+        {HS_MEMORY_OF_CODE, HS_BALANCE_BINARIES},     {HS_MEMORY_OF_FILES, HS_BALANCE_MAPPINGS},
+        {HS_MEMORY_OF_SHARED, HS_BALANCE_MAPPINGS},   {HS_MEMORY_OF_NOBODY, HS_BALANCE_MAPPINGS},
+        {HS_MEMORY_OF_RESERVES, HS_BALANCE_MAPPINGS},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(owner, parts[i].owner) == 0)
+            return parts[i].part;
+    return HS_BALANCE_OTHER;
+}
+
+static enum hs_balance_part part_of(const struct hs_memory_row *row, const char *owner)
+{
+    switch (row->state) {
+    case HS_MEMORY_LIVE:
+        return HS_BALANCE_LIVE;
+    case HS_MEMORY_CACHED:
+    case HS_MEMORY_FREE:
+    case HS_MEMORY_DIRTY:
+        return HS_BALANCE_FREE;
+    case HS_MEMORY_INTERNAL:
+        return HS_BALANCE_TABLES;
+    case HS_MEMORY_OTHER:
+        return part_of_nobody(owner);
+    default:
+        return HS_BALANCE_OTHER;
+    }
+}
+
+/* The free memory of one allocator: its rows of three states. */
+static uint64_t free_of(const struct hs_snap_facts *facts, hs_str owner)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < facts->n_memory; i++) {
+        const struct hs_memory_row *row = &facts->memory[i];
+        if (row->owner == owner && part_of(row, "") == HS_BALANCE_FREE)
+            sum += row->resident_bytes;
+    }
+    return sum;
+}
+
+static void add_free(const struct hs_view *view, const struct hs_memory_row *row, uint64_t *most,
+                     struct hs_balance *balance)
+{
+    enum { MOST_ROWS = 256 }; /* more than a dump writes: a made file does not cost n * n */
+    uint64_t sum =
+        view->facts->n_memory > MOST_ROWS ? row->resident_bytes : free_of(view->facts, row->owner);
+    balance->n_free += row->n_blocks;
+    if (row->state == HS_MEMORY_DIRTY)
+        balance->dirty_bytes += row->resident_bytes;
+    if (sum > *most) {
+        *most = sum;
+        balance->allocator = hs_view_string(view, row->owner);
+    }
+}
+
+void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
+{
+    const struct hs_snap_facts *facts = view->facts;
+    struct hs_balance balance = {.allocator = ""};
+    uint64_t most_free = 0;
+
+    for (size_t i = 0; i < facts->n_memory; i++) {
+        const struct hs_memory_row *row = &facts->memory[i];
+        const char *owner = hs_view_string(view, row->owner);
+        enum hs_balance_part part = part_of(row, owner);
+        balance.bytes[part] += row->resident_bytes;
+        balance.resident_bytes += row->resident_bytes;
+        if (part == HS_BALANCE_FREE)
+            add_free(view, row, &most_free, &balance);
+        if (strcmp(owner, HS_MEMORY_OF_FILES) == 0 || strcmp(owner, HS_MEMORY_OF_SHARED) == 0)
+            balance.shared_bytes += row->resident_bytes;
+    }
+    *ret = balance;
+}
+
+enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance)
+{
+    enum hs_balance_part largest = HS_BALANCE_LIVE;
+
+    for (unsigned part = 0; part < HS_N_BALANCE_PARTS; part++)
+        if (part != HS_BALANCE_BINARIES && part != HS_BALANCE_OTHER &&
+            balance->bytes[part] > balance->bytes[largest])
+            largest = part;
+    return balance->bytes[largest] >= HS_BALANCE_LEAST_BYTES ? largest : HS_BALANCE_LIVE;
+}
