@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A block gets no type that it has not earned: one node at its beginning makes it no array of nodes,
-# and text in a large buffer no string of C++.
+# and text in a large buffer no string of C++; nor the type that one pointer of a hundred says.
 . "$(dirname "$0")/_native.sh"
 need gcc g++
 
@@ -12,6 +12,10 @@ if grep -e 'node\[\]' -e 'string text' "$work/types"; then
     fail "types that nobody said"
 fi
 grep -q 'struct node$' "$work/types" || fail "nodes have lost their type"
+grep -q 'struct owner$' "$work/types" || fail "the many did not win: $(cat "$work/types")"
+if grep 'struct another$' "$work/types"; then
+    fail "what one variable says"
+fi
 leave
 
 # Nor one of what it only has as a member, where the C library alone has debug information.

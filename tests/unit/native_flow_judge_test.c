@@ -142,6 +142,48 @@ static void in_any_order(void **state)
     assert_string_not_equal(first[2], "char[]");
 }
 
+/* Two records that have nothing to do with each other and fill one block: it is the one that more
+ * pointers say, whatever their names are; a variable of a call comes after all others. */
+static void the_many_win(void **state)
+{
+    (void)state;
+    enum { HOLDERS = 5 };
+    hs_addr block = world_block(w, 40), old = world_block(w, 40), behind = world_block(w, 40);
+    hs_addr large = world_block(w, 96), holders[HOLDERS];
+    world_type(USER, "struct user", HS_CTYPE_RECORD, 40);
+    world_slot(USER, "owner", 0, NODE);
+    world_type(GUEST, "struct guest", HS_CTYPE_RECORD, 40); /* whose name comes first */
+    world_slot(GUEST, "next", 0, GUEST);
+    world_type(LINK, "struct holder", HS_CTYPE_RECORD, 40);
+    world_slot(LINK, "user", 0, USER);
+    world_type(LINK_POINTER, "struct small", HS_CTYPE_RECORD, 64);
+    for (size_t i = 0; i < HOLDERS; i++) {
+        holders[i] = world_block(w, 40);
+        *world_word(w, holders[i]) = block;
+        world_seed(w, holders[i], LINK);
+    }
+    *world_word(w, block) = behind;
+    world_seed(w, block, GUEST);
+    world_seed(w, block, GUEST);
+    world_seed(w, old, USER);
+    world_seed(w, large, LINK_POINTER);
+    for (size_t i = 0; i < 3; i++) {
+        world_seed(w, i < 2 ? old : large, GUEST);
+        w->native.seeds[w->native.n_seeds - 1].is_of_call = true;
+    }
+    for (unsigned seed = 0; seed < 12; seed++) {
+        if (seed == 0)
+            world_seal(w);
+        w->options.order = (struct hs_dump_order){seed, seed % 2 == 0 ? 0 : 6};
+        WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+        is(block, "struct user");
+        is(behind, "struct node"); /* what a struct guest leads to is withdrawn */
+        is(old, "struct user");
+        is(large, "struct small");
+        hs_flow_fini(&flow);
+    }
+}
+
 /* A node of a list is one value of its block, and a link to a list's head leads to no node. */
 static void heads_and_nodes(void **state)
 {
@@ -240,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_beginning_before_the_whole),
         TEST(in_any_order),
+        TEST(the_many_win),
         TEST(heads_and_nodes),
         TEST(what_the_memory_held_before),
         TEST(pointers_are_no_vectors),

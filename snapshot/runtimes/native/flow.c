@@ -176,6 +176,19 @@ static bool flow_is_lent(const struct flow *f, const struct hs_heap_block *block
     return object == NULL || !f->native->of_object[object - objects->objects].is_system;
 }
 
+static hs_status flow_count(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                            hs_ctype pointee, const struct flow_place *place, struct hs_error *err)
+{
+    struct hs_ctype_facts facts;
+
+    if (hs_dict_find(&f->contested, block->rank) == NULL)
+        return HS_OK;
+    hs_ctype_facts(f->native->ctypes, pointee, &facts);
+    return flow_is_lent(f, block, &facts, pointee, place)
+               ? HS_OK
+               : hs_flow_count_(f, block, offset, pointee, err);
+}
+
 /* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
  * only of an array that begins with the block, and of what has a member there. */
 static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
@@ -186,6 +199,8 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     struct hs_ctype_facts facts;
     struct hs_enclosing_answer enclosing = {0};
 
+    if (f->is_counting)
+        return flow_count(f, block, offset, pointee, place, err);
     if (!flow_is_news(f, block, offset, pointee, had, strength))
         return HS_OK;
     hs_ctype_facts(f->native->ctypes, pointee, &facts);
@@ -454,18 +469,18 @@ static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
                                             .used_by = seed->used_by,
                                             .used = seed->used,
                                             .used_from = seed->used_from};
+        f->is_of_call = seed->is_of_call;
         HS_TRY(flow_by(f, &block, seed->word, &to, &place, err));
     }
+    f->is_of_call = false;
     return HS_OK;
 }
 
-/* Every pointer that has a type, once more. */
-static hs_status flow_again(struct flow *f, struct hs_error *err)
+static hs_status flow_from_all(struct flow *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
     struct hs_heap_block block;
 
-    hs_bitmap_fini(&f->led_on);
     HS_TRY(flow_from_seeds(f, err));
     while (hs_heap_map_next(&it, &block)) {
         hs_ntype type = hs_flow_type(f->result, block.rank);
@@ -473,6 +488,14 @@ static hs_status flow_again(struct flow *f, struct hs_error *err)
             hs_native_type_of(&f->result->types, type)->has_pointees)
             HS_TRY(flow_from_block(f, &block, err));
     }
+    return HS_OK;
+}
+
+/* Every pointer that has a type, once more. */
+static hs_status flow_again(struct flow *f, struct hs_error *err)
+{
+    hs_bitmap_fini(&f->led_on);
+    HS_TRY(flow_from_all(f, err));
     return flow_drain(f, err);
 }
 
@@ -598,6 +621,8 @@ static void flow_forget(struct flow *f)
     f->enclosing = flow_enclosing_of(f);
     hs_bitmap_fini(&f->led_on);
     hs_bitmap_fini(&f->late);
+    hs_dict_fini(&f->contested);
+    f->n_changed = 0;
     f->is_late = false;
     f->n_far_looks = f->n_parts = 0;
     f->fit = hs_fit_of(f->native);
@@ -614,6 +639,18 @@ static hs_status flow_once(struct flow *f, struct hs_error *err)
     return flow_settle(f, err);
 }
 
+/* Must types flow once more? Where two records are said of one block, after counting. */
+static hs_status flow_is_unsettled(struct flow *f, bool *ret, struct hs_error *err)
+{
+    HS_TRY(hs_flow_is_unsettled_(f, ret, err));
+    if (*ret || !hs_flow_is_contested_(f))
+        return HS_OK;
+    f->is_counting = true;
+    hs_status status = flow_from_all(f, err);
+    f->is_counting = false;
+    return status == HS_OK ? hs_flow_decide_(f, ret, err) : status;
+}
+
 static hs_status flow_run(struct flow *f, struct hs_error *err)
 {
     const struct hs_native *native = f->native;
@@ -628,11 +665,11 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
         flow_shuffle_seeds(f->native, order->seed);
     HS_TRY(hs_rtti_open(&f->rtti, f->native, err));
     HS_TRY(flow_once(f, err));
-    HS_TRY(hs_flow_is_unsettled_(f, &is_unsettled, err));
+    HS_TRY(flow_is_unsettled(f, &is_unsettled, err));
     for (int run = 1; run < FLOW_RUNS && is_unsettled; run++) {
         flow_forget(f);
         HS_TRY(flow_once(f, err));
-        HS_TRY(hs_flow_is_unsettled_(f, &is_unsettled, err));
+        HS_TRY(flow_is_unsettled(f, &is_unsettled, err));
     }
     if (native->ctypes != NULL)
         HS_TRY(hs_flow_alike_(f, err));
@@ -672,6 +709,9 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     hs_bitmap_fini(&f.led_on);
     hs_bitmap_fini(&f.late);
     hs_dict_fini(&f.settled);
+    hs_dict_fini(&f.contested);
+    hs_dict_fini(&f.decided);
+    hs_dict_fini(&f.votes);
     hs_free(f.changed);
     hs_rtti_close(&f.rtti);
     if (status == HS_OK)

@@ -167,6 +167,19 @@ bool hs_flow_is_stronger_(const struct flow *f, const struct hs_heap_block *bloc
     return type != had && is_stronger(f, block, one, one->is_array, had);
 }
 
+int hs_flow_compare_classes_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type,
+                             hs_ntype other)
+{
+    const struct hs_native_type *one = hs_native_type_of(&f->result->types, type),
+                                *two = hs_native_type_of(&f->result->types, other);
+    const struct claim a = claim_of(f, block, one, one->is_array),
+                       b = claim_of(f, block, two, two->is_array);
+
+    if (a.strength != b.strength)
+        return a.strength > b.strength ? 1 : -1;
+    return a.kind != b.kind ? (a.kind > b.kind ? 1 : -1) : 0;
+}
+
 /* What stands in the place of `*ret` in a block that has room for more: see hs_ctypes_larger. */
 static hs_status judge_larger(struct flow *f, const struct hs_heap_block *block, hs_ntype *ret,
                               struct hs_error *err)
@@ -201,10 +214,8 @@ static bool judge_may_win(const struct flow *f, const struct hs_heap_block *bloc
            (n >= 2 && is_stronger(f, block, type, true, had));
 }
 
-/* Does a block that has the type `had` say so itself? Then others say nothing but what `one` does
- * if that fills it. */
-static hs_status says_itself(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
-                             hs_ntype one, bool *ret, struct hs_error *err)
+hs_status hs_flow_says_itself_(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
+                               hs_ntype one, bool *ret, struct hs_error *err)
 {
     const struct hs_native_type *type = hs_native_type_of(&f->result->types, had);
     bool is_array = type->is_array, is_told = type->ctype == 0;
@@ -224,6 +235,40 @@ static hs_status says_itself(struct flow *f, const struct hs_heap_block *block, 
     return HS_OK;
 }
 
+bool hs_flow_is_record_(const struct hs_native_type *type)
+{
+    return type->ctype != 0 && type->type.form == HS_FORM_RECORD && !type->is_array &&
+           type->n_bytes != 0;
+}
+
+bool hs_flow_are_others_(const struct flow *f, hs_ntype a, hs_ntype b)
+{
+    const struct hs_native_type *one = hs_native_type_of(&f->result->types, a),
+                                *two = hs_native_type_of(&f->result->types, b);
+
+    return one->ctype != two->ctype && one->type.name != two->type.name &&
+           hs_native_is_other(f->native->ctypes, one->ctype, two->ctype);
+}
+
+/* A pointer to `one` leads to the start of a block that has the type `had`: notes it where these
+ * contest it (flow_vote.c). *ret: it has been decided that the block is another one. */
+static hs_status judge_contest(struct flow *f, const struct hs_heap_block *block, hs_ntype one,
+                               hs_ntype had, bool *ret, struct hs_error *err)
+{
+    const struct hs_native_types *types = &f->result->types;
+    hs_ntype decided = f->decided.n == 0 ? 0 : (hs_ntype)hs_dict_get(&f->decided, block->rank, 0);
+
+    *ret = false;
+    if (!hs_flow_is_record_(hs_native_type_of(types, one)))
+        return HS_OK;
+    *ret = decided != 0 && decided != one && hs_flow_are_others_(f, decided, one);
+    if (had == 0 || decided != 0 || f->contested.n > HS_FLOW_CONTESTED ||
+        !hs_flow_is_record_(hs_native_type_of(types, had)) ||
+        hs_dict_find(&f->contested, block->rank) != NULL || !hs_flow_are_others_(f, one, had))
+        return HS_OK;
+    return hs_dict_put(&f->contested, block->rank, f->contested.n, err);
+}
+
 /* May a block that has this type be an array of such, as its owner has said since? */
 static bool may_be_many(const struct flow *f, const struct hs_heap_block *block, hs_ntype type)
 {
@@ -239,6 +284,7 @@ hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint
     struct hs_native_types *types = &f->result->types;
     hs_ntype had = hs_flow_type(f->result, block->rank), one;
     bool is_of_other = offset != 0 || (pointee & HS_FLOW_MAY_BE_END) != 0, is_own = false;
+    bool is_decided = false;
 
     *ret = 0;
     if (!hs_flow_may_have_type_(block))
@@ -248,12 +294,15 @@ hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint
         return HS_OK;
     HS_TRY(judge_larger(f, block, &one, err));
     const struct hs_native_type *type = hs_native_type_of(types, one);
-    if (type->n_bytes == 0 || type->n_bytes > block->n_bytes ||
-        (offset != 0 && offset % type->n_bytes != 0) ||
+    if (type->n_bytes == 0 || type->n_bytes > block->n_bytes)
+        return HS_OK;
+    if (offset == 0)
+        HS_TRY(judge_contest(f, block, one, had, &is_decided, err));
+    if (is_decided || (offset != 0 && offset % type->n_bytes != 0) ||
         !judge_may_win(f, block, offset, type, is_of_other, had))
         return HS_OK;
     if (had != 0)
-        HS_TRY(says_itself(f, block, had, one, &is_own, err));
+        HS_TRY(hs_flow_says_itself_(f, block, had, one, &is_own, err));
     *ret = is_own ? 0 : one;
     return HS_OK;
 }

@@ -22,6 +22,9 @@ enum hs_flow_strength {
     HS_FLOW_WHOLE            /* it fills the block, or its owner says how much of it */
 };
 
+/* Of more contested blocks none is judged: which come first is luck. */
+enum { HS_FLOW_CONTESTED = 1 << 16 };
+
 struct flow {
     struct hs_native *native; /* borrowed */
     struct hs_flow *result;   /* borrowed */
@@ -50,7 +53,13 @@ struct flow {
         hs_ntype had;
     } * changed; /* owned: blocks that got another type after types had flowed from them */
     size_t n_changed, changed_capacity;
-    struct hs_dict settled; /* by rank: the only type from which types may flow, of such */
+    struct hs_dict settled;   /* by rank: the only type from which types may flow, of such */
+    struct hs_dict contested; /* by rank: blocks that are said to be records of which none begins
+                                 with the other; a number for each */
+    struct hs_dict decided;   /* by rank: the record that such a block is */
+    struct hs_dict votes; /* while counting: by number of `contested` and type, FLOW_VOTE each */
+    bool is_counting;     /* nothing is given a type */
+    bool is_of_call;      /* what is said is said by a variable of a call */
 };
 
 static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
@@ -89,6 +98,18 @@ bool hs_flow_is_early_(const struct flow *f, const struct hs_heap_block *block, 
 /* Speaks more for `type` than for `had` (0: nothing)? One of two different types always wins. */
 bool hs_flow_is_stronger_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type,
                           hs_ntype had);
+/* One record of the debug information. */
+bool hs_flow_is_record_(const struct hs_native_type *type);
+/* Are these two of which none begins with the other? */
+bool hs_flow_are_others_(const struct flow *f, hs_ntype a, hs_ntype b);
+/* As that, by strength and kind alone, which go before the number of those who say it: greater than
+ * 0: more speaks for `type`. */
+int hs_flow_compare_classes_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type,
+                             hs_ntype other);
+/* Does a block that has the type `had` say so itself? Then others say nothing but what `one` does
+ * if that fills it. Fails with HS_LIMIT. */
+hs_status hs_flow_says_itself_(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
+                               hs_ntype one, bool *ret, struct hs_error *err);
 /* The type that a pointer to `pointee` may give the block in the place of the one that it has,
  * before a look at its words; 0: none. */
 hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
@@ -113,6 +134,21 @@ static inline bool hs_flow_may_flow_(const struct flow *f, uint64_t rank, hs_nty
 }
 /* Must they flow once more? If something that was said has an effect which nobody says any more. */
 hs_status hs_flow_is_unsettled_(struct flow *f, bool *ret, struct hs_error *err);
+
+/* ---- flow_vote.c: a block may be said to be two records that have nothing to do with each other:
+ * by a wrong cast, a member of a union, a variable of a call that is not written yet. As strong as
+ * each other they are told apart by how many say which; variables of calls come after all others,
+ * whatever they say. All that is said is counted after types have flowed, which they do once more
+ * where another one won. */
+
+/* Counts one pointer, while is_counting: for the type that the block has, if that begins with the
+ * pointee or the pointer is to a member of it. */
+hs_status hs_flow_count_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                         hs_ctype pointee, struct hs_error *err);
+/* After counting; *ret, whether types must flow once more. */
+hs_status hs_flow_decide_(struct flow *f, bool *ret, struct hs_error *err);
+/* Is there anything to be counted for? */
+bool hs_flow_is_contested_(const struct flow *f);
 
 /* Goes on from the member at `offset` of a block without a type, once in each pass. */
 hs_status hs_flow_lead_on_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,

@@ -28,6 +28,7 @@ struct hs_native_seed {
     hs_ctype pointee;
     uint8_t used_by; /* of an array: see struct hs_native_chosen */
     uint64_t used, used_from;
+    bool is_of_call; /* of a call's variable, which may not be written yet, or no more used */
 };
 
 /* A loaded object with what is known of it; same index as objects.objects. */

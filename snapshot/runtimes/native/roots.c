@@ -36,17 +36,21 @@ static uint8_t edge_class_of(enum hs_pointer how)
     return how == HS_POINTER_PAST_END ? HS_EDGE_PAST_END : HS_EDGE_EXACT;
 }
 
-static hs_status add_seed(struct hs_native *native, hs_addr at, const struct hs_heap_block *block,
-                          uint64_t word, const struct hs_native_chosen *to, struct hs_error *err)
+static hs_status add_seed(struct hs_native *native, const struct hs_root_leaf *leaf,
+                          const struct hs_heap_block *block, uint64_t word,
+                          const struct hs_native_chosen *to, struct hs_error *err)
 {
+    bool is_of_call = leaf->root.kind == HS_ROOT_STACK || leaf->root.kind == HS_ROOT_REGISTER;
+
     HS_TRY(HS_GROW(&native->seeds, &native->seeds_capacity, native->n_seeds + 1, err));
-    native->seeds[native->n_seeds++] = (struct hs_native_seed){.at = at,
+    native->seeds[native->n_seeds++] = (struct hs_native_seed){.at = leaf->root.address,
                                                                .block = block->begin,
                                                                .word = word,
                                                                .pointee = to->pointee,
                                                                .used_by = to->used_by,
                                                                .used = to->used,
-                                                               .used_from = to->used_from};
+                                                               .used_from = to->used_from,
+                                                               .is_of_call = is_of_call};
     return HS_OK;
 }
 
@@ -124,7 +128,7 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
     if (to->pointee != 0 && !is_end && !is_left_over(leaf, &block)) {
         leaf->root.certainty = HS_EXACT;
         leaf->is_handle = hs_native_is_handle(native, to->pointee);
-        HS_TRY(add_seed(native, leaf->root.address, &block, word, to, err));
+        HS_TRY(add_seed(native, leaf, &block, word, to, err));
     }
     return hs_roots_add(&native->roots, leaf, err);
 }
