@@ -13,6 +13,7 @@
 #define MAP_LEAST_CHUNK ((uint64_t)32) /* MINSIZE of malloc/malloc.c */
 #define MAP_NEAR_WORDS ((uint64_t)16)  /* of the bitmaps: 16 KiB of chunks */
 #define MAP_LEAST_UNIT ((uint64_t)8)
+#define MAP_STEPS ((uint64_t)32) /* from block to block; beyond it a search is quicker */
 #define MAP_BITS_LIMIT ((uint64_t)1 << 38)
 #define MAP_SPANS_LIMIT ((size_t)HS_PAGE_NO_SPAN / 2)
 #define MAP_END ((hs_addr)1 << HS_ADDRESS_BITS)
@@ -246,9 +247,9 @@ bool hs_heap_map_is_set(const struct hs_heap_map *map, hs_addr address)
 }
 
 /* One more than the last bit of a span. */
-static uint64_t map_span_end(const struct hs_heap_span *span)
+static inline uint64_t map_span_end(const struct hs_heap_span *span)
 {
-    return span->first_bit + (span->end - span->begin + span->unit_bytes - 1) / span->unit_bytes;
+    return span->first_bit + map_region(span, span->end - 1 - span->begin) + 1;
 }
 
 /* How many bytes the chunk at `bit` has up to the next live one or stop; 0 when that is beyond so
@@ -461,6 +462,16 @@ bool hs_heap_map_next(struct hs_heap_iterator *it, struct hs_heap_block *ret)
     ret->rank = it->rank++;
     it->bit = bit + 1;
     return true;
+}
+
+void hs_heap_map_forward(struct hs_heap_iterator *it, uint64_t rank)
+{
+    if (rank - it->rank > MAP_STEPS) {
+        hs_heap_map_seek(it, rank);
+        return;
+    }
+    for (; it->rank < rank; it->rank++)
+        it->bit = hs_bitmap_next(&it->map->starts, it->bit) + 1;
 }
 
 void hs_heap_map_seek(struct hs_heap_iterator *it, uint64_t rank)

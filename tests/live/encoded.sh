@@ -19,6 +19,16 @@ reasons()
     done
 }
 
+# The same rows, when memory is gone over once for each few blocks and each few bases.
+in_ranges()
+{
+    cp "$work/leaks.json" "$work/once.json"
+    ORDER_REGION_BITS=18 "$BUDGET_DUMP" "$pid" "$work/heap.snap" 0 >"$work/talk" 2>&1 ||
+        fail "in ranges: $(cat "$work/talk")"
+    compare "in ranges" 100
+    cmp "$work/once.json" "$work/leaks.json" || fail "other rows in ranges"
+}
+
 for noise in "" noise; do
     start "$work/encoded" $noise
     for stop in copy read; do
@@ -26,6 +36,7 @@ for noise in "" noise; do
         compare "$stop $noise" 100
         reasons
     done
+    in_ranges
     if [ -z "$noise" ]; then
         gcore -o "$work/core" "$pid" >/dev/null 2>&1 || fail "gcore"
         "$HEAPSNAP" dump --core "$work/core.$pid" -o "$work/heap.snap" 2>"$work/talk" ||

@@ -277,8 +277,8 @@ static hs_status look(struct computed *c)
     uint64_t n_lost = 0;
 
     HS_TRY(HS_ALLOC(&c->words_of, SIZES, c->err));
-    while (hs_heap_map_next(&it, &block)) {
-        if (block.bytes == NULL || !hs_scan_is_lost(c->scan, &block))
+    while (hs_scan_next_lost(c->scan, &it, &block)) {
+        if (block.bytes == NULL)
             continue;
         n_lost++;
         look_at_lost(c, &block);

@@ -1,4 +1,4 @@
-/* Which blocks are lost, what is searched for them, and the order in which that is done. */
+/* What is searched for addresses of lost blocks, and the order in which that is done. */
 #include "encoded.h"
 
 #include "base/alloc.h"
@@ -10,12 +10,17 @@
 enum { WORD = 8 };
 /* Beside the bytes per block: filters, values, samples, hits. */
 #define ENCODED_FIXED_BYTES (UINT64_C(12) << 20)
-#define ENCODED_BYTES(n_blocks) (ENCODED_FIXED_BYTES + (n_blocks) + (n_blocks) / 4)
+#define ENCODED_RANGE_BYTES(n_blocks) ((n_blocks) + (n_blocks) / 4)
+/* With little memory. The columns of the snapshot, which every dump has room for, are not there yet
+ * when this is searched, so that there is so much in any case. */
+#define ENCODED_LEAST_BYTES (UINT64_C(5) << 20)
+#define ENCODED_LEAST_RANGE (UINT64_C(1) << 20)
+#define ENCODED_TEST_BLOCK_BYTES 128 /* a region of struct hs_dump_order has so many blocks */
 
 static void encoded_fini(struct hs_encoded *e)
 {
     hs_free(e->pages);
-    hs_pages_free(e->found_by, e->n_blocks, sizeof *e->found_by);
+    hs_pages_free(e->found_by, e->n_range, sizeof *e->found_by);
     hs_bitmap_fini(&e->beside);
     hs_bitmap_fini(&e->held);
     hs_dict_fini(&e->group_of);
@@ -24,6 +29,7 @@ static void encoded_fini(struct hs_encoded *e)
     hs_encoded_values_fini(&e->before);
     hs_encoded_values_fini(&e->offsets);
     hs_free(e->constants);
+    hs_free(e->counts);
     hs_table_fini(&e->by_upper);
     for (size_t i = 0; i < 2; i++) {
         hs_bitmap_fini(&e->hits[i]);
@@ -34,10 +40,12 @@ static void encoded_fini(struct hs_encoded *e)
 
 static hs_status encoded_init(struct hs_encoded *e)
 {
+    e->n_ranges = (e->n_blocks + e->n_range - 1) / e->n_range;
+    e->n_groups = 1;
     HS_TRY(HS_ALLOC(&e->pages, (size_t)1 << (ENCODED_PAGE_BITS - 6), e->err));
-    HS_TRY(HS_PAGES_ALLOC(&e->found_by, e->n_blocks, e->err));
-    HS_TRY(hs_bitmap_init(&e->beside, e->n_blocks, e->err));
-    HS_TRY(hs_bitmap_init(&e->held, e->n_blocks, e->err));
+    HS_TRY(HS_PAGES_ALLOC(&e->found_by, e->n_range, e->err));
+    HS_TRY(hs_bitmap_init(&e->beside, e->n_range, e->err));
+    HS_TRY(hs_bitmap_init(&e->held, e->n_range, e->err));
     HS_TRY(HS_ALLOC(&e->groups, ENCODED_GROUPS, e->err));
     HS_TRY(HS_ALLOC(&e->samples, ENCODED_SAMPLES, e->err));
     HS_TRY(HS_ALLOC(&e->constants, ENCODED_CONSTANTS, e->err));
@@ -46,100 +54,6 @@ static hs_status encoded_init(struct hs_encoded *e)
         HS_TRY(hs_bitmap_init(&e->in_table[i], hs_encoded_hit_bit(ENCODED_N, 0), e->err));
     }
     return hs_bitmap_init(&e->in_row, ENCODED_SAMPLES, e->err);
-}
-
-/* ---- what is lost */
-
-/* Calls `visit` for each lost block. */
-static hs_status each_lost(struct hs_encoded *e,
-                           hs_status (*visit)(struct hs_encoded *, const struct hs_heap_block *))
-{
-    struct hs_heap_iterator it = {.map = e->map};
-    struct hs_heap_block block;
-
-    while (hs_heap_map_next(&it, &block))
-        if (hs_scan_is_lost(e->scan, &block))
-            HS_TRY(visit(e, &block));
-    return HS_OK;
-}
-
-static struct hs_encoded_group *group_of(const struct hs_encoded *e, uint64_t n_bytes)
-{
-    return &e->groups[hs_dict_get(&e->group_of, n_bytes, ENCODED_GROUPS - 1)];
-}
-
-static void note_upper(struct hs_encoded *e, uint64_t upper)
-{
-    for (size_t i = 0; i < e->n_uppers; i++)
-        if (e->uppers[i] == upper)
-            return;
-    if (e->n_uppers < sizeof e->uppers / sizeof *e->uppers)
-        e->uppers[e->n_uppers++] = upper;
-}
-
-static hs_status note_lost(struct hs_encoded *e, const struct hs_heap_block *block)
-{
-    const unsigned length = 64 - (unsigned)__builtin_clzll(block->begin);
-    uint64_t page = hs_encoded_page_bit(block->begin);
-    struct hs_heap_block target;
-
-    if (e->low == 0)
-        e->low = block->begin;
-    e->high = block->begin;
-    e->lengths |= UINT64_C(1) << length;
-    e->pages[page >> 6] |= UINT64_C(1) << (page & 63);
-    note_upper(e, block->begin >> 32);
-    if (hs_dict_find(&e->group_of, block->n_bytes) == NULL && e->n_groups < ENCODED_GROUPS - 1) {
-        e->groups[e->n_groups].n_bytes = block->n_bytes;
-        HS_TRY(hs_dict_put(&e->group_of, block->n_bytes, e->n_groups++, e->err));
-    }
-    group_of(e, block->n_bytes)->n_lost++;
-    for (uint64_t at = 0; block->bytes != NULL && at + WORD <= block->n_bytes; at += WORD) {
-        at = hs_flow_touched(e->scan->native, block, at);
-        if (at + WORD <= block->n_bytes &&
-            hs_flow_resolve(e->scan->native, hs_load_u64(block->bytes + at), &target) !=
-                HS_POINTER_NONE &&
-            target.rank != block->rank)
-            hs_bitmap_set(&e->held, target.rank);
-    }
-    return HS_OK;
-}
-
-static hs_status count_head(struct hs_encoded *e, const struct hs_heap_block *block)
-{
-    group_of(e, block->n_bytes)->n_heads += !hs_bitmap_get(&e->held, block->rank);
-    return HS_OK;
-}
-
-/* Heads first: what only they hold hangs on them. In a ring there is none. */
-static hs_status sample(struct hs_encoded *e, const struct hs_heap_block *block)
-{
-    struct hs_encoded_group *group = group_of(e, block->n_bytes);
-    uint64_t n = group->n_heads != 0 ? group->n_heads : group->n_lost;
-    uint64_t n_most = ENCODED_SAMPLES / (e->n_groups + 1);
-
-    n_most = n_most > ENCODED_OF_GROUP ? ENCODED_OF_GROUP : n_most == 0 ? 1 : n_most;
-    n_most = n_most > n ? n : n_most;
-    if ((group->n_heads != 0 && hs_bitmap_get(&e->held, block->rank)) ||
-        e->n_samples == ENCODED_SAMPLES)
-        return HS_OK;
-    uint64_t seen = group->n_seen++;
-    if (seen >= n || seen * n_most / n == (seen + 1) * n_most / n)
-        return HS_OK;
-    group->n_sampled++;
-    e->samples[e->n_samples++] = (struct hs_encoded_sample){
-        .begin = block->begin, .n_bytes = block->n_bytes, .group = (uint32_t)(group - e->groups)};
-    return HS_OK;
-}
-
-static hs_status find_lost(struct hs_encoded *e)
-{
-    HS_TRY(each_lost(e, note_lost));
-    if (e->lengths == 0)
-        return HS_OK;
-    e->least_length = (unsigned)__builtin_ctzll(e->lengths);
-    HS_TRY(each_lost(e, count_head));
-    return each_lost(e, sample);
 }
 
 /* ---- what is searched */
@@ -211,7 +125,7 @@ static void look_at_block(struct hs_encoded *e, const struct hs_heap_block *bloc
     struct hs_encoded_part part = {.is_lost = hs_scan_is_lost(e->scan, block)};
 
     /* Tables that find have the addresses of neighbours, and say nothing of any disguise. */
-    if (hs_heaps_finds(&e->scan->native->dump->heaps, block) == UINT64_MAX)
+    if (e->scan->has_owners && hs_heaps_finds(&e->scan->native->dump->heaps, block) == UINT64_MAX)
         return;
 
     for (uint64_t at = 0; at < block->n_bytes; at += part.n_bytes) {
@@ -233,55 +147,115 @@ static hs_status look_at_all(struct hs_encoded *e)
     struct hs_heap_iterator it = {.map = e->map};
     struct hs_heap_block block;
 
+    e->n_parts = 0;
     HS_TRY(hs_progress_tell(progress, "looking for addresses in disguise", 0, 0, e->err));
     HS_TRY(each_of_objects(e, look));
     HS_TRY(each_of_threads(e, true, look));
-    while (hs_heap_map_next(&it, &block))
+    while (hs_heap_map_next(&it, &block)) {
+        if (!e->scan->is_counted)
+            hs_scan_count_block(e->scan, &block);
         if (block.bytes != NULL)
             look_at_block(e, &block);
+    }
+    e->scan->is_counted = true; /* each block is gone over here, so it is done at once */
     return HS_OK;
 }
 
-static hs_status search(struct hs_encoded *e)
+/* ---- all */
+
+/* For all ranges of blocks and all bases. */
+static hs_status look_for_all(struct hs_encoded *e)
 {
-    HS_TRY(find_lost(e));
+    for (uint64_t i = 0; i < e->n_ranges || e->next_base < e->n_bases; i++) {
+        e->has_strong = i < e->n_ranges;
+        e->has_before = i == 0;
+        if (e->has_strong)
+            hs_encoded_go_to(e, i);
+        hs_encoded_next_offsets(e);
+        HS_TRY(look_at_all(e));
+        if (e->has_strong)
+            HS_TRY(hs_encoded_count(e));
+    }
+    return HS_OK;
+}
+
+/* Of several ranges it is not known any more what was found. */
+static hs_status mark_all(struct hs_encoded *e)
+{
+    bool looks_again = e->n_ranges > 1 && hs_encoded_has_strong(e);
+
+    e->has_strong = true;
+    e->has_before = false;
+    e->offsets.n = 0;
+    for (uint64_t i = 0; i < e->n_ranges; i++) {
+        if (e->n_ranges > 1)
+            hs_encoded_go_to(e, i);
+        if (looks_again)
+            HS_TRY(look_at_all(e));
+        HS_TRY(hs_encoded_mark(e));
+    }
+    return HS_OK;
+}
+
+static hs_status search(struct hs_encoded *e, size_t n_values)
+{
+    HS_TRY(hs_encoded_find_lost(e));
     if (e->lengths == 0)
         return HS_OK;
+    HS_TRY(HS_ALLOC(&e->counts, ENCODED_N_STRONG * e->n_groups, e->err));
     hs_encoded_find_bases(e);
     HS_TRY(each_of_objects(e, add_constants));
     HS_TRY(each_of_threads(e, false, add_constants));
-    HS_TRY(hs_encoded_make_values(e, e->err));
-    HS_TRY(look_at_all(e));
-    return hs_encoded_judge(e, e->err);
+    HS_TRY(hs_encoded_make_before(e, e->err));
+    HS_TRY(hs_encoded_make_offsets(e, n_values, e->err));
+    HS_TRY(look_for_all(e));
+    HS_TRY(hs_encoded_judge(e, e->err));
+    return mark_all(e);
 }
 
-/* Without room for it nobody has looked. */
-static hs_status without_room(struct hs_native *native, struct hs_error *err)
+/* Takes memory for all blocks and values, or for as many as there is room for. */
+static hs_status reserve(struct hs_encoded *e, uint64_t *ret_n_bytes, size_t *ret_n_values)
 {
-    *err = (struct hs_error)HS_ERROR_INIT;
-    native->is_blind = true;
-    return hs_findings_note(&native->dump->findings, false, err,
-                            "--memory leaves no room to look for addresses in "
-                            "disguise" HS_NOTE_NOT_CERTAIN);
+    struct hs_dump_plan *plan = &e->scan->native->dump->plan;
+    uint64_t room = hs_dump_plan_room(plan);
+    uint64_t n_bytes = ENCODED_FIXED_BYTES + ENCODED_RANGE_BYTES(e->n_blocks);
+
+    unsigned region_bits = e->scan->native->dump->options->order.region_bits;
+
+    e->n_range = e->n_blocks;
+    *ret_n_values = ENCODED_VALUES_MOST;
+    if (n_bytes > room) {
+        uint64_t most = room > ENCODED_LEAST_BYTES ? (room - ENCODED_LEAST_BYTES) / 5 * 4 : 0;
+        e->n_range = most > ENCODED_LEAST_RANGE ? most : ENCODED_LEAST_RANGE;
+        *ret_n_values = ENCODED_VALUES_LEAST;
+    }
+    if (region_bits != 0) { /* for tests: as many ranges and parts as there can be */
+        e->n_range = (UINT64_C(1) << region_bits) / ENCODED_TEST_BLOCK_BYTES + 1;
+        *ret_n_values = ENCODED_SAMPLES * ENCODED_UNITS * 2;
+    }
+    e->n_range = e->n_range < e->n_blocks ? e->n_range : e->n_blocks;
+    if (n_bytes > room) {
+        n_bytes = ENCODED_LEAST_BYTES + ENCODED_RANGE_BYTES(e->n_range);
+        n_bytes = n_bytes < room ? n_bytes : room;
+    }
+    *ret_n_bytes = n_bytes;
+    return hs_dump_plan_reserve(plan, n_bytes, "addresses in disguise", e->err);
 }
 
 hs_status hs_scan_mark_encoded(struct hs_scan *scan, struct hs_error *err)
 {
-    struct hs_dump_plan *plan = &scan->native->dump->plan;
     struct hs_encoded e = {.scan = scan, .map = &scan->native->dump->heaps.map, .err = err};
+    uint64_t n_bytes;
+    size_t n_values;
 
     e.n_blocks = e.map->n_blocks;
     if (e.map->n_spans == 0 || scan->native->is_blind || hs_scan_reaches_all(scan))
         return HS_OK;
-    hs_status status =
-        hs_dump_plan_reserve(plan, ENCODED_BYTES(e.n_blocks), "addresses in disguise", err);
-    if (status == HS_LIMIT)
-        return without_room(scan->native, err);
-    HS_TRY(status);
-    status = encoded_init(&e);
+    HS_TRY(reserve(&e, &n_bytes, &n_values));
+    hs_status status = encoded_init(&e);
     if (status == HS_OK)
-        status = search(&e);
+        status = search(&e, n_values);
     encoded_fini(&e);
-    hs_dump_plan_release(plan, ENCODED_BYTES(e.n_blocks));
+    hs_dump_plan_release(&scan->native->dump->plan, n_bytes);
     return status;
 }

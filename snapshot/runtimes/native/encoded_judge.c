@@ -39,11 +39,6 @@ static bool is_strong(const struct hs_encoded *e, unsigned id)
            (id < ENCODED_MASKED || e->n_found[id] >= LEAST_OF_MASK);
 }
 
-static size_t group_number(const struct hs_encoded *e, uint64_t n_bytes)
-{
-    return hs_dict_get(&e->group_of, n_bytes, ENCODED_GROUPS - 1);
-}
-
 /* ---- what is said */
 
 static void encoding_text(const struct hs_encoded *e, unsigned id, char text[TEXT_BYTES])
@@ -114,38 +109,47 @@ static hs_status note(struct hs_encoded *e, unsigned id, size_t group, const str
 
 /* ---- strong ones */
 
-/* By encoding and group, how many were found. */
-static hs_status count_strong(const struct hs_encoded *e, uint32_t *counts)
+static uint32_t *count_of(struct hs_encoded *e, unsigned id, size_t group)
 {
-    struct hs_heap_iterator it = {.map = e->map};
-    struct hs_heap_block block;
+    return &e->counts[(size_t)id * e->n_groups + group];
+}
 
-    while (hs_heap_map_next(&it, &block))
-        if (e->found_by[block.rank] != 0)
-            counts[(size_t)(e->found_by[block.rank] - 1) * ENCODED_GROUPS +
-                   group_number(e, block.n_bytes)]++;
+static hs_status count_one(struct hs_encoded *e, const struct hs_heap_block *block)
+{
+    uint8_t by = e->found_by[block->rank - e->first];
+
+    if (by != 0)
+        ++*count_of(e, by - 1U, hs_encoded_group_of(e, block));
     return HS_OK;
+}
+
+hs_status hs_encoded_count(struct hs_encoded *e)
+{
+    return hs_encoded_each_lost(e, count_one);
+}
+
+bool hs_encoded_has_strong(const struct hs_encoded *e)
+{
+    for (unsigned id = 0; id < ENCODED_N_STRONG; id++)
+        if (e->n_found[id] != 0 && is_strong(e, id))
+            return true;
+    return false;
 }
 
 static hs_status judge_strong(struct hs_encoded *e, size_t *n_notes)
 {
-    hs_auto_free uint32_t *counts = NULL;
-
-    HS_TRY(HS_ALLOC(&counts, (size_t)ENCODED_N_STRONG * ENCODED_GROUPS, e->err));
-    HS_TRY(count_strong(e, counts));
     for (unsigned id = 0; id < ENCODED_N_STRONG; id++) {
-        for (size_t g = 0; e->n_found[id] != 0 && g < ENCODED_GROUPS; g++) {
+        for (size_t g = 0; e->n_found[id] != 0 && g < e->n_groups; g++) {
             struct hs_encoded_group *group = &e->groups[g];
-            struct judged judged = {.n_found = counts[(size_t)id * ENCODED_GROUPS + g],
-                                    .n_of = group->n_lost,
-                                    .n_beside = e->n_beside[id]};
+            struct judged judged = {
+                .n_found = *count_of(e, id, g), .n_of = group->n_lost, .n_beside = e->n_beside[id]};
             uint64_t n_of = group->n_heads != 0 ? group->n_heads : group->n_lost;
             bool is_tenth = judged.n_found * TENTH >= n_of;
             bool is_many = judged.n_found >= LEAST && judged.n_found > TIMES * judged.n_beside;
             if (judged.n_found == 0 || (!is_strong(e, id) && !(is_tenth && is_many)))
                 continue;
             group->is_possible |= is_tenth;
-            HS_TRY(note(e, id, g, &judged, e->first_at[id], n_notes));
+            HS_TRY(note(e, id, g, &judged, e->first_at[id].at, n_notes));
         }
     }
     return HS_OK;
@@ -170,10 +174,10 @@ static void count_sampled(const struct hs_encoded *e, unsigned id, struct judged
 static hs_status find_chance(const struct hs_encoded *e, struct judged *of_group, uint64_t *chance)
 {
     for (unsigned id = ENCODED_OFFSET; id < ENCODED_OFFSET + e->n_bases * ENCODED_UNITS; id++) {
-        for (size_t g = 0; g < ENCODED_GROUPS; g++)
+        for (size_t g = 0; g < e->n_groups; g++)
             of_group[g] = (struct judged){0};
         count_sampled(e, id, of_group);
-        for (size_t g = 0; g < ENCODED_GROUPS; g++)
+        for (size_t g = 0; g < e->n_groups; g++)
             chance[g] += of_group[g].n_beside;
     }
     return HS_OK;
@@ -197,20 +201,21 @@ static hs_status judge_sampled(struct hs_encoded *e, size_t *n_notes)
     hs_auto_free uint64_t *chance = NULL;
     const size_t n_ids = e->n_bases * ENCODED_UNITS;
 
-    HS_TRY(HS_ALLOC(&of_group, ENCODED_GROUPS, e->err));
-    HS_TRY(HS_ALLOC(&chance, ENCODED_GROUPS, e->err));
+    HS_TRY(HS_ALLOC(&of_group, e->n_groups, e->err));
+    HS_TRY(HS_ALLOC(&chance, e->n_groups, e->err));
     HS_TRY(find_chance(e, of_group, chance));
     for (unsigned id = ENCODED_BEFORE; id < ENCODED_OFFSET + n_ids; id++) {
-        for (size_t g = 0; g < ENCODED_GROUPS; g++)
+        if (e->first_at[id].at == 0)
+            continue;
+        for (size_t g = 0; g < e->n_groups; g++)
             of_group[g] = (struct judged){0};
-        if (e->first_at[id] != 0)
-            count_sampled(e, id, of_group);
-        for (size_t g = 0; g < ENCODED_GROUPS; g++) {
+        count_sampled(e, id, of_group);
+        for (size_t g = 0; g < e->n_groups; g++) {
             if (e->groups[g].is_possible ||
                 !is_believed(&of_group[g], id == ENCODED_BEFORE ? 0 : chance[g], n_ids))
                 continue;
             e->groups[g].is_possible = true;
-            HS_TRY(note(e, id, g, &of_group[g], e->first_at[id], n_notes));
+            HS_TRY(note(e, id, g, &of_group[g], e->first_at[id].at, n_notes));
         }
     }
     return HS_OK;
@@ -234,19 +239,19 @@ static hs_status judge_rows(struct hs_encoded *e, size_t *n_notes)
     return HS_OK;
 }
 
-static hs_status mark(struct hs_encoded *e)
+static hs_status mark_one(struct hs_encoded *e, const struct hs_heap_block *block)
 {
-    struct hs_heap_iterator it = {.map = e->map};
-    struct hs_heap_block block;
+    uint8_t by = e->found_by[block->rank - e->first];
 
-    while (hs_heap_map_next(&it, &block)) {
-        uint8_t by = e->found_by[block.rank];
-        if (hs_scan_is_lost(e->scan, &block) &&
-            (e->groups[group_number(e, block.n_bytes)].is_possible ||
-             (by != 0 && is_strong(e, by - 1))))
-            HS_TRY(hs_scan_mark_unsure(e->scan, &block, e->err));
-    }
-    return HS_OK;
+    return e->groups[hs_encoded_group_of(e, block)].is_possible ||
+                   (by != 0 && is_strong(e, by - 1U))
+               ? hs_scan_mark_unsure(e->scan, block, e->err)
+               : HS_OK;
+}
+
+hs_status hs_encoded_mark(struct hs_encoded *e)
+{
+    return hs_encoded_each_lost(e, mark_one);
 }
 
 hs_status hs_encoded_judge(struct hs_encoded *e, struct hs_error *err)
@@ -261,5 +266,5 @@ hs_status hs_encoded_judge(struct hs_encoded *e, struct hs_error *err)
                                 "addresses in disguise lead to lost blocks of %zu more "
                                 "sizes" HS_NOTE_NOT_CERTAIN,
                                 n_notes - NOTES_MOST));
-    return mark(e);
+    return HS_OK;
 }

@@ -20,12 +20,13 @@ enum {
     ENCODED_BASES = 80,
     ENCODED_UNITS = 3,
     ENCODED_N = ENCODED_OFFSET + ENCODED_BASES * ENCODED_UNITS,
+    ENCODED_TOPS = 4,
 };
 extern const uint8_t hs_encoded_unit_bytes[ENCODED_UNITS];
 
 enum { ENCODED_GROUPS = 1 << 12, ENCODED_SAMPLES = 1 << 11, ENCODED_OF_GROUP = 32 };
 
-/* Lost blocks of one size. The last group has all sizes that there is no room for. */
+/* Lost blocks of one size. The first group has all sizes that there is no room for. */
 struct hs_encoded_group {
     uint64_t n_bytes;
     uint64_t n_lost, n_heads; /* heads: nothing lost leads to them */
@@ -48,24 +49,38 @@ struct hs_encoded_value {
 };
 #define HS_ENCODED_IS_BESIDE ((uint16_t)(1 << 15))
 
-/* The values, by key, behind a filter of bits. */
+/* The values, by key, behind a filter of 2^filter_bits bits. */
 struct hs_encoded_values {
     struct hs_encoded_value *values; /* owned */
-    size_t n, capacity;
+    size_t n, n_most;
     uint64_t *filter; /* owned */
+    unsigned filter_bits;
 };
 
+/* Where one of an encoding was met first: memory is gone over in one order, but may be so several
+ * times. */
+struct hs_encoded_place {
+    hs_addr at; /* 0: not met */
+    uint64_t part;
+};
+
+/* Memory is gone over once, where there is room for what is kept of all blocks and for all values;
+ * else once for each range of blocks, and each part of the bases. All results are the same. */
 struct hs_encoded {
     struct hs_scan *scan;
     const struct hs_heap_map *map;
-    hs_addr low, high;       /* lost blocks begin in here */
-    uint64_t lengths;        /* their addresses' lengths in bits: a bit each */
-    unsigned least_length;   /* the shortest of them */
-    uint64_t *pages;         /* owned: a filter of the pages in which they begin */
-    uint8_t *found_by;       /* owned pages: by rank, 1 + the strong encoding that led there */
-    struct hs_bitmap beside; /* by rank: one led beside it */
-    struct hs_bitmap held;   /* by rank: a lost block leads to it */
+    hs_addr low, high;     /* lost blocks begin in here */
+    uint64_t lengths;      /* their addresses' lengths in bits: a bit each */
+    unsigned least_length; /* the shortest of them */
+    uint64_t *pages;       /* owned: a filter of the pages in which they begin */
     uint64_t n_blocks;
+    uint64_t first, n_range; /* the range of blocks, by rank; the last may end behind all */
+    uint64_t n_ranges;
+    uint8_t *found_by;       /* owned pages: of the range, 1 + the strong encoding that led there */
+    struct hs_bitmap beside; /* of the range: one led beside it */
+    struct hs_bitmap held;   /* of the range: a lost block leads to it */
+    bool has_strong, has_before; /* are they looked for, this time? */
+    bool counts_blocks;
     struct hs_dict group_of;         /* by size */
     struct hs_encoded_group *groups; /* owned */
     size_t n_groups;
@@ -73,12 +88,15 @@ struct hs_encoded {
     size_t n_samples;
     struct hs_encoded_values before, offsets;
     hs_addr bases[ENCODED_BASES];
-    size_t n_bases;
-    uint64_t *constants; /* owned: that may be masks */
+    size_t n_bases, next_base; /* whose values come next */
+    size_t n_values;           /* of bases, so far */
+    uint64_t *constants;       /* owned: that may be masks */
     size_t n_constants;
     struct hs_table by_upper; /* of these, by the upper half */
     uint64_t uppers[8];       /* upper halves of lost addresses */
     size_t n_uppers;
+    uint64_t tops[ENCODED_TOPS];   /* of lost addresses, the byte above 40 bits, in each byte */
+    size_t n_tops;                 /* ENCODED_TOPS + 1: more than there is room for */
     uint64_t masks[ENCODED_MASKS]; /* those that led to lost blocks */
     size_t n_masks;
     struct hs_bitmap hits[2];     /* by encoding and sample: met; met beside it */
@@ -90,7 +108,9 @@ struct hs_encoded {
         unsigned n;
     } row;
     uint64_t n_found[ENCODED_N_STRONG], n_beside[ENCODED_N_STRONG];
-    hs_addr first_at[ENCODED_N]; /* 0: not met */
+    uint32_t *counts; /* owned: by strong encoding and group, how many were found */
+    struct hs_encoded_place first_at[ENCODED_N];
+    uint64_t n_parts; /* of memory, this time */
     struct hs_error *err;
 };
 
@@ -109,18 +129,37 @@ void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part);
 enum { ENCODED_CONSTANTS = 1 << 14 };
 hs_status hs_encoded_add_constants(struct hs_encoded *e, const uint8_t *bytes, uint64_t n);
 
-/* encoded_values.c: what the samples' addresses would be. */
-hs_status hs_encoded_make_values(struct hs_encoded *e, struct hs_error *err);
-void hs_encoded_values_fini(struct hs_encoded_values *values);
-/* May there be a value of this key? No for nearly all keys. */
-enum { ENCODED_FILTER_BITS = 22 };
-static inline uint64_t hs_encoded_filter_bit(uint64_t key)
+/* encoded_lost.c: what is lost, and of which of it a sample is taken. */
+hs_status hs_encoded_find_lost(struct hs_encoded *e);
+/* The number of its group. */
+size_t hs_encoded_group_of(const struct hs_encoded *e, const struct hs_heap_block *block);
+/* Calls `visit` for each lost block of the range. */
+hs_status hs_encoded_each_lost(struct hs_encoded *e,
+                               hs_status (*visit)(struct hs_encoded *,
+                                                  const struct hs_heap_block *));
+/* Goes to range number `i`, of which nothing is known. */
+void hs_encoded_go_to(struct hs_encoded *e, uint64_t i);
+static inline bool hs_encoded_is_in_range(const struct hs_encoded *e, uint64_t rank)
 {
-    return key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENCODED_FILTER_BITS);
+    return rank - e->first < e->n_range;
+}
+
+/* encoded_values.c: what the samples' addresses would be: those before blocks; those of the next
+ * bases for which there is room, sorted. Bytes that `n` of the latter take. */
+hs_status hs_encoded_make_before(struct hs_encoded *e, struct hs_error *err);
+hs_status hs_encoded_make_offsets(struct hs_encoded *e, size_t n_most, struct hs_error *err);
+void hs_encoded_next_offsets(struct hs_encoded *e);
+void hs_encoded_values_fini(struct hs_encoded_values *values);
+/* At most so many are made of all bases; for so many there is room in any case. */
+enum { ENCODED_VALUES_MOST = 1 << 19, ENCODED_VALUES_LEAST = 1 << 17 };
+/* May there be a value of this key? No for nearly all keys. */
+static inline uint64_t hs_encoded_filter_bit(const struct hs_encoded_values *values, uint64_t key)
+{
+    return key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - values->filter_bits);
 }
 static inline bool hs_encoded_may_have(const struct hs_encoded_values *values, uint64_t key)
 {
-    uint64_t bit = hs_encoded_filter_bit(key);
+    uint64_t bit = hs_encoded_filter_bit(values, key);
     return (values->filter[bit >> 6] >> (bit & 63) & 1) != 0;
 }
 /* The first value of such a key, and how many there are. O(log n). */
@@ -129,8 +168,13 @@ size_t hs_encoded_find(const struct hs_encoded_values *values, uint64_t key,
 void hs_encoded_find_bases(struct hs_encoded *e);
 void hs_encoded_add_base(struct hs_encoded *e, hs_addr base);
 
-/* encoded_judge.c: which encodings are believed. Marks, and notes them. */
+/* encoded_judge.c: which encodings are believed. After each range, counts what was found there;
+ * after the last, notes what is believed; then, range by range, marks. */
+hs_status hs_encoded_count(struct hs_encoded *e);
 hs_status hs_encoded_judge(struct hs_encoded *e, struct hs_error *err);
+hs_status hs_encoded_mark(struct hs_encoded *e);
+/* Is a word of some strong encoding enough for its block? */
+bool hs_encoded_has_strong(const struct hs_encoded *e);
 
 static inline uint64_t hs_encoded_hit_bit(unsigned id, unsigned sample)
 {

@@ -1,27 +1,28 @@
 /* What the addresses of a sample of lost blocks would be, as numbers that programs have many of. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "encoded_search.h"
 
-enum { WORD = 8, HALF = 4, TWO_WORDS = 16, VALUES_MOST = 1 << 19 };
+enum { WORD = 8, HALF = 4, TWO_WORDS = 16 };
 enum { ROOT_BASES = 40, MAPPING_BASES = 20, BEFORE_BYTES = 5 };
+enum { BEFORE_FILTER_BITS = 18, OFFSET_FILTER_BITS = 22 };
+enum { BEFORE_MOST = ENCODED_SAMPLES * (BEFORE_BYTES + 1) * 2 };
 #define FLOOR_BYTES (UINT64_C(1) << 32)
 
 const uint8_t hs_encoded_unit_bytes[ENCODED_UNITS] = {1, 8, 16};
 
-static hs_status add_value(struct hs_encoded_values *to, uint64_t key, unsigned id, size_t sample,
-                           uint16_t beside, struct hs_error *err)
+static void add_value(struct hs_encoded_values *to, uint64_t key, unsigned id, size_t sample,
+                      uint16_t beside)
 {
-    uint64_t bit = hs_encoded_filter_bit(key);
+    uint64_t bit = hs_encoded_filter_bit(to, key);
 
-    if (to->n == VALUES_MOST)
-        return HS_OK;
-    HS_TRY(HS_GROW(&to->values, &to->capacity, to->n + 1, err));
+    if (to->n == to->n_most)
+        return;
     to->values[to->n++] =
         (struct hs_encoded_value){(uint32_t)key, (uint16_t)id, (uint16_t)(sample | beside)};
     to->filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
-    return HS_OK;
 }
 
 static int compare_values(const void *left, const void *right)
@@ -62,7 +63,7 @@ static bool is_beside(const struct hs_encoded *e, hs_addr address)
 
 /* What tables that are counted from 1 hold: an element before the block, or as much as it has. Its
  * size is what was asked for, or a power of two, where the allocator rounds. */
-static hs_status add_before(struct hs_encoded *e, size_t number)
+static void add_before(struct hs_encoded *e, size_t number)
 {
     const struct hs_encoded_sample *sample = &e->samples[number];
     uint64_t power = UINT64_C(1) << (63 - __builtin_clzll(sample->n_bytes));
@@ -76,28 +77,29 @@ static hs_status add_before(struct hs_encoded *e, size_t number)
             is_known |= bytes[k] == n;
         if (is_known)
             continue;
-        HS_TRY(add_value(&e->before, sample->begin - n, ENCODED_BEFORE, number, 0, e->err));
+        add_value(&e->before, sample->begin - n, ENCODED_BEFORE, number, 0);
         hs_addr beside = sample->begin - n - TWO_WORDS;
         if (is_beside(e, beside))
-            HS_TRY(add_value(&e->before, beside, ENCODED_BEFORE, number, HS_ENCODED_IS_BESIDE,
-                             e->err));
+            add_value(&e->before, beside, ENCODED_BEFORE, number, HS_ENCODED_IS_BESIDE);
     }
-    return HS_OK;
 }
 
-static hs_status add_offset(struct hs_encoded *e, size_t number, size_t base, size_t unit)
+/* With the address beside it; neither where the one has no room. */
+static void add_offset(struct hs_encoded *e, size_t number, size_t base, size_t unit)
 {
     const struct hs_encoded_sample *sample = &e->samples[number];
     uint64_t n = hs_encoded_unit_bytes[unit], offset = sample->begin - e->bases[base];
     unsigned id = (unsigned)(ENCODED_OFFSET + base * ENCODED_UNITS + unit);
 
-    if (sample->begin <= e->bases[base] || offset % n != 0 || (offset + TWO_WORDS) / n > UINT32_MAX)
-        return HS_OK;
+    if (sample->begin <= e->bases[base] || offset % n != 0 ||
+        (offset + TWO_WORDS) / n > UINT32_MAX || e->n_values + 2 > ENCODED_VALUES_MOST)
+        return;
     hs_addr beside = is_beside(e, sample->begin + TWO_WORDS) ? TWO_WORDS : WORD;
     if (beside % n != 0 || !is_beside(e, sample->begin + beside))
-        return HS_OK; /* no way to tell chance */
-    HS_TRY(add_value(&e->offsets, offset / n, id, number, 0, e->err));
-    return add_value(&e->offsets, (offset + beside) / n, id, number, HS_ENCODED_IS_BESIDE, e->err);
+        return; /* no way to tell chance */
+    e->n_values += 2;
+    add_value(&e->offsets, offset / n, id, number, 0);
+    add_value(&e->offsets, (offset + beside) / n, id, number, HS_ENCODED_IS_BESIDE);
 }
 
 /* ---- bases */
@@ -134,9 +136,13 @@ void hs_encoded_find_bases(struct hs_encoded *e)
 
 /* ---- all */
 
-static hs_status make(struct hs_encoded_values *values, struct hs_error *err)
+static hs_status make(struct hs_encoded_values *values, size_t n_most, unsigned filter_bits,
+                      struct hs_error *err)
 {
-    return HS_ALLOC(&values->filter, (size_t)1 << (ENCODED_FILTER_BITS - 6), err);
+    values->n_most = n_most;
+    values->filter_bits = filter_bits;
+    HS_TRY(HS_ALLOC(&values->values, n_most, err));
+    return HS_ALLOC(&values->filter, (size_t)1 << (filter_bits - 6), err);
 }
 
 static void sort(struct hs_encoded_values *values)
@@ -145,19 +151,34 @@ static void sort(struct hs_encoded_values *values)
         qsort(values->values, values->n, sizeof *values->values, compare_values);
 }
 
-hs_status hs_encoded_make_values(struct hs_encoded *e, struct hs_error *err)
+hs_status hs_encoded_make_before(struct hs_encoded *e, struct hs_error *err)
 {
-    HS_TRY(make(&e->before, err));
-    HS_TRY(make(&e->offsets, err));
+    HS_TRY(make(&e->before, BEFORE_MOST, BEFORE_FILTER_BITS, err));
     for (size_t i = 0; i < e->n_samples; i++)
-        HS_TRY(add_before(e, i));
-    for (size_t base = 0; base < e->n_bases; base++)
+        add_before(e, i);
+    sort(&e->before);
+    return HS_OK;
+}
+
+hs_status hs_encoded_make_offsets(struct hs_encoded *e, size_t n_most, struct hs_error *err)
+{
+    return make(&e->offsets, n_most, OFFSET_FILTER_BITS, err);
+}
+
+void hs_encoded_next_offsets(struct hs_encoded *e)
+{
+    const size_t n_of_base = e->n_samples * ENCODED_UNITS * 2;
+
+    e->offsets.n = 0;
+    memset(e->offsets.filter, 0, sizeof(uint64_t) << (OFFSET_FILTER_BITS - 6));
+    for (; e->next_base < e->n_bases; e->next_base++) {
+        if (e->offsets.n_most < ENCODED_VALUES_MOST && e->offsets.n + n_of_base > e->offsets.n_most)
+            break;
         for (size_t i = 0; i < e->n_samples; i++)
             for (size_t unit = 0; unit < ENCODED_UNITS; unit++)
-                HS_TRY(add_offset(e, i, base, unit));
-    sort(&e->before);
+                add_offset(e, i, e->next_base, unit);
+    }
     sort(&e->offsets);
-    return HS_OK;
 }
 
 void hs_encoded_values_fini(struct hs_encoded_values *values)

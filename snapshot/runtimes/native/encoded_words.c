@@ -5,9 +5,11 @@
 #include "flow.h"
 
 enum { WORD = 8, HALF = 4, PAGE = 4096, ROW_BYTES = 64, NEIGHBOURS = 3 };
-enum { IN_TABLE = 4, MOST_STEP = 4 };
+enum { SIXTH = 5, IN_TABLE = 4, MOST_STEP = 4 };
 enum { LEAST_CONSTANT_BITS = 12, MOST_CONSTANT_BITS = 52, LEAST_OFFSET = 8 };
 #define PACKED_MASK UINT64_C(0xffffffffffff)
+#define LOW_BITS UINT64_C(0x0101010101010101)
+#define HIGH_BITS UINT64_C(0x8080808080808080)
 #define USER_BITS 47
 
 static bool leads_to_lost(struct hs_encoded *e, uint64_t address, struct hs_heap_block *ret)
@@ -17,6 +19,15 @@ static bool leads_to_lost(struct hs_encoded *e, uint64_t address, struct hs_heap
            hs_scan_is_lost(e->scan, ret);
 }
 
+/* Is it the first one, also of those that were met when other blocks were looked for? */
+static void note_first(struct hs_encoded *e, unsigned id, hs_addr at)
+{
+    struct hs_encoded_place *first = &e->first_at[id];
+
+    if (first->at == 0 || e->n_parts < first->part || (e->n_parts == first->part && at < first->at))
+        *first = (struct hs_encoded_place){at, e->n_parts};
+}
+
 /* A word at `at` is `address` in disguise. Beside a lost block, where no other begins, it counts
  * against the encoding: then it is one by chance. */
 static void meet(struct hs_encoded *e, unsigned id, uint64_t address, uint64_t beside, hs_addr at)
@@ -24,15 +35,16 @@ static void meet(struct hs_encoded *e, unsigned id, uint64_t address, uint64_t b
     struct hs_heap_block block;
 
     if (leads_to_lost(e, address, &block)) {
-        if (e->found_by[block.rank] != 0)
+        uint64_t i = block.rank - e->first;
+        if (i >= e->n_range || e->found_by[i] != 0)
             return;
-        e->found_by[block.rank] = (uint8_t)(id + 1);
+        e->found_by[i] = (uint8_t)(id + 1);
         e->n_found[id]++;
-        if (e->first_at[id] == 0)
-            e->first_at[id] = at;
+        note_first(e, id, at);
     } else if (leads_to_lost(e, address - beside, &block) &&
-               !hs_bitmap_get(&e->beside, block.rank)) {
-        hs_bitmap_set(&e->beside, block.rank);
+               hs_encoded_is_in_range(e, block.rank) &&
+               !hs_bitmap_get(&e->beside, block.rank - e->first)) {
+        hs_bitmap_set(&e->beside, block.rank - e->first);
         e->n_beside[id]++;
     }
 }
@@ -86,14 +98,28 @@ static void look_for_mask(struct hs_encoded *e, uint64_t word, hs_addr at)
 
 /* Addresses of six bytes. Those at multiples of eight are there with tags above them: disguise.h.
  * Where the two bytes above are 0 it is an address as it is, only not aligned: scan.h has an edge
- * by it. */
-static void look_for_packed(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at)
+ * by it. `from` is where it begins; its sixth byte is in the word that is looked at. */
+static void look_for_packed(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t from)
 {
-    for (uint64_t i = at + 1; i < at + WORD && i + WORD <= part->n_bytes; i++) {
-        uint64_t word = hs_load_u64(part->bytes + i), address = word & PACKED_MASK;
-        if (word != address && hs_encoded_may_be_lost(e, address))
-            meet(e, ENCODED_PACKED, address, WORD, part->begin + i);
+    if (from + WORD > part->n_bytes) /* wraps: then it is too large */
+        return;
+    uint64_t word = hs_load_u64(part->bytes + from), address = word & PACKED_MASK;
+    if (word != address && hs_encoded_may_be_lost(e, address))
+        meet(e, ENCODED_PACKED, address, WORD, part->begin + from);
+}
+
+/* A bit of each byte that is the sixth of some lost address, and of few others. */
+static inline uint64_t sixth_bytes(const struct hs_encoded *e, uint64_t word)
+{
+    uint64_t found = 0;
+
+    if (e->n_tops > ENCODED_TOPS)
+        return HIGH_BITS;
+    for (size_t i = 0; i < e->n_tops; i++) {
+        uint64_t same = word ^ e->tops[i];
+        found |= (same - LOW_BITS) & ~same & HIGH_BITS;
     }
+    return found;
 }
 
 static void set_hit(struct hs_encoded *e, const struct hs_encoded_value *value, bool in_table,
@@ -105,8 +131,8 @@ static void set_hit(struct hs_encoded *e, const struct hs_encoded_value *value, 
     hs_bitmap_set(&e->hits[is_beside], bit);
     if (in_table)
         hs_bitmap_set(&e->in_table[is_beside], bit);
-    if (!is_beside && (e->first_at[value->id] == 0 || in_table))
-        e->first_at[value->id] = at;
+    if (!is_beside && (e->first_at[value->id].at == 0 || in_table))
+        e->first_at[value->id].at = at;
 }
 
 /* ---- before a block */
@@ -256,43 +282,55 @@ static bool is_upper(const struct hs_encoded *e, uint64_t word)
     return false;
 }
 
-static void look_at_word(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at,
-                         uint64_t word)
+static inline void look_for_strong(struct hs_encoded *e, uint64_t word, hs_addr at)
 {
-    const hs_addr place = part->begin + at;
     uint64_t swapped = __builtin_bswap64(word);
 
-    look_for_shift(e, word, place);
+    look_for_shift(e, word, at);
     if (hs_encoded_may_be_lost(e, swapped))
-        meet(e, ENCODED_SWAPPED, swapped, WORD, place);
+        meet(e, ENCODED_SWAPPED, swapped, WORD, at);
     if (hs_encoded_may_be_lost(e, ~word))
-        meet(e, ENCODED_COMPLEMENT, ~word, WORD, place);
+        meet(e, ENCODED_COMPLEMENT, ~word, WORD, at);
     if (word >> USER_BITS != 0 && e->n_constants != 0)
-        look_for_mask(e, word, place);
-    if (part->is_lost)
-        return;
+        look_for_mask(e, word, at);
+}
+
+static inline void look_for_weak(struct hs_encoded *e, const struct hs_encoded_part *part,
+                                 uint64_t at, uint64_t word)
+{
     if (is_upper(e, word)) {
-        if (hs_encoded_may_have(&e->before, word))
+        if (e->has_before && hs_encoded_may_have(&e->before, word))
             look_for_before(e, part, at, word);
         return;
     }
-    if (hs_encoded_may_have(&e->offsets, (uint32_t)word))
+    if (e->offsets.n == 0)
+        return;
+    if ((uint32_t)word >= LEAST_OFFSET && hs_encoded_may_have(&e->offsets, (uint32_t)word))
         look_for_offset(e, part, at);
-    if (hs_encoded_may_have(&e->offsets, word >> 32))
+    if (word >> 32 >= LEAST_OFFSET && hs_encoded_may_have(&e->offsets, word >> 32))
         look_for_offset(e, part, at + HALF);
 }
 
 void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
 {
+    const uint64_t sixth_of_word = UINT64_C(0x80) << (8 * SIXTH);
     uint64_t last = 0;
 
+    e->n_parts++;
     for (uint64_t at = 0; at + WORD <= part->n_bytes; at += WORD) {
         uint64_t word = hs_load_u64(part->bytes + at);
-        if (word != 0)
-            look_at_word(e, part, at, word);
-        if ((word | last) != 0) /* what lies across two words of zeros is zero */
-            look_for_packed(e, part, at);
+        if (e->has_strong && (word | last) != 0) {
+            uint64_t found = sixth_bytes(e, word) & ~sixth_of_word;
+            for (; found != 0; found &= found - 1)
+                look_for_packed(e, part, at + (uint64_t)__builtin_ctzll(found) / 8 - SIXTH);
+        }
         last = word;
+        if (word == 0)
+            continue;
+        if (e->has_strong)
+            look_for_strong(e, word, part->begin + at);
+        if (!part->is_lost)
+            look_for_weak(e, part, at, word);
     }
 }
 

@@ -209,9 +209,9 @@ static hs_status guess_by_size(struct guess *g, struct hs_error *err)
     struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
     struct hs_heap_block block;
 
-    while (hs_heap_map_next(&it, &block)) {
+    while (hs_scan_next_unreached(g->scan, &it, &block)) {
         struct guess_size *size = size_of(g, block.n_bytes);
-        if (block.bytes == NULL || block.n_bytes != size->n_bytes || !is_lost(g, &block) ||
+        if (block.bytes == NULL || block.n_bytes != size->n_bytes ||
             hs_flow_type(g->flow, block.rank) != 0 || !is_candidate(g, size) ||
             judge(g, &block, size->type) != AGREES)
             continue;

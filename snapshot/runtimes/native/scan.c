@@ -297,20 +297,26 @@ void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block)
     sizes->n_wide += !is_tight;
 }
 
+void hs_scan_count_block(struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    if ((block->span->states & HS_BLOCK_STATIC) != 0)
+        return;
+    hs_scan_count_size(scan, block);
+    scan->n_interior_only +=
+        hs_bitmap_get(&scan->reached, block->rank) && !hs_bitmap_get(&scan->by_start, block->rank);
+}
+
 /* What the notes say, and sizes. */
 static void mark_count(struct hs_scan *scan)
 {
-    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
+    const struct hs_heap_map *map = &scan->native->dump->heaps.map;
+    struct hs_heap_iterator it = {.map = map};
     struct hs_heap_block block;
 
-    while (hs_heap_map_next(&it, &block)) {
-        if ((block.span->states & HS_BLOCK_STATIC) != 0)
-            continue;
-        bool is_reached = hs_bitmap_get(&scan->reached, block.rank);
-        hs_scan_count_size(scan, &block);
-        scan->n_unreached += !is_reached && !scan_is_unsure(scan, block.rank);
-        scan->n_interior_only += is_reached && !hs_bitmap_get(&scan->by_start, block.rank);
-    }
+    while (!scan->is_counted && hs_heap_map_next(&it, &block))
+        hs_scan_count_block(scan, &block);
+    for (it = (struct hs_heap_iterator){.map = map}; hs_scan_next_lost(scan, &it, &block);)
+        scan->n_unreached++;
 }
 
 static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, uint64_t *n_done,
@@ -430,17 +436,56 @@ bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *blo
            !hs_bitmap_get(&scan->reached, block->rank) && !scan_is_unsure(scan, block->rank);
 }
 
+/* The first block from `rank` on that is not marked in `reached`, nor in `unsure` where that is not
+ * NULL: the rest is passed over by 64. */
+static uint64_t scan_next_unmarked(const struct hs_scan *scan, const struct hs_bitmap *unsure,
+                                   uint64_t rank)
+{
+    const uint64_t n_bits = scan->reached.n_bits;
+    uint64_t mask = UINT64_MAX << (rank % 64);
+
+    for (uint64_t word = rank / 64; word * 64 < n_bits; word++, mask = UINT64_MAX) {
+        uint64_t marked = scan->reached.words[word] | (unsure != NULL ? unsure->words[word] : 0);
+        uint64_t bits = ~marked & mask;
+        if (bits != 0)
+            return word * 64 + (uint64_t)__builtin_ctzll(bits);
+    }
+    return n_bits;
+}
+
+static bool scan_next(const struct hs_scan *scan, const struct hs_bitmap *unsure,
+                      struct hs_heap_iterator *it, struct hs_heap_block *ret)
+{
+    uint64_t rank;
+
+    while ((rank = scan_next_unmarked(scan, unsure, it->rank)) < scan->reached.n_bits) {
+        hs_heap_map_forward(it, rank);
+        if (!hs_heap_map_next(it, ret))
+            return false;
+        if ((ret->span->states & HS_BLOCK_STATIC) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool hs_scan_next_lost(const struct hs_scan *scan, struct hs_heap_iterator *it,
+                       struct hs_heap_block *ret)
+{
+    return scan_next(scan, scan->has_unsure ? &scan->unsure : NULL, it, ret);
+}
+
+bool hs_scan_next_unreached(const struct hs_scan *scan, struct hs_heap_iterator *it,
+                            struct hs_heap_block *ret)
+{
+    return scan_next(scan, NULL, it, ret);
+}
+
 bool hs_scan_reaches_all(const struct hs_scan *scan)
 {
-    const struct hs_heap_map *map = &scan->native->dump->heaps.map;
-    struct hs_heap_iterator it = {.map = map};
+    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
     struct hs_heap_block block;
 
-    while (hs_heap_map_next(&it, &block))
-        if ((block.span->states & HS_BLOCK_STATIC) == 0 &&
-            !hs_bitmap_get(&scan->reached, block.rank))
-            return false;
-    return true;
+    return !scan_next(scan, NULL, &it, &block);
 }
 
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)

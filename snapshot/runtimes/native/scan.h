@@ -67,6 +67,7 @@ struct hs_scan {
     uint64_t n_signal_stacks;      /* blocks that may be one */
     uint64_t n_computed;           /* blocks that two words together lead to */
     uint64_t n_interior_only;      /* reached, but by no word that leads to the start */
+    bool is_counted;               /* the last, and sizes */
     struct hs_edge *edges;         /* owned pages: of the last block, but for parts */
     size_t n_edges, edges_capacity, n_edges_reserved;
     uint64_t n_edges_most;  /* of the last block, beyond those that went in parts */
@@ -106,6 +107,13 @@ bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block
 bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked, uint64_t at);
 /* Neither reached nor unsure, and no mapping? */
 bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *block);
+/* The next of these from where an iterator of the heap map stands; those between are not looked at.
+ */
+bool hs_scan_next_lost(const struct hs_scan *scan, struct hs_heap_iterator *it,
+                       struct hs_heap_block *ret);
+/* The next of those that are not reached, unsure or not. */
+bool hs_scan_next_unreached(const struct hs_scan *scan, struct hs_heap_iterator *it,
+                            struct hs_heap_block *ret);
 /* Is nothing but mappings left that is not reached? */
 bool hs_scan_reaches_all(const struct hs_scan *scan);
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err);
@@ -145,6 +153,8 @@ static inline bool hs_scan_is_strangers(const struct hs_scan *scan,
 }
 /* Leaves out the characters of text and the like. */
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
+/* What is counted of each block once all are marked; who has gone over them sets `is_counted`. */
+void hs_scan_count_block(struct hs_scan *scan, const struct hs_heap_block *block);
 /* Counts it among the sizes of its type. */
 void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block);
 /* The next block that this one leads to by a distance, from word *word on, which goes on behind it.

@@ -140,6 +140,8 @@ struct hs_heap_iterator {
 bool hs_heap_map_next(struct hs_heap_iterator *it, struct hs_heap_block *ret);
 /* Goes on with block number `rank`, which there must be. O(log n). */
 void hs_heap_map_seek(struct hs_heap_iterator *it, uint64_t rank);
+/* The same for one that is not before the next. O(1) where it is near. */
+void hs_heap_map_forward(struct hs_heap_iterator *it, uint64_t rank);
 /* How many live blocks begin below an address, whatever is there. Indexed only. O(log n) in spans.
  */
 uint64_t hs_heap_map_below(const struct hs_heap_map *map, hs_addr address);
