@@ -46,7 +46,8 @@ static hs_status dump_prepare(struct hs_dump *dump, struct hs_error *err)
 
 struct dump_marking {
     struct hs_dump *dump;
-    size_t from; /* the runtime whose words these are */
+    size_t from;     /* the runtime whose words these are */
+    bool of_garbage; /* of its */
 };
 
 static hs_status dump_mark_word(void *context, uint64_t word, struct hs_error *err)
@@ -56,19 +57,27 @@ static hs_status dump_mark_word(void *context, uint64_t word, struct hs_error *e
     for (size_t i = 0; i < m->dump->n_serving; i++) {
         const struct hs_serving *serving = &m->dump->serving[i];
         if (i != m->from && serving->runtime->mark_word != NULL)
-            HS_TRY(serving->runtime->mark_word(serving->state, word, err));
+            HS_TRY(serving->runtime->mark_word(serving->state, word, m->of_garbage, err));
+    }
+    return HS_OK;
+}
+
+static hs_status dump_mark_words(struct hs_dump *dump, bool of_garbage, struct hs_error *err)
+{
+    for (size_t i = 0; i < dump->n_serving && dump->n_serving > 1; i++) {
+        const struct hs_serving *serving = &dump->serving[i];
+        struct dump_marking marking = {.dump = dump, .from = i, .of_garbage = of_garbage};
+        if (serving->runtime->foreign_words != NULL)
+            HS_TRY(serving->runtime->foreign_words(serving->state, of_garbage, dump_mark_word,
+                                                   &marking, err));
     }
     return HS_OK;
 }
 
 static hs_status dump_mark(struct hs_dump *dump, struct hs_error *err)
 {
-    for (size_t i = 0; i < dump->n_serving && dump->n_serving > 1; i++) {
-        const struct hs_serving *serving = &dump->serving[i];
-        struct dump_marking marking = {.dump = dump, .from = i};
-        if (serving->runtime->foreign_words != NULL)
-            HS_TRY(serving->runtime->foreign_words(serving->state, dump_mark_word, &marking, err));
-    }
+    HS_TRY(dump_mark_words(dump, false, err));
+    HS_TRY(dump_mark_words(dump, true, err));
     for (size_t i = 0; i < dump->n_serving; i++)
         if (dump->serving[i].runtime->mark_end != NULL)
             HS_TRY(dump->serving[i].runtime->mark_end(dump->serving[i].state, err));

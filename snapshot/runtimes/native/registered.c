@@ -1,4 +1,5 @@
-/* Ranges that the program registered as roots (include/heapsnap/register.h). */
+/* Ranges that the program registered as roots (include/heapsnap/register.h), and memory that a
+ * runtime's heap is in. */
 
 #include <string.h>
 
@@ -83,6 +84,26 @@ static hs_status add_around(struct hs_native *native, const struct hs_heap_span 
     return hs_native_add_slot(native, &v, 0, pool->begin, pool->begin - 1, err);
 }
 
+/* Chunks of a collector's heap are in memory of malloc (caml_alloc_for_heap), whose address stands
+ * nowhere but in front of the chunk: who has the chunk keeps that block. */
+static hs_status add_around_runtime(struct hs_native *native, const struct hs_heap_span *area,
+                                    struct hs_error *err)
+{
+    struct hs_native_variable v = {.begin = area->begin, .n_bytes = area->end - area->begin};
+    struct hs_heap_block block;
+    enum hs_pointer how;
+    if (!hs_native_resolve(native, area->begin - 1, &how, &block) ||
+        !is_cut_at(&block, area->begin))
+        return HS_OK;
+    HS_TRY(hs_strtab_add(&native->dump->strings, "memory of a collector's heap", &v.name, err));
+    hs_native_variable_text(native, &v);
+    v.leaf.root.kind = HS_ROOT_REGISTERED;
+    v.leaf.root.certainty = HS_EXACT;
+    v.leaf.root.symbol = v.name;
+    HS_TRY(hs_strtab_add(&native->dump->strings, "memory of runtimes", &v.leaf.group_unit, err));
+    return hs_native_add_slot(native, &v, 0, area->begin, area->begin - 1, err);
+}
+
 hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err)
 {
     size_t n;
@@ -90,8 +111,12 @@ hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error
     for (size_t i = 0; i < n; i++)
         if (ranges[i].begin < ranges[i].end)
             HS_TRY(add_range(native, &ranges[i], err));
-    for (size_t i = 0; i < native->dump->heaps.map.n_spans; i++)
-        if (native->dump->heaps.map.spans[i].owner == HS_OWNER_registered)
-            HS_TRY(add_around(native, &native->dump->heaps.map.spans[i], err));
+    for (size_t i = 0; i < native->dump->heaps.map.n_spans; i++) {
+        const struct hs_heap_span *span = &native->dump->heaps.map.spans[i];
+        if (span->owner == HS_OWNER_registered)
+            HS_TRY(add_around(native, span, err));
+        else if (span->owner == HS_OWNER_RUNTIME)
+            HS_TRY(add_around_runtime(native, span, err));
+    }
     return HS_OK;
 }

@@ -252,10 +252,17 @@ static const struct hs_roots *native_leaves(const void *state)
     return &s->native.roots;
 }
 
-static hs_status native_mark_word(void *state, uint64_t word, struct hs_error *err)
+static hs_status native_mark_word(void *state, uint64_t word, bool of_garbage, struct hs_error *err)
 {
     struct native_state *s = state;
-    return hs_scan_mark_word(&s->scan, word, err);
+    struct hs_heap_block block;
+
+    if (!of_garbage)
+        return hs_scan_mark_word(&s->scan, word, err);
+    return hs_heap_map_resolve(&s->native.dump->heaps.map, word, &block) != HS_POINTER_NONE &&
+                   hs_scan_is_lost(&s->scan, &block)
+               ? hs_scan_mark_unsure(&s->scan, &block, err)
+               : HS_OK;
 }
 
 static hs_status native_mark_end(void *state, struct hs_error *err)

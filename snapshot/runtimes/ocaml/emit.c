@@ -302,13 +302,14 @@ hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_runtime_bl
     return emit_block(e, &block, ret, err);
 }
 
-bool hs_ocaml_emitter_next_foreign(struct hs_ocaml_emitter *e, struct hs_runtime_block *ret)
+bool hs_ocaml_emitter_next_foreign(struct hs_ocaml_emitter *e, bool of_garbage,
+                                   struct hs_runtime_block *ret)
 {
     struct hs_block block;
 
     for (; emit_find_next(e, &block); e->bit = block.bit + 1) {
         *ret = (struct hs_runtime_block){0};
-        if (!hs_bitmap_get(&e->session->marks.reached, block.bit))
+        if (hs_bitmap_get(&e->session->marks.reached, block.bit) == of_garbage)
             continue;
         if (emit_find_ephemeron(e, block.address) == NULL)
             emit_foreign(&block, hs_block_head(&block), ret);

@@ -19,9 +19,10 @@ bool hs_ocaml_emitter_peek(struct hs_ocaml_emitter *emitter, hs_addr *ret);
 /* The next block, which there must be. Custom and abstract blocks have foreign words. */
 hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *emitter, struct hs_runtime_block *ret,
                                 struct hs_error *err);
-/* The next reached block that has foreign words: those alone, no edges and no type. False behind
- * the last. */
-bool hs_ocaml_emitter_next_foreign(struct hs_ocaml_emitter *emitter, struct hs_runtime_block *ret);
+/* The next reached block, or the next that is garbage, that has foreign words: those alone, no
+ * edges and no type. False behind the last. */
+bool hs_ocaml_emitter_next_foreign(struct hs_ocaml_emitter *emitter, bool of_garbage,
+                                   struct hs_runtime_block *ret);
 /* Back to before the first block. */
 void hs_ocaml_emitter_rewind(struct hs_ocaml_emitter *emitter);
 /* Types of the blocks that were given so far. */

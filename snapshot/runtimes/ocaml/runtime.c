@@ -276,7 +276,7 @@ static const struct hs_roots *ocaml_leaves(const void *state)
     return &s->roots.roots;
 }
 
-static hs_status ocaml_foreign_words(void *state,
+static hs_status ocaml_foreign_words(void *state, bool of_garbage,
                                      hs_status (*visit)(void *context, uint64_t word,
                                                         struct hs_error *err),
                                      void *context, struct hs_error *err)
@@ -284,7 +284,7 @@ static hs_status ocaml_foreign_words(void *state,
     const struct hs_ocaml_session *s = state;
     struct hs_runtime_block block;
 
-    while (hs_ocaml_emitter_next_foreign(s->emitter, &block))
+    while (hs_ocaml_emitter_next_foreign(s->emitter, of_garbage, &block))
         for (uint64_t i = 0; i < block.n_foreign_words; i++)
             HS_TRY(visit(context, hs_load_u64(block.foreign + i * HS_WORD), err));
     hs_ocaml_emitter_rewind(s->emitter);

@@ -99,13 +99,15 @@ struct hs_runtime {
     /* The roots, and what they reach within the runtime's own blocks. */
     hs_status (*roots)(void *state, struct hs_error *err);
     const struct hs_roots *(*leaves)(const void *state);
-    /* Words of reached blocks that may lead to others' blocks. May be NULL: there are none. */
-    hs_status (*foreign_words)(void *state,
+    /* Words of reached blocks that may lead to others' blocks, or of garbage, which a collector has
+     * yet to take. May be NULL: there are none. */
+    hs_status (*foreign_words)(void *state, bool of_garbage,
                                hs_status (*visit)(void *context, uint64_t word,
                                                   struct hs_error *err),
                                void *context, struct hs_error *err);
-    /* What another runtime's reached block leads to is reached, too. May be NULL, with mark_end. */
-    hs_status (*mark_word)(void *state, uint64_t word, struct hs_error *err);
+    /* What another runtime's reached block leads to is reached, too; what its garbage leads to, of
+     * what nothing reaches, is not lost. May be NULL, with mark_end. */
+    hs_status (*mark_word)(void *state, uint64_t word, bool of_garbage, struct hs_error *err);
     hs_status (*mark_end)(void *state, struct hs_error *err);
     /* When all was asked: HS_IO when what was put into temporary files was not to be had again. May
      * be NULL. */
