@@ -96,6 +96,11 @@ static bool choice_has_element(const struct ctypes_when *when, hs_cvalue_read *r
     return false;
 }
 
+static bool choice_is_in(const struct ctypes_when *when, uint64_t number)
+{
+    return when->kind == WHEN_ODD ? number % 2 != 0 : when->low <= number && number <= when->high;
+}
+
 /* True when all conditions of a choice hold; what tells more is noted. */
 static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choice *choice,
                          hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
@@ -106,9 +111,8 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
         const struct ctypes_when *when = &types->whens[choice->first_when + i];
         uint64_t number = 0;
         bool is_read = read(context, when->at, when->n_bytes, &number);
-        bool is_in = is_read && when->low <= number && number <= when->high;
-        if (when->kind == WHEN_IS || when->kind == WHEN_IS_NOT) {
-            if (!is_read || is_in != (when->kind == WHEN_IS))
+        if (when->kind <= WHEN_ODD) {
+            if (!is_read || choice_is_in(when, number) == (when->kind == WHEN_IS_NOT))
                 return false;
         } else if (when->kind == WHEN_COUNTED || when->kind == WHEN_DIFFER) {
             if (!choice_has_element(when, read, context))
@@ -160,6 +164,10 @@ static const struct told_rule {
     {"_Optional_payload_base<", "_M_payload", {{"_M_engaged", 1, WHEN_IS, 0}}, false},
     {"__optional_destruct_base<", "", {{"__engaged_", 1, WHEN_IS, 0}}, false},
     {"optional_base<", "m_storage", {{"m_initialized", 1, WHEN_IS, 0}}, false}, /* boost */
+    /* libc++'s text: a long one's capacity is odd, a short one's first byte is even; LLVM 16 has a
+     * union of these. */
+    {"__rep", "", {{"", 1, WHEN_ODD, 0}}, false},
+    {"__rep", "__l", {{"__l", 1, WHEN_ODD, 0}}, false},
     {"_Vector_impl", "_M_start", {{"_M_finish", 8, WHEN_USED_END, 0}}, false},
     {"circular_buffer<",
      "m_buff",

@@ -94,6 +94,7 @@ void hs_ctypes_free(struct hs_ctypes *types)
     hs_table_fini(&types->by_text);
     hs_free(types->scratch);
     hs_free(types->choices);
+    hs_free(types->untold);
     hs_free(types->whens);
     hs_free(types);
 }

@@ -145,6 +145,7 @@ struct ctypes_member {
 enum ctypes_when_kind {
     WHEN_IS,
     WHEN_IS_NOT,
+    WHEN_ODD,
     WHEN_COUNTED, /* counted.c: `low` is the number of an element, `high` how many there are */
     WHEN_DIFFER,  /* the number `low` bytes further on is another one */
     WHEN_USED_END,
@@ -171,6 +172,13 @@ struct ctypes_when {
 struct ctypes_choice {
     hs_ctype pointee;
     uint32_t first_when, n_whens;
+};
+
+/* A pointer of a union that nothing tells apart, by the record that may have a number for it. */
+struct ctypes_untold {
+    hs_ctype record;
+    bool has_numbers;
+    uint64_t offset;
 };
 
 /* A slot while a type is laid out flat, and the conditions of the member that it is in. */
@@ -202,6 +210,8 @@ struct hs_ctypes {
     size_t n_choices, choices_capacity;
     struct ctypes_when *whens; /* owned */
     size_t n_whens, whens_capacity;
+    struct ctypes_untold *untold; /* owned: a slot's first_choice is a number from 1 */
+    size_t n_untold, untold_capacity;
     size_t n_all_slots;
     hs_ctype hidden_pointer;     /* uintptr_t; 0 until met */
     hs_ctype text;               /* u8 of Rust's texts; 0 until met */
@@ -292,6 +302,9 @@ struct ctypes_counted {
 };
 bool hs_ctypes_counted_by_(struct hs_ctypes *types, const struct ctypes_type *type,
                            struct ctypes_counted *ret);
+
+/* untold.c: notes the record around those of its slots that are untold. */
+void hs_ctypes_untold_adopt_(struct hs_ctypes *types, hs_ctype number);
 
 /* slots.c */
 void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type);

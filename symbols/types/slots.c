@@ -306,6 +306,7 @@ static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_par
 {
     const struct ctypes_found first = types->scratch[begin];
     bool differs = false, is_more = false; /* by the value; the value tells more */
+    bool is_told = parts->may_lack;        /* by conditions, or by Rust's own means */
     size_t n_sure = 0, end;
     *ret = first.slot;
     for (end = begin;
@@ -314,6 +315,7 @@ static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_par
         const struct ctypes_found *found = &types->scratch[end];
         bool is_optional = found_is_optional(types, parts, found);
         n_sure += !found->slot.may_be_pointer_only;
+        is_told |= found->n_whens != 0 || found->slot.may_dangle;
         ret->may_be_pointer_only |= is_optional;
         ret->may_dangle |= found->slot.may_dangle;
         ret->is_weak &= found->slot.is_weak;
@@ -327,8 +329,13 @@ static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_par
     differs |= is_missing && first.n_whens != 0;
     if (differs)
         ret->pointee = 0;
+    bool is_untold = is_missing && !is_more && !is_told && (ret->n_choices == 0);
+    uint32_t untold = ret->is_untold && !is_untold ? ret->first_choice : 0;
     if (differs || is_more)
         slots_choose(types, begin, end, ret);
+    if (ret->n_choices == 0)
+        ret->first_choice = untold;
+    ret->is_untold = ret->n_choices == 0 && (is_untold || untold != 0);
     return end;
 }
 
@@ -405,6 +412,8 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         types->scratch[i].slot.is_owned |= (type.flags & TYPE_OWNS) != 0;
     }
     slots_merge(types, &parts);
+    if (type.kind != HS_CTYPE_ARRAY)
+        hs_ctypes_untold_adopt_(types, number);
     if (type.rule != 0)
         hs_ctypes_rule_apply_(types, number, types->scratch, types->n_scratch);
     slots_keep(types, number, is_whole);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What memory still has of values that are gone keeps nothing that a variable has: an emptied
 # std::function, std::any, std::optional, another alternative of a std::variant, of libstdc++ and
-# libc++; what arrays of C have beyond what another member counts; and the last word of blocks of
-# glibc that were not asked for it.
+# libc++; the other alternatives of unions of C; what arrays of C have beyond what another member
+# counts; and the last word of blocks of glibc that were not asked for it.
 . "$(dirname "$0")/_native.sh"
 need g++ gcc
 
@@ -41,3 +41,5 @@ try "gcc -g" slack.c "" gcc -g -O1
 try "gcc" slack.c "" gcc -O1
 try "counted, gcc -O0" counted.c "" gcc -g -O0
 try "counted, gcc -O2" counted.c "" gcc -g -O2
+try "unions, gcc -O1" unions.c "" gcc -g -O1
+try "unions, gcc -O0, DWARF 4" unions.c "" gcc -g -gdwarf-4 -O0

@@ -114,6 +114,21 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, s
     return node;
 }
 
+/* No slot is of a union that nothing tells apart. */
+bool hs_ctypes_untold(const struct hs_ctypes *types, const struct hs_cslot *slot, hs_ctype *ret,
+                      uint64_t *ret_offset)
+{
+    (void)types, (void)slot, (void)ret, (void)ret_offset;
+    return false;
+}
+
+size_t hs_ctypes_tags(struct hs_ctypes *types, hs_ctype record, uint64_t offset,
+                      struct hs_ctag ret[HS_CTAGS_MOST])
+{
+    (void)types, (void)record, (void)offset, (void)ret;
+    return 0;
+}
+
 bool hs_ctypes_is_end_name(const char *name)
 {
     return strcmp(name, "end") == 0;

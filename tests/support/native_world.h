@@ -96,6 +96,27 @@ bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot
     return read(context, -8, 8, &tag) && tag == slot->first_choice;
 }
 
+/* A slot that is untold is in the record first_choice; the number that may tell is in front of it.
+ */
+bool hs_ctypes_untold(const struct hs_ctypes *types, const struct hs_cslot *slot, hs_ctype *ret,
+                      uint64_t *ret_offset)
+{
+    (void)types;
+    *ret = slot->first_choice;
+    *ret_offset = slot->offset_bytes;
+    return slot->is_untold;
+}
+
+size_t hs_ctypes_tags(struct hs_ctypes *types, hs_ctype record, uint64_t offset,
+                      struct hs_ctag ret[HS_CTAGS_MOST])
+{
+    (void)types, (void)record;
+    if (offset < 8)
+        return 0;
+    ret[0] = (struct hs_ctag){.at = -8, .n_bytes = 8, .n_bits = 64};
+    return 1;
+}
+
 hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
                         hs_addr vaddr, hs_ctype declared)
 {
@@ -292,6 +313,7 @@ static inline void world_free(struct world *w)
     hs_roots_fini(&w->native.roots);
     hs_free(w->native.seeds);
     hs_native_told_fini(&w->native.told);
+    hs_unions_fini(&w->native.unions);
     hs_free(w);
 }
 

@@ -82,14 +82,9 @@ static uint64_t choose_number(const uint8_t *bytes, unsigned n_bytes)
     return number;
 }
 
-struct choose_bytes {
-    const uint8_t *bytes;
-    uint64_t n_bytes, at;
-};
-
-static bool choose_read_bytes(void *context, int64_t from_slot, unsigned n_bytes, uint64_t *ret)
+bool hs_value_read_bytes(void *context, int64_t from_slot, unsigned n_bytes, uint64_t *ret)
 {
-    const struct choose_bytes *value = context;
+    const struct hs_value_bytes *value = context;
     uint64_t at = value->at + (uint64_t)from_slot; /* before the first byte it is huge */
 
     if (at > value->n_bytes || value->n_bytes - at < n_bytes)
@@ -102,28 +97,23 @@ hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot
                            const uint8_t *bytes, uint64_t n_bytes, uint64_t at,
                            struct hs_native_chosen *ret, struct hs_error *err)
 {
-    struct choose_bytes value = {bytes, n_bytes, at};
+    struct hs_value_bytes value = {bytes, n_bytes, at};
 
-    return choose(native, slot, choose_read_bytes, &value, ret, err);
+    return choose(native, slot, hs_value_read_bytes, &value, ret, err);
 }
 
 bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *slot,
                          const uint8_t *bytes, uint64_t n_bytes, uint64_t at)
 {
-    struct choose_bytes value = {bytes, n_bytes, at};
+    struct hs_value_bytes value = {bytes, n_bytes, at};
     struct hs_cchosen chosen;
 
-    return hs_ctypes_choose(native->ctypes, slot, choose_read_bytes, &value, &chosen);
+    return hs_ctypes_choose(native->ctypes, slot, hs_value_read_bytes, &value, &chosen);
 }
 
-struct choose_place {
-    const struct hs_image *image;
-    hs_addr address;
-};
-
-static bool choose_read_image(void *context, int64_t from_slot, unsigned n_bytes, uint64_t *ret)
+bool hs_value_read_image(void *context, int64_t from_slot, unsigned n_bytes, uint64_t *ret)
 {
-    const struct choose_place *place = context;
+    const struct hs_value_place *place = context;
     const uint8_t *bytes =
         hs_image_bytes(place->image, place->address + (uint64_t)from_slot, n_bytes);
 
@@ -136,9 +126,9 @@ static bool choose_read_image(void *context, int64_t from_slot, unsigned n_bytes
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
                               hs_addr address, struct hs_native_chosen *ret, struct hs_error *err)
 {
-    struct choose_place place = {&native->dump->image, address};
+    struct hs_value_place place = {&native->dump->image, address};
 
-    return choose(native, slot, choose_read_image, &place, ret, err);
+    return choose(native, slot, hs_value_read_image, &place, ret, err);
 }
 
 /* A number in the header of a block; `otherwise` where there is none. */

@@ -37,6 +37,18 @@ struct hs_native_chosen {
     int64_t list_at; /* see struct hs_cchosen */
 };
 
+/* Numbers around a word at bytes[at], or at an address of the process: hs_cvalue_read. */
+struct hs_value_bytes {
+    const uint8_t *bytes;
+    uint64_t n_bytes, at;
+};
+hs_cvalue_read hs_value_read_bytes;
+struct hs_value_place {
+    const struct hs_image *image;
+    hs_addr address;
+};
+hs_cvalue_read hs_value_read_image;
+
 /* What the slot, which has choices, leads to where it stands at bytes[at]. Fails with HS_LIMIT. */
 hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
                            const uint8_t *bytes, uint64_t n_bytes, uint64_t at,

@@ -108,6 +108,11 @@ hs_status hs_firm_add(struct hs_firm *f, const struct hs_root_leaf *leaf, struct
     return firm_block(f, &block, &block, err);
 }
 
+hs_status hs_firm_take(struct hs_firm *f, const struct hs_heap_block *block, struct hs_error *err)
+{
+    return firm_block(f, block, block, err);
+}
+
 static hs_status firm_roots(struct hs_firm *f, struct hs_error *err)
 {
     const struct hs_roots *roots = &f->scan->native->roots;

@@ -22,6 +22,9 @@ hs_status hs_firm_open(struct hs_firm *firm, struct hs_scan *scan, struct hs_bit
 void hs_firm_close(struct hs_firm *firm);
 /* What a root leads to that is not in doubt itself is met; drain goes on from there. */
 hs_status hs_firm_add(struct hs_firm *firm, const struct hs_root_leaf *leaf, struct hs_error *err);
+/* The block is met. */
+hs_status hs_firm_take(struct hs_firm *firm, const struct hs_heap_block *block,
+                       struct hs_error *err);
 hs_status hs_firm_drain(struct hs_firm *firm, struct hs_error *err);
 
 /* Where other runtimes serve, after begin: which blocks are reached from roots that are not in

@@ -19,6 +19,7 @@
 #include "symbols/locals.h"
 #include "tasks.h"
 #include "types.h"
+#include "unions.h"
 
 /* Where types begin to flow from: a root's slot that is a typed pointer. */
 struct hs_native_seed {
@@ -50,6 +51,7 @@ struct hs_native {
     struct hs_native_object *of_object; /* owned; dump->objects.n */
     struct hs_native_told told;         /* see choose.h */
     struct hs_native_tasks tasks;       /* of tokio */
+    struct hs_unions unions;            /* see unions.h */
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;

@@ -269,6 +269,18 @@ static bool is_named_end(const struct hs_native_variable *variable)
     return hs_ctypes_is_end_name(space == NULL ? variable->text : space + 1);
 }
 
+static hs_status note_union(struct hs_native *native, const struct hs_native_variable *variable,
+                            const struct hs_cslot *slot, struct hs_root_leaf *leaf,
+                            struct hs_error *err)
+{
+    if (slot == NULL || !slot->is_untold)
+        return HS_OK;
+    HS_TRY(hs_unions_note(native, variable, slot, &leaf->untold, err));
+    if (leaf->untold == 0) /* there are more than are told apart */
+        leaf->root.edge_class = HS_EDGE_GUESSED;
+    return HS_OK;
+}
+
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
                              uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err)
 {
@@ -290,6 +302,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
         leaf.root.certainty = HS_EXACT;
     if (form == HS_SLOT_NONE || form == HS_SLOT_WEAK || !to.is_there)
         leaf.root.edge_class = HS_EDGE_GUESSED;
+    HS_TRY(note_union(native, variable, slot, &leaf, err));
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;
     leaf.root.offset = offset;

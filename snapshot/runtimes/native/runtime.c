@@ -82,6 +82,7 @@ static void native_close(void *state)
     hs_free(s->native.seeds);
     hs_native_told_fini(&s->native.told);
     hs_native_tasks_fini(&s->native.tasks);
+    hs_unions_fini(&s->native.unions);
     hs_free(s->native.ended);
     native_forget(s);
     hs_free(s);
@@ -232,6 +233,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_scan_find_owned(&s->scan, err));
     if (s->scan.entries.n_bits != 0) /* of three bits of a block one is kept */
         hs_dump_plan_release(&dump->plan, HS_OWNED_BYTES(dump->heaps.map.n_blocks) / 3 * 2);
+    HS_TRY(hs_unions_learn(&s->scan, err));
     HS_TRY(hs_scan_find_owners(&s->scan, err));
     HS_TRY(hs_scan_mark_roots(&s->scan, err));
     HS_TRY(hs_scan_mark_below_names(&s->scan, err));

@@ -192,7 +192,9 @@ static unsigned said_by_part(const struct hs_said *said, const struct said_part 
     /* A sure pointer is there whichever alternative is. */
     bool is_there = slot != NULL && !slot->is_weak &&
                     (slot->n_choices == 0 || !slot->may_be_pointer_only ||
-                     hs_native_is_chosen(said->native, slot, said->block->bytes, part->end, at));
+                     hs_native_is_chosen(said->native, slot, said->block->bytes, part->end, at)) &&
+                    (!slot->is_untold ||
+                     hs_unions_is_sure(said->native, slot, said->block->bytes, part->end, at));
     return is_there && !said_is_old(said, slot, how, target) ? hs_scan_class(how) : HS_EDGE_GUESSED;
 }
 

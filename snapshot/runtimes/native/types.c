@@ -281,6 +281,7 @@ static void types_learn_slots(struct hs_native_types *types, struct hs_native_ty
         type->has_pointees |= type->slots[i].pointee != 0 || type->slots[i].n_choices != 0;
         type->has_unaligned |= type->slots[i].offset_bytes % WORD != 0;
         type->has_ends |= type->slots[i].is_end;
+        type->has_untold |= type->slots[i].is_untold;
     }
     type->has_unaligned |= type->is_array && type->n_slots != 0 && type->n_bytes % WORD != 0;
 }

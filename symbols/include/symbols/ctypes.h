@@ -72,6 +72,7 @@ struct hs_cslot {
     bool is_owned;         /* of C++: in a smart pointer or a container, which frees it */
     bool may_dangle;       /* of Rust: where there is nothing to lead to it is hs_cslot_dangles */
     bool is_end;           /* its name says that it is one behind what another member leads to */
+    bool is_untold;        /* of a union of C or C++: nothing tells when it is there */
     uint8_t n_choices;     /* not 0: the value tells more of it: hs_ctypes_choose */
     uint32_t first_choice; /* private */
 };
@@ -202,6 +203,19 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, s
  * alternative that is there has a pointer in this place. O(alternatives). */
 bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
                       hs_cvalue_read *read, void *context, struct hs_cchosen *ret);
+/* Of a slot that is untold: the innermost record (or union) around it that has numbers which may
+ * tell when it is there, and where in it the slot is; false when too many are known. */
+bool hs_ctypes_untold(const struct hs_ctypes *types, const struct hs_cslot *slot, hs_ctype *ret,
+                      uint64_t *ret_offset);
+/* These numbers, the nearest first: (the n_bytes at `at` from the slot, little endian) >> shift, of
+ * which n_bits count. Reads the record's entry. */
+enum { HS_CTAGS_MOST = 8 };
+struct hs_ctag {
+    int64_t at;
+    uint8_t n_bytes, shift, n_bits;
+};
+size_t hs_ctypes_tags(struct hs_ctypes *types, hs_ctype record, uint64_t offset,
+                      struct hs_ctag ret[HS_CTAGS_MOST]);
 /* What a pointer to `declared` leads to, when the word beside it is `vaddr` in `file`; 0: unknown,
  * or it is no pointer but the thing itself (a small closure in a std::function). Rust says it of
  * its tables in DW_AT_containing_type, libstdc++ (bits/std_function.h, any) and libc++ (any) by the

@@ -1,0 +1,40 @@
+/* What unions.c, which answers, unions_count.c and unions_sole.c, which learn, share. */
+#ifndef HS_NATIVE_UNIONS_PRIVATE_H
+#define HS_NATIVE_UNIONS_PRIVATE_H
+
+#include "native.h"
+#include "unions.h"
+
+struct hs_flow;
+struct hs_native_type;
+
+/* A number goes with addresses in so many words, of which one in so many may be none. */
+enum { HS_UNION_LEAST = 4, HS_UNION_ONE_IN = 16 };
+
+/* The union that the slot is of, noted; *ret is its number from 1, 0 where there are too many. */
+hs_status hs_unions_get_(struct hs_native *native, const struct hs_cslot *slot, uint32_t *ret,
+                         struct hs_error *err);
+bool hs_union_read_(const struct hs_ctag *tag, hs_cvalue_read *read, void *context, uint64_t *ret);
+/* What was counted of a value, or NULL. */
+struct hs_union_value *hs_union_find_(struct hs_union_tag *tag, uint64_t value);
+bool hs_union_has_addresses_(const struct hs_union_value *value);
+
+/* The union of a slot that is untold, or NULL. */
+struct hs_union *hs_unions_of_(const struct hs_native *native, const struct hs_cslot *slot);
+/* Calls `visit` for each slot of a block of this type that is untold. */
+typedef hs_status hs_unions_visit(void *with, const struct hs_heap_block *block,
+                                  const struct hs_cslot *slot, uint64_t at, struct hs_error *err);
+hs_status hs_unions_each_(struct hs_native *native, const struct hs_native_type *type,
+                          const struct hs_heap_block *block, hs_unions_visit *visit, void *with,
+                          struct hs_error *err);
+/* Counts what words go with which numbers, in all blocks and in the roots' variables. */
+hs_status hs_unions_count_(struct hs_native *native, const struct hs_flow *flow,
+                           struct hs_error *err);
+/* Finds the number that tells. */
+void hs_union_choose_(struct hs_union *u);
+/* What was counted of the value of that number here, or NULL. */
+struct hs_union_value *hs_union_value_(const struct hs_union *u, hs_cvalue_read *read,
+                                       void *context);
+bool hs_union_is_sure_(const struct hs_union *u, hs_cvalue_read *read, void *context);
+
+#endif
