@@ -55,6 +55,7 @@ ASSERTED = ("format", "graph", "dominator")
 FLOORS = {
     "base": ("base", "base"),
     "arch": ("arch", "arch"),
+    "rules": ("rules", "rules"),
     "report": ("report", "report"),
     "symbols": ("symbols", "symbols"),
     "symbols/boxed": ("boxed", "boxed"),
@@ -88,8 +89,9 @@ FLOORS = {
 BELOW = {
     "base": set(),
     "arch": {"base"},
+    "rules": {"base"},
     "report": {"base"},
-    "symbols": {"base", "arch"},
+    "symbols": {"base", "arch", "rules"},
     "boxed": {"base", "arch", "symbols"},
     "trace": {"base"},
     "stats": {"base", "trace"},
@@ -101,8 +103,8 @@ BELOW = {
     # A runtime knows the list of all, and never another one.
     "runtimes": {"base", "arch", "recorder", "symbols", "format", "target", "process", "heaps"},
     "ocaml": {"base", "arch", "symbols", "format", "target", "process", "heaps", "runtimes"},
-    "native": {"base", "arch", "recorder", "symbols", "format", "target", "process", "heaps",
-               "runtimes"},
+    "native": {"base", "arch", "rules", "recorder", "symbols", "format", "target", "process",
+               "heaps", "runtimes"},
     "python": {"base", "arch", "symbols", "format", "target", "process", "heaps", "runtimes"},
     "dump": {"base", "arch", "symbols", "format", "target", "process", "heaps", "runtimes"},
     "import": {"base", "format"},
@@ -116,7 +118,7 @@ BELOW = {
     "parquet": {"base", "report"},
     "viewer": {"base", "report", "format", "graph", "index", "analysis", "trace", "stats"},
     "server": {"base", "report"},
-    "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
+    "tools": {"base", "arch", "rules", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
               "passes", "index", "analysis", "export", "query", "viewer",
               "server"},

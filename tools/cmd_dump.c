@@ -12,6 +12,7 @@
 #include "dump/dump.h"
 #include "dump_run.h"
 #include "look/suspect_text.h"
+#include "rules/rules.h"
 #include "stop_options.h"
 #include "target/deadman.h"
 #include "target/freeze.h"
@@ -193,6 +194,24 @@ static hs_status parse_names_timeout(const struct hs_invocation *inv, uint64_t *
     return hs_hint(err, "--no-names leaves the search out");
 }
 
+static hs_status run_by_rules(struct hs_tool *tool, const struct hs_invocation *inv,
+                              struct hs_dump_options *options, struct hs_dump_report *ret,
+                              struct hs_error *err)
+{
+    const char *given[HS_MAX_REPEATED];
+    struct hs_rules rules = {0};
+
+    HS_TRY(hs_rules_load(given, hs_repeated(inv, HS_OPT_RULES, given), &rules, err));
+    options->rules = &rules;
+    hs_status status = hs_dump_process(options, &tool->out, ret, err);
+    options->rules = NULL;
+    hs_rules_fini(&rules);
+    if (status != HS_OK)
+        return hs_context(err, "cannot dump %s '%s'", options->core != NULL ? "core" : "process",
+                          subject(inv));
+    return HS_OK;
+}
+
 hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
                       struct hs_dump_report *ret, struct hs_error *err)
 {
@@ -227,10 +246,7 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
                        options.core != NULL ? "--core " : "", subject(inv));
     }
     struct hs_dump_report report = {0};
-    hs_status status = hs_dump_process(&options, &tool->out, &report, err);
-    if (status != HS_OK)
-        return hs_context(err, "cannot dump %s '%s'", options.core != NULL ? "core" : "process",
-                          subject(inv));
+    HS_TRY(run_by_rules(tool, inv, &options, &report, err));
     HS_TRY(hs_tool_commit(tool, err));
     *ret = report;
     return HS_OK;

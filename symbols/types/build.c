@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "containers.h"
 #include "pool.h"
+#include "rules/rules.h"
 #include "variants.h"
 
 enum { BUILD_POINTER_BYTES = 8 };
@@ -257,57 +258,31 @@ static void build_members(struct hs_ctypes *types, struct debug_info *info,
     hs_ctypes_variants_end_(types, &variants);
 }
 
-/* Pointers that do not keep what they lead to: libstdc++'s, libc++'s, Boost's, Qt's (and what a
- * QPointer has), Chromium's and WebKit's, Rust's. */
-static bool is_weak(const char *name, bool is_rust)
+static unsigned build_language(uint16_t language)
 {
-    static const char *const names[] = {"weak_ptr<", "__weak_ptr<", "QWeakPointer<", "WeakPtr<"};
-    for (size_t i = 0; name != NULL && !is_rust && i < sizeof(names) / sizeof(names[0]); i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return is_rust && name != NULL && strncmp(name, "Weak<", strlen("Weak<")) == 0;
+    if (language == DW_LANG_Rust)
+        return HS_RULE_RUST;
+    return hs_language_is_cpp_(language) ? HS_RULE_CPP : HS_RULE_C;
 }
 
-/* What frees what it leads to: smart pointers and containers of C++, by their names without a
- * namespace. */
-static bool is_owner(const char *name, bool is_rust)
+/* What rules say of a record by its name. Most names are told by their last part to have none. */
+static unsigned build_by_rules(struct hs_ctypes *types, hs_type_file file,
+                               const struct debug_entry *entry, const char *name)
 {
-    static const char *const names[] = {
-        "unique_ptr<",
-        "shared_ptr<",
-        "__shared_ptr<",
-        "intrusive_ptr<",
-        "scoped_ptr<",
-        "scoped_refptr",
-        "RefPtr<",
-        "vector<",
-        "basic_string<",
-        "deque<",
-        "list<",
-        "forward_list<",
-        "map<",
-        "multimap<",
-        "set<",
-        "multiset<",
-        "unordered_map<",
-        "unordered_set<",
-        "unordered_mult",
-        "function<",
-        "QString",
-        "QSharedPointer<",
-        "QScopedPointer<",
-        "QSharedData",
-        "QExplicitlySh",
-        "QByteArray",
-        "QList<",
-        "QVector<",
-        "QMap<",
-        "QHash<",
-    };
-    for (size_t i = 0; name != NULL && !is_rust && i < sizeof(names) / sizeof(names[0]); i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+    static const struct {
+        enum hs_rule_kind kind;
+        unsigned flag;
+    } said[] = {{HS_RULE_FIND, TYPE_WEAK}, {HS_RULE_OWN, TYPE_OWNS}};
+    unsigned language = build_language(entry->unit->language), flags = 0;
+
+    for (size_t i = 0; name != NULL && i < sizeof said / sizeof *said; i++) {
+        if (!hs_rules_may_type(types->rules, said[i].kind, language, name))
+            continue;
+        const char *whole = hs_ctypes_name_of_(types, file, entry);
+        if (whole != NULL && hs_rules_type(types->rules, said[i].kind, language, whole) != NULL)
+            flags |= said[i].flag;
+    }
+    return flags;
 }
 
 static void build_record(struct hs_ctypes *types, struct debug_info *info,
@@ -323,9 +298,8 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
     else
         build_members(types, info, entry, type);
     bool is_rust = entry->unit->language == DW_LANG_Rust;
-    type->flags |= (is_rust ? TYPE_DANGLES | TYPE_FREES : 0) |
-                   (is_weak(name, is_rust) ? TYPE_WEAK : 0) |
-                   (is_owner(name, is_rust) ? TYPE_OWNS : 0);
+    type->flags |= (uint16_t)((is_rust ? TYPE_DANGLES | TYPE_FREES : 0) |
+                              build_by_rules(types, type->file, entry, name));
     hs_ctypes_mark_told_(types, type, name, is_rust);
 }
 

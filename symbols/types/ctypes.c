@@ -21,6 +21,11 @@ hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err)
     return HS_OK;
 }
 
+void hs_ctypes_use_rules(struct hs_ctypes *types, const struct hs_rules *rules)
+{
+    types->rules = rules;
+}
+
 void hs_ctypes_bound(struct hs_ctypes *types, size_t piece_bytes, size_t list_bytes)
 {
     types->views.most = piece_bytes;

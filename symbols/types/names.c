@@ -204,3 +204,10 @@ const char *hs_ctypes_short_name_of_(struct hs_ctypes *types, hs_type_file file,
     const char *name = hs_entry_value_text_(info, &holder, &value);
     return name == NULL ? NULL : hs_ctypes_keep_(types, name, CTYPES_MAX_NAME);
 }
+
+bool hs_language_is_cpp_(uint16_t language)
+{
+    return language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
+           language == DW_LANG_C_plus_plus_11 || language == DW_LANG_C_plus_plus_14 ||
+           language == 0x2a || language == 0x2b; /* C++17, C++20 */
+}

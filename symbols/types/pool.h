@@ -193,7 +193,8 @@ struct ctypes_kept {
 };
 
 struct hs_ctypes {
-    struct ctypes_file **files; /* owned */
+    const struct hs_rules *rules; /* borrowed; NULL: none are known */
+    struct ctypes_file **files;   /* owned */
     size_t n_files, files_capacity;
     struct ctypes_type *items; /* owned; [0] stays unknown */
     size_t n_types, types_capacity;

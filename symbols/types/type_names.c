@@ -13,13 +13,6 @@ bool hs_language_is_c_(uint16_t language)
            language == DW_LANG_C11 || language == DW_LANG_ObjC || language == 0x2c; /* C17 */
 }
 
-bool hs_language_is_cpp_(uint16_t language)
-{
-    return language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
-           language == DW_LANG_C_plus_plus_11 || language == DW_LANG_C_plus_plus_14 ||
-           language == 0x2a || language == 0x2b; /* C++17, C++20 */
-}
-
 static const char *name_keyword(uint16_t tag)
 {
     switch (tag) {

@@ -8,7 +8,7 @@ export PYTHONPATH=$SOURCE_DIR/tests/cli
 export PYTHONDONTWRITEBYTECODE=1
 work=$(mktemp -d)
 export WORK=$work
-export XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config
 unset NO_COLOR COLUMNS
 started=()
 cleanup()

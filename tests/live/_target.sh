@@ -5,6 +5,7 @@ set -euo pipefail
 # shellcheck disable=SC2034
 fixtures=$SOURCE_DIR/tests/live/fixtures
 work=$(mktemp -d)
+export XDG_CONFIG_HOME=$work/config # no rules of whoever runs this
 pid=""
 
 stop_target()

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
+/* links: hs_rules hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include "fake_native.h"
 
 #include <assert.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "shipped_rules.h"
 #include "symbols/dwarf_box.h"
 
 static struct hs_error err;
@@ -25,6 +26,7 @@ struct fake_native *fake_native_new(void)
     assert(f != NULL);
     f->native.dump = &f->dump;
     f->dump.options = &f->options;
+    f->options.rules = shipped_rules();
     f->dump.target.pid = FAKE_N_PID;
     f->dump.target.mappings = f->mappings;
     f->dump.target.threads = f->threads;

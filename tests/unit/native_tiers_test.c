@@ -9,6 +9,7 @@
 #include "fake_native.h"
 
 #include "native/tiers.h"
+#include "shipped_rules.h"
 
 static void libraries_are_told_by_name(void **state)
 {
@@ -27,11 +28,12 @@ static void libraries_are_told_by_name(void **state)
                                            "libstd-8.so",
                                            "redis-server",
                                            "libevdev.so.2"};
+    const struct hs_rules *rules = shipped_rules();
     for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-        if (!hs_native_is_runtime(runtimes[i]))
+        if (hs_rules_name(rules, HS_RULE_LIBRARY, runtimes[i]) == NULL)
             fail_msg("%s is a runtime", runtimes[i]);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (hs_native_is_runtime(programs[i]))
+        if (hs_rules_name(rules, HS_RULE_LIBRARY, programs[i]) != NULL)
             fail_msg("%s is no runtime", programs[i]);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "roots.h"
+#include "rules/rules.h"
 
 static bool begins_with(const char *text, const char *beginning)
 {
@@ -26,41 +27,6 @@ static bool ends_with(const char *text, size_t n, const char *end)
     return n >= n_end && memcmp(text + n - n_end, end, n_end) == 0;
 }
 
-/* What a call locks or keeps in a state while it runs: std::unique_lock, boost's scoped_lock,
- * QMutexLocker, MutexGuard. Words that end so by chance ("block", "clock") have no border there. */
-static bool is_guard(const char *part, size_t n)
-{
-    static const char *const ends[] = {"Lock", "Locker", "Guard", "_lock", "_locker", "_guard"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (ends_with(part, n, ends[i]))
-            return true;
-    return false;
-}
-
-/* Views and iterators: of C++ "_Rb_tree_iterator", "__normal_iterator", "basic_string_view", of
- * Rust "Iter", "Keys", "Ref". IntoIter owns what it goes over. */
-static bool is_view(const char *part, size_t n)
-{
-    static const char *const views[] = {"basic_string_view",
-                                        "span",
-                                        "initializer_list",
-                                        "reference_wrapper",
-                                        "Iter",
-                                        "IterMut",
-                                        "RawIter",
-                                        "RawIterRange",
-                                        "Keys",
-                                        "Values",
-                                        "ValuesMut",
-                                        "Drain",
-                                        "Ref",
-                                        "RefMut"};
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-        if (strlen(views[i]) == n && memcmp(part, views[i], n) == 0)
-            return true;
-    return ends_with(part, n, "_iterator");
-}
-
 static bool is_reference(const char *name)
 {
     size_t n = strlen(name);
@@ -75,12 +41,10 @@ static bool is_inside(const struct hs_native *native, uint64_t word)
 }
 
 /* Does a record only find what its pointers lead to, by its name? */
-static bool is_borrower(const char *name)
+static bool is_borrower(const struct hs_native *native, const char *name)
 {
-    const char *part;
-    size_t n = last_part(name, &part);
-
-    return is_guard(part, n) || is_view(part, n);
+    return hs_rules_type(native->dump->options->rules, HS_RULE_BORROWED, HS_RULE_CPP | HS_RULE_RUST,
+                         name) != NULL;
 }
 
 /* Is a pointer that nothing frees when the call ends somebody else's? */
@@ -117,7 +81,7 @@ static enum hs_borrowed borrowed_within(const struct hs_native *native,
 
     for (size_t i = 0; i < n; i++) {
         hs_ctype_facts(native->ctypes, around[i], &facts);
-        if (facts.kind == HS_CTYPE_RECORD && is_borrower(facts.name))
+        if (facts.kind == HS_CTYPE_RECORD && is_borrower(native, facts.name))
             return HS_BORROWED;
         owns |= is_owner(&facts);
     }
@@ -134,7 +98,7 @@ enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
     if (native->ctypes == NULL || local->type == 0)
         return HS_OWNED;
     hs_ctype_facts(native->ctypes, local->type, &facts);
-    if (facts.kind == HS_CTYPE_RECORD && !label->is_c && is_borrower(facts.name))
+    if (facts.kind == HS_CTYPE_RECORD && !label->is_c && is_borrower(native, facts.name))
         return HS_BORROWED;
     if (facts.kind != HS_CTYPE_POINTER && !label->is_c)
         return borrowed_within(native, label, local, offset, word);
@@ -143,27 +107,26 @@ enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
     return is_reference(facts.name) || is_lent(native, label, local, word) ? HS_BORROWED : HS_OWNED;
 }
 
+/* How many owners what a value of this type leads to has. */
+static enum hs_owning owning_by_rule(const struct hs_native *native, const char *name)
+{
+    static const struct {
+        enum hs_rule_kind kind;
+        enum hs_owning owning;
+    } said[] = {{HS_RULE_ONE_OWNER, HS_OWNING_ALONE},
+                {HS_RULE_COUNTED, HS_OWNING_COUNTED},
+                {HS_RULE_SENDERS, HS_OWNING_SENDER},
+                {HS_RULE_RECEIVERS, HS_OWNING_RECEIVER}};
+
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (hs_rules_type(native->dump->options->rules, said[i].kind, HS_RULE_RUST, name) != NULL)
+            return said[i].owning;
+    return HS_OWNING_NOT;
+}
+
 enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, uint64_t offset,
                                 uint8_t *ret_depth)
 {
-    static const struct {
-        const char *beginning;
-        uint8_t owning;
-    } owners[] = {
-        {"alloc::boxed::Box<", HS_OWNING_ALONE},
-        {"alloc::raw_vec::RawVec", HS_OWNING_ALONE},
-        {"alloc::vec::into_iter::IntoIter<", HS_OWNING_ALONE},
-        {"alloc::collections::btree::map::BTreeMap<", HS_OWNING_ALONE},
-        {"alloc::collections::linked_list::LinkedList<", HS_OWNING_ALONE},
-        {"hashbrown::raw::RawTable", HS_OWNING_ALONE},
-        {"alloc::rc::Rc<", HS_OWNING_COUNTED},
-        {"alloc::sync::Arc<", HS_OWNING_COUNTED},
-        {"std::sync::mpsc::Flavor<", HS_OWNING_COUNTED}, /* each an Arc: before 1.67 */
-        {"std::sync::mpmc::Sender<", HS_OWNING_SENDER},
-        {"std::sync::mpmc::Receiver<", HS_OWNING_RECEIVER},
-        {"crossbeam_channel::counter::Sender<", HS_OWNING_SENDER},
-        {"crossbeam_channel::counter::Receiver<", HS_OWNING_RECEIVER},
-    };
     hs_ctype around[HS_CTYPE_MAX_AROUND];
     struct hs_ctype_facts facts;
     bool is_whole;
@@ -174,9 +137,9 @@ enum hs_owning hs_native_owning(const struct hs_native *native, hs_ctype type, u
     *ret_depth = (uint8_t)n;
     for (size_t i = n; i > 0; i--) { /* the innermost tells */
         hs_ctype_facts(native->ctypes, around[i - 1], &facts);
-        for (size_t k = 0; k < sizeof owners / sizeof *owners; k++)
-            if (begins_with(facts.name, owners[k].beginning))
-                return (enum hs_owning)owners[k].owning;
+        enum hs_owning owning = owning_by_rule(native, facts.name);
+        if (owning != HS_OWNING_NOT)
+            return owning;
         if (facts.kind == HS_CTYPE_POINTER && is_reference(facts.name))
             return HS_OWNING_NOT;
     }

@@ -1,6 +1,7 @@
 #include "facts.h"
 
 #include "base/alloc.h"
+#include "rules/rules.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 #include "target/core.h"
@@ -124,9 +125,21 @@ static hs_status facts_note_marks(struct hs_native *native, const struct hs_scan
                             native->dump->findings.n_torn == 1 ? "" : "s", native->dump->n_stops);
 }
 
+/* Which rules counted: the same dump with others may say something else. */
+static hs_status facts_note_rules(struct hs_native *native, struct hs_error *err)
+{
+    char names[NOTE_BYTES];
+
+    if (native->dump->options->rules == NULL)
+        return HS_OK;
+    hs_rules_tell(native->dump->options->rules, names, sizeof names);
+    return hs_findings_note(&native->dump->findings, false, err, "%s", names);
+}
+
 hs_status hs_native_note(struct hs_native *native, const struct hs_flow *flow,
                          const struct hs_scan *scan, struct hs_error *err)
 {
+    HS_TRY(facts_note_rules(native, err));
     HS_TRY(facts_note_types(native, flow, err));
     return facts_note_marks(native, scan, err);
 }

@@ -5,24 +5,18 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "rules/rules.h"
 #include "symbols/lines.h"
 #include "tiers.h"
 
 enum { LEAST_LISTS = 4 }; /* of what lists may take, a part that may be enough */
 
 /* Whose variables are not the program's. */
-static bool prepare_is_system(const char *name)
+static bool prepare_is(const struct hs_native *native, const struct hs_object *object,
+                       enum hs_rule_kind kind)
 {
-    static const char *const beginnings[] = {
-        "ld-linux",    "ld-2.",       "ld-musl",     "ld.so",      "libc.so",
-        "libc-2.",     "libm.so",     "libm-2.",     "libpthread", "libdl.so",
-        "libdl-2.",    "librt.so",    "librt-2.",    "libresolv",  "libnss_",
-        "libjemalloc", "libtcmalloc", "libmimalloc", "libgcc_s",   "libc_malloc_debug",
-    };
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
+    return !object->is_executable &&
+           hs_rules_name(native->dump->options->rules, kind, object->name) != NULL;
 }
 
 static hs_status prepare_reserve(struct hs_native *native, uint64_t n_bytes, struct hs_error *err)
@@ -140,16 +134,23 @@ static void prepare_bounds(struct hs_native *native)
     hs_ctypes_bound(native->ctypes, hs_dump_piece_bytes(budget), native->list_bytes);
 }
 
+static hs_status prepare_new_types(struct hs_native *native, struct hs_error *err)
+{
+    HS_TRY(hs_ctypes_new(&native->ctypes, err));
+    hs_ctypes_use_rules(native->ctypes, native->dump->options->rules);
+    return HS_OK;
+}
+
 hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *err)
 {
     HS_TRY(HS_ALLOC(&native->of_object, native->dump->objects.n, err));
     if (!native->dump->options->no_names)
-        HS_TRY(hs_ctypes_new(&native->ctypes, err));
+        HS_TRY(prepare_new_types(native, err));
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
         struct hs_native_object *known = &native->of_object[i];
-        known->is_system = !object->is_executable && prepare_is_system(object->name);
-        known->is_runtime = !object->is_executable && hs_native_is_runtime(object->name);
+        known->is_system = prepare_is(native, object, HS_RULE_SYSTEM);
+        known->is_runtime = prepare_is(native, object, HS_RULE_LIBRARY);
         known->is_python = hs_native_is_python(object);
     }
     return HS_OK;

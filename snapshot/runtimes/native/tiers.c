@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "rules/rules.h"
+
 enum { TIERS_NAME_BYTES = 256 };
 
 static bool begins_with(const char *name, const char *const *beginnings, size_t n)
@@ -15,21 +17,6 @@ static bool begins_with(const char *name, const char *const *beginnings, size_t 
 
 #define BEGINS_WITH(name, beginnings) \
     begins_with((name), (beginnings), sizeof(beginnings) / sizeof *(beginnings))
-
-bool hs_native_is_runtime(const char *name)
-{
-    /* glibc's parts, musl, the runtimes of C, C++ and Fortran, allocators; loops of events, which
-     * give back what they were handed, as the kernel does */
-    static const char *const beginnings[] = {
-        "ld-linux",        "ld-2.",       "ld-musl",      "ld.so",      "libc.so",   "libc-2.",
-        "libm.so",         "libm-2.",     "libpthread",   "libdl.so",   "libdl-2.",  "librt.so",
-        "librt-2.",        "libresolv",   "libnss_",      "libutil.so", "libanl.so", "libmvec.so",
-        "libc_malloc_",    "libgcc_s",    "libstdc++.",   "libc++.so",  "libc++abi", "libthread_db",
-        "libBrokenLocale", "libatomic.",  "libgfortran.", "libgomp.",   "libsupc++", "linux-vdso",
-        "libjemalloc",     "libtcmalloc", "libmimalloc",  "libevent",   "libev.so",  "libuv.so",
-    };
-    return BEGINS_WITH(name, beginnings);
-}
 
 bool hs_native_is_python(const struct hs_object *object)
 {
@@ -49,43 +36,6 @@ static bool is_extension(const struct hs_object *object)
     const char *slash = object->path == NULL ? NULL : strrchr(object->path, '/');
     return slash != NULL &&
            (strstr(slash, ".cpython-3") != NULL || strstr(slash, ".abi3.so") != NULL);
-}
-
-/* Names that a program must not use (ISO C 7.1.3), of what glibc, libstdc++ and the compilers'
- * libraries have in a static program. */
-static bool is_reserved(const char *name)
-{
-    static const char *const beginnings[] = {
-        "_IO_",     "__libc_",  "_dl_",    "_nl_",          "__nptl_",   "__pthread_",
-        "_rtld_",   "__gconv_", "__exit_", "__nss_",        "__resolv",  "__malloc",
-        "__printf", "__rtld_",  "__gcc_",  "__gxx_",        "__cxa_",    "_ZSt",
-        "_ZNSt",    "_ZNKSt",   "_ZGVNSt", "_ZN9__gnu_cxx", "__environ", "__tzname"};
-    return BEGINS_WITH(name, beginnings);
-}
-
-/* Of allocators, wherever they are linked into: what a thread has of jemalloc's (with the prefixes
- * that Rust's crate gives it), mimalloc's and tcmalloc's. */
-static bool is_allocators(const char *name)
-{
-    static const char *const beginnings[] = {"_mi_", "_ZN8tcmalloc", "tcmalloc::"};
-    static const char end[] = "tsd_tls";
-    size_t n = strlen(name);
-    return BEGINS_WITH(name, beginnings) ||
-           (n >= strlen(end) && strcmp(name + n - strlen(end), end) == 0);
-}
-
-/* Without underscores, in glibc's static archive: malloc.c, tzset.c, cxa_atexit.c, ... A program of
- * its own may use them as well, unless libc is in it. */
-static bool is_of_static_libc(const char *name)
-{
-    static const char *const names[] = {
-        "main_arena",      "mp_",         "tcache",        "thread_arena", "free_list",
-        "tz_rules",        "old_tz",      "tzstring_list", "static_dtv",   "next_free",
-        "static_slotinfo", "transitions", "lock_arena",    "environ",      "known_derivations"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
 }
 
 static bool is_static(const struct hs_native *native)
@@ -112,15 +62,6 @@ static bool is_copied(const struct hs_native *native, size_t object, const char 
     return false;
 }
 
-/* CPython's type objects are in every program that has it in itself. */
-static bool is_python_type(const char *name)
-{
-    static const char *const beginnings[] = {"Py", "_Py"};
-    size_t n = strlen(name);
-    return BEGINS_WITH(name, beginnings) && n > strlen("_Type") &&
-           strcmp(name + n - strlen("_Type"), "_Type") == 0;
-}
-
 /* What only CPython calls so; the section of its runtime survives strip. Constants of its frozen
  * modules are text and code, whose bytes may look like any pointer. */
 static bool is_pythons(const char *name)
@@ -133,13 +74,16 @@ static bool is_runtimes_own(const struct hs_native *native, size_t object, const
                             bool is_global)
 {
     const struct hs_object *o = &native->dump->objects.objects[object];
-    if (is_python_type(name) || is_allocators(name))
+    const struct hs_rules *rules = native->dump->options->rules;
+
+    if (hs_rules_name(rules, HS_RULE_SYMBOL, name) != NULL)
         return true;
     if (!o->is_executable)
         return false;
-    if (is_reserved(name) || (is_global && is_copied(native, object, name)))
+    if (hs_rules_name(rules, HS_RULE_EXECUTABLE, name) != NULL ||
+        (is_global && is_copied(native, object, name)))
         return true;
-    return is_of_static_libc(name) && is_static(native);
+    return hs_rules_name(rules, HS_RULE_STATIC, name) != NULL && is_static(native);
 }
 
 bool hs_native_is_python_cache(const char *place)

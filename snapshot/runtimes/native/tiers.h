@@ -5,10 +5,6 @@
 
 #include "native.h"
 
-/* Is all that an object of this name has in its data a runtime's own? "libc.so.6", "ld-linux...".
- */
-bool hs_native_is_runtime(const char *name);
-
 /* Is it CPython itself? Then all but `_PyRuntime`, which leads to what the program has, is its own.
  */
 bool hs_native_is_python(const struct hs_object *object);

@@ -31,6 +31,7 @@
 #include "symbols/elf.h"
 
 struct hs_budget; /* base/budget.h */
+struct hs_rules;  /* rules/rules.h */
 
 struct hs_ctypes;
 typedef uint32_t hs_ctype;     /* 0: unknown */
@@ -68,8 +69,8 @@ struct hs_cslot {
     /* Not surely a pointer: an alternative of a union (or of a Rust enumeration) has something else
      * there, or it is a uintptr_t. Other integers are no slots. */
     bool may_be_pointer_only;
-    bool is_weak;          /* of a weak_ptr: it finds, and does not keep */
-    bool is_owned;         /* of C++: in a smart pointer or a container, which frees it */
+    bool is_weak;          /* by a rule, of a weak_ptr: it finds, and does not keep */
+    bool is_owned;         /* by a rule: in a smart pointer or a container, which frees it */
     bool may_dangle;       /* of Rust: where there is nothing to lead to it is hs_cslot_dangles */
     bool is_end;           /* its name says that it is one behind what another member leads to */
     bool is_untold;        /* of a union of C or C++: nothing tells when it is there */
@@ -139,6 +140,10 @@ struct hs_cvariable {
 hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err);
 void hs_ctypes_free(struct hs_ctypes *types);
 HS_DEFINE_AUTO(hs_ctypes, free)
+
+/* Which records own what their pointers lead to and which only find it, by their names: borrowed
+ * until free. Before the first question. Without, none does either. */
+void hs_ctypes_use_rules(struct hs_ctypes *types, const struct hs_rules *rules);
 
 /* What is kept in memory at the most, 0 for what is kept unless told: of large sections between two
  * questions (64 MiB; they are read again when they are wanted again), and of records that are

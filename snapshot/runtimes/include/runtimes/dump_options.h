@@ -7,6 +7,8 @@
 #include "base/progress.h"
 #include "target/core.h"
 
+struct hs_rules; /* rules/rules.h */
+
 /* In which order blocks and roots are gone through, of which no result depends: for tests. All 0:
  * as it is quickest. */
 struct hs_dump_order {
@@ -31,6 +33,7 @@ struct hs_dump_options {
     size_t n_debug_dirs;
     bool own_heap_alone;   /* of a runtime with a heap of its own: leave out what C code has */
     uint64_t pointer_mask; /* bits to clear in words of C before they are looked up; 0: none */
+    const struct hs_rules *rules; /* borrowed; NULL: none are known */
     struct hs_dump_order order;
     const char *tool_version;
     const struct hs_progress *progress; /* may be NULL */

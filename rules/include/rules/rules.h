@@ -1,0 +1,158 @@
+/* Rules: what is known of types, libraries and symbols that no debug information says. A file has
+ * one rule a line, below `heapsnap-rules 1`; docs/rules.md describes each:
+ *
+ *   type    "my::ObserverPtr"      pointers find        # it owns nothing
+ *   type    "std::span"            on-stack borrowed
+ *   library "libevent*" "libuv.so*"  tier runtime
+ *   symbol  "_IO_*"                in executable tier runtime
+ *
+ * Files are the shipped ones (share/heapsnap/rules.d, part of the program), those of the user
+ * (~/.config/heapsnap/rules.d) and any that are named. A rule lowers what a word or a root is worth
+ * or gives it a name: it never adds a root, makes one firmer or hides a proof, so that a wrong file
+ * makes answers poorer, not dangerous.
+ *
+ * A file is hostile: it is read once, front to back; lines, words, patterns and their number are
+ * bounded; a pattern costs at most its length times that of the name. */
+#ifndef HS_RULES_RULES_H
+#define HS_RULES_RULES_H
+
+#include "base/error.h"
+
+enum hs_rule_kind {
+    HS_RULE_FIND,       /* type ... pointers find: they keep nothing */
+    HS_RULE_OWN,        /* type ... pointers own: they free what they lead to */
+    HS_RULE_BORROWED,   /* type ... on-stack borrowed */
+    HS_RULE_ONE_OWNER,  /* type ... owners one: whoever has it is the only one */
+    HS_RULE_COUNTED,    /* type ... owners counted: as many as the first word there says */
+    HS_RULE_SENDERS,    /* type ... owners senders: as many as a channel's count of these says */
+    HS_RULE_RECEIVERS,  /* type ... owners receivers */
+    HS_RULE_LIBRARY,    /* library ... tier runtime */
+    HS_RULE_SYSTEM,     /* library ... group system */
+    HS_RULE_SYMBOL,     /* symbol ... tier runtime */
+    HS_RULE_EXECUTABLE, /* symbol ... in executable tier runtime */
+    HS_RULE_STATIC,     /* symbol ... in static tier runtime */
+    HS_N_RULE_KINDS
+};
+
+/* For hs_rules_type and the like. */
+enum hs_rule_language { HS_RULE_C = 1, HS_RULE_CPP = 2, HS_RULE_RUST = 4 };
+
+enum {
+    HS_RULES_VERSION = 1,
+    HS_RULES_MAX_FILE_BYTES = 1 << 20,
+    HS_RULES_MAX_LINE_BYTES = 4096,
+    HS_RULES_MAX_PATTERN_BYTES = 1024,
+    HS_RULES_MAX_WORDS = 64, /* of a line */
+    HS_RULES_MAX_RULES = 1 << 16,
+    HS_RULES_MAX_SETS = 256,
+    HS_RULES_MAX_NAME_BYTES = 64, /* of a set */
+};
+
+/* Where the last part of a type's name begins, behind its scopes, and where it ends: at its
+ * template arguments, or with the name. */
+struct hs_rule_part {
+    size_t at, end;
+};
+
+struct hs_rule_pattern {
+    const char *text;
+    size_t n;
+    struct hs_rule_part part;
+};
+
+struct hs_rule {
+    uint8_t kind;      /* enum hs_rule_kind */
+    uint8_t languages; /* enum hs_rule_language; 0: any */
+    uint16_t set;
+    uint32_t line;
+    uint32_t first_pattern, n_patterns;
+};
+
+/* The rules of one file. */
+struct hs_rule_set {
+    char *name; /* owned: of the file without ".rules" */
+    char *path; /* owned; NULL: shipped */
+    bool is_enabled;
+    char *text; /* owned: words of the file, each ended by a zero */
+};
+
+struct hs_rules {
+    struct hs_rule_set *sets; /* owned */
+    size_t n_sets, sets_capacity;
+    struct hs_rule *rules; /* owned; those of one set follow each other */
+    size_t n_rules, rules_capacity;
+    struct hs_rule_pattern *patterns; /* owned */
+    size_t n_patterns, patterns_capacity;
+    struct hs_rule_list { /* owned: of each kind the rules of sets that are enabled */
+        uint32_t *rules;
+        size_t n, capacity;
+    } of[HS_N_RULE_KINDS];
+    uint64_t hash; /* of names and texts of the sets that are enabled, in their order */
+};
+
+/* A line that is no rule. Lines and columns count from 1; a column is of a byte. */
+struct hs_rule_fault {
+    uint32_t line, column;
+    char reason[192];
+};
+typedef hs_status hs_rule_fault_told(void *context, const struct hs_rule_fault *fault,
+                                     struct hs_error *err);
+
+/* Adds a set of rules behind the others; bytes and names are copied. What is not enabled is listed
+ * and says nothing, faults in it included. The first fault fails with HS_USAGE, line, column and
+ * reason; with `told` each is told instead and its line left out. HS_LIMIT beyond the most. */
+struct hs_rule_source {
+    const char *name, *path;
+    const void *bytes;
+    size_t n_bytes;
+    bool is_enabled;
+    hs_rule_fault_told *told; /* may be NULL */
+    void *context;
+};
+hs_status hs_rules_add(struct hs_rules *rules, const struct hs_rule_source *source,
+                       struct hs_error *err);
+/* Takes a zeroed object. */
+void hs_rules_fini(struct hs_rules *rules);
+
+/* All that are shipped. */
+hs_status hs_rules_shipped(struct hs_rules *ret, struct hs_error *err);
+
+/* Those that are shipped, those of the user, and what `given` says, in its order: "-NAME" turns a
+ * set off, "+NAME" on again ("all" is all of them, a comma goes on to the next), anything else is a
+ * file to read. A file of the user replaces a shipped one of its name. Those of the user are read
+ * only where they are his or root's alone to write, and not by a program that runs with rights that
+ * its user has not. HS_USAGE for a name that is not there and for a fault in a file that is on,
+ * HS_IO for a file that cannot be read. */
+hs_status hs_rules_load(const char *const *given, size_t n_given, struct hs_rules *ret,
+                        struct hs_error *err);
+
+/* Is a NAME of `pattern` (`*`: any text, `?`: any byte)? O(n_pattern * n_name) at most. */
+bool hs_rules_glob(const char *pattern, size_t n_pattern, const char *name, size_t n_name);
+
+/* The first enabled rule of the kind whose pattern is that of a type's qualified name; NULL: none.
+ * The last part of a pattern is compared with that of the name, and its scopes with the name's, if
+ * it has any: "Ptr" is of a name in any scope, "::Ptr" in none, "a::*" of all that is directly in
+ * `a`. Without a "<" template arguments are not compared. `rules` may be NULL: none are known. */
+const struct hs_rule *hs_rules_type(const struct hs_rules *rules, enum hs_rule_kind kind,
+                                    unsigned language, const char *name);
+/* The same of a name without its scopes ("ObserverPtr<int>"), whatever scopes the patterns have:
+ * can there be one? */
+bool hs_rules_may_type(const struct hs_rules *rules, enum hs_rule_kind kind, unsigned language,
+                       const char *last_part);
+
+/* The same of a library's or a symbol's name, which is compared as a whole. */
+const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_kind kind,
+                                    const char *name);
+
+/* Is it a rule, of whatever kind, of this name? */
+bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, const char *name);
+
+/* "rules 0123456789abcdef: qt, std, of the user mine": the hash and the sets that are enabled. Cut
+ * at n_bytes. */
+void hs_rules_tell(const struct hs_rules *rules, char *text, size_t n_bytes);
+
+/* "type", and "pointers find". */
+const char *hs_rule_subject(const struct hs_rule *rule);
+const char *hs_rule_says(const struct hs_rule *rule);
+
+#endif

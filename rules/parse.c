@@ -1,0 +1,424 @@
+/* Lines of a file of rules. A line is words between blanks, or texts in quotes: patterns. A rule is
+ * a subject, its patterns, where it holds, two words of what it says, and when:
+ *
+ *   SUBJECT "PATTERN"... [in PLACE] SAYS SAYS [when language NAME]     # comment
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "private.h"
+
+struct word {
+    const char *text; /* ends with a zero */
+    size_t n;
+    uint32_t column;
+    bool is_pattern; /* in quotes */
+};
+
+struct parser {
+    struct hs_rules *rules;
+    struct hs_rule_fault fault; /* of this line; column 0: none */
+    uint32_t line;
+    struct word words[HS_RULES_MAX_WORDS];
+    size_t n_words, at;
+    uint32_t end_column; /* of the line: where something is missing */
+};
+
+/* What may be said of what. */
+static const struct directive {
+    const char *subject, *place, *first, *second, *says;
+    enum hs_rule_kind kind;
+} directives[] = {
+    {"type", NULL, "pointers", "find", "pointers find", HS_RULE_FIND},
+    {"type", NULL, "pointers", "own", "pointers own", HS_RULE_OWN},
+    {"type", NULL, "on-stack", "borrowed", "on-stack borrowed", HS_RULE_BORROWED},
+    {"type", NULL, "owners", "one", "owners one", HS_RULE_ONE_OWNER},
+    {"type", NULL, "owners", "counted", "owners counted", HS_RULE_COUNTED},
+    {"type", NULL, "owners", "senders", "owners senders", HS_RULE_SENDERS},
+    {"type", NULL, "owners", "receivers", "owners receivers", HS_RULE_RECEIVERS},
+    {"library", NULL, "tier", "runtime", "tier runtime", HS_RULE_LIBRARY},
+    {"library", NULL, "group", "system", "group system", HS_RULE_SYSTEM},
+    {"symbol", NULL, "tier", "runtime", "tier runtime", HS_RULE_SYMBOL},
+    {"symbol", "executable", "tier", "runtime", "in executable tier runtime", HS_RULE_EXECUTABLE},
+    {"symbol", "static", "tier", "runtime", "in static tier runtime", HS_RULE_STATIC},
+};
+enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
+
+static const struct {
+    const char *name;
+    uint8_t bit;
+} languages[] = {{"c", HS_RULE_C}, {"c++", HS_RULE_CPP}, {"rust", HS_RULE_RUST}};
+
+static const struct directive *directive_of(const struct hs_rule *rule)
+{
+    for (size_t i = 0; i < N_DIRECTIVES; i++)
+        if (directives[i].kind == (enum hs_rule_kind)rule->kind)
+            return &directives[i];
+    return &directives[0];
+}
+
+const char *hs_rule_subject(const struct hs_rule *rule)
+{
+    return directive_of(rule)->subject;
+}
+
+const char *hs_rule_says(const struct hs_rule *rule)
+{
+    return directive_of(rule)->says;
+}
+
+/* Notes the first fault of the line; always false. */
+static bool fault(struct parser *p, uint32_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool fault(struct parser *p, uint32_t column, const char *format, ...)
+{
+    va_list arguments;
+
+    if (p->fault.column != 0)
+        return false;
+    p->fault.line = p->line;
+    p->fault.column = column;
+    va_start(arguments, format);
+    (void)vsnprintf(p->fault.reason, sizeof p->fault.reason, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---- words */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The end of a word or of a pattern, which a zero is written to. */
+static bool word_end(struct parser *p, const char *line, char *begin, char **ret)
+{
+    bool is_pattern = *begin == '"';
+    char *end = begin + is_pattern;
+
+    if (!is_pattern) {
+        end += strcspn(end, " \t\"");
+        if (*end == '"')
+            return fault(p, (uint32_t)(end - line) + 1, "a quote within a word");
+        *ret = end;
+        return true;
+    }
+    end += strcspn(end, "\"");
+    if (*end == '\0')
+        return fault(p, (uint32_t)(begin - line) + 1, "this quote is not closed");
+    if (end[1] != '\0' && !is_blank(end[1]))
+        return fault(p, (uint32_t)(end - line) + 2, "a blank must follow a quote");
+    *ret = end;
+    return true;
+}
+
+/* Divides a line, which ends with a zero, into p->words. */
+static bool divide(struct parser *p, char *line)
+{
+    char *end = line;
+
+    p->n_words = p->at = 0;
+    for (char *at = line;; at = end + 1) { /* behind the zero that ended a word */
+        at += strspn(at, " \t");
+        p->end_column = (uint32_t)(at - line) + 1;
+        if (*at == '\0' || *at == '#')
+            return true;
+        if (p->n_words == HS_RULES_MAX_WORDS)
+            return fault(p, p->end_column, "more than %d words", HS_RULES_MAX_WORDS);
+        if (!word_end(p, line, at, &end))
+            return false;
+        bool is_pattern = *at == '"';
+        char *text = at + is_pattern;
+        bool is_last = *end == '\0';
+        struct word word = {text, (size_t)(end - text), p->end_column, is_pattern};
+        *end = '\0';
+        p->words[p->n_words++] = word;
+        if (is_last) {
+            p->end_column = (uint32_t)(end - line) + 1;
+            return true;
+        }
+    }
+}
+
+/* The next word; NULL: the line has ended. */
+static const struct word *next(struct parser *p)
+{
+    return p->at < p->n_words ? &p->words[p->at++] : NULL;
+}
+
+static bool is_word(const struct word *word, const char *text)
+{
+    return word != NULL && !word->is_pattern && strcmp(word->text, text) == 0;
+}
+
+static uint32_t column_of(const struct parser *p, const struct word *word)
+{
+    return word == NULL ? p->end_column : word->column;
+}
+
+/* "'x' is no y: expected a, b or c", of a word that is none of `names`. */
+static bool unexpected(struct parser *p, const struct word *word, const char *what,
+                       const char *names)
+{
+    if (word == NULL)
+        return fault(p, p->end_column, "%s is missing: expected %s", what, names);
+    return fault(p, word->column, "'%.40s' is no %s: expected %s", word->text, what, names);
+}
+
+/* ---- rules */
+
+static bool check_pattern(struct parser *p, const struct word *word)
+{
+    static const char said[] = "*?:<> ,&";
+
+    if (word->n > HS_RULES_MAX_PATTERN_BYTES)
+        return fault(p, word->column, "a pattern of more than %d bytes",
+                     HS_RULES_MAX_PATTERN_BYTES);
+    if (strspn(word->text, said) == word->n)
+        return fault(p, word->column, "a pattern of no letter would be of everything");
+    return true;
+}
+
+static hs_status add_pattern(struct hs_rules *rules, const struct word *word, struct hs_error *err)
+{
+    HS_TRY(HS_GROW(&rules->patterns, &rules->patterns_capacity, rules->n_patterns + 1, err));
+    rules->patterns[rules->n_patterns++] =
+        (struct hs_rule_pattern){word->text, word->n, hs_rule_part_of(word->text, word->n)};
+    return HS_OK;
+}
+
+static hs_status read_patterns(struct parser *p, struct hs_rule *rule, struct hs_error *err)
+{
+    for (; p->at < p->n_words && p->words[p->at].is_pattern; p->at++) {
+        const struct word *word = &p->words[p->at];
+        if (!check_pattern(p, word))
+            return HS_OK;
+        HS_TRY(add_pattern(p->rules, word, err));
+        rule->n_patterns++;
+    }
+    if (rule->n_patterns == 0) {
+        const struct word *word = next(p);
+        (void)fault(p, column_of(p, word), "a name in quotes is missing");
+    }
+    return HS_OK;
+}
+
+/* Of which subject, in which place, which may be NULL. */
+static bool is_said_of(const struct directive *one, const char *subject, const char *place)
+{
+    bool is_there = (one->place == NULL) == (place == NULL) &&
+                    (place == NULL || strcmp(one->place, place) == 0);
+    return is_there && strcmp(one->subject, subject) == 0;
+}
+
+/* What else could have been said of the subject. */
+static bool unexpected_says(struct parser *p, const struct word *word, const char *subject,
+                            const char *place)
+{
+    char names[160] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_DIRECTIVES; i++) {
+        const struct directive *one = &directives[i];
+        if (is_said_of(one, subject, place) && n < sizeof names)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s'%s %s'", n == 0 ? "" : ", ",
+                                  one->first, one->second);
+    }
+    if (word == NULL)
+        return fault(p, p->end_column, "the line ends too early: expected %s", names);
+    return fault(p, word->column, "nothing is said so of a %s: expected %s", subject, names);
+}
+
+/* "executable" or "static" behind "in"; *ret is NULL when there is no "in". */
+static bool read_place(struct parser *p, const char *subject, const char **ret)
+{
+    *ret = NULL;
+    if (p->at == p->n_words || !is_word(&p->words[p->at], "in"))
+        return true;
+    const struct word *in = next(p), *word = next(p);
+    for (size_t i = 0; i < N_DIRECTIVES; i++)
+        if (strcmp(directives[i].subject, subject) == 0 && directives[i].place != NULL &&
+            is_word(word, directives[i].place)) {
+            *ret = directives[i].place;
+            return true;
+        }
+    if (strcmp(subject, "symbol") != 0)
+        return fault(p, in->column, "'in' is of a symbol");
+    return unexpected(p, word, "place", "'executable' or 'static'");
+}
+
+static bool read_says(struct parser *p, const char *subject, struct hs_rule *rule)
+{
+    const char *place;
+    bool is_begun = false;
+
+    if (!read_place(p, subject, &place))
+        return false;
+    const struct word *first = next(p), *second = next(p);
+    for (size_t i = 0; i < N_DIRECTIVES; i++) {
+        const struct directive *one = &directives[i];
+        if (!is_said_of(one, subject, place) || !is_word(first, one->first))
+            continue;
+        is_begun = true;
+        if (is_word(second, one->second)) {
+            rule->kind = (uint8_t)one->kind;
+            return true;
+        }
+    }
+    return unexpected_says(p, is_begun ? second : first, subject, place);
+}
+
+static bool read_when(struct parser *p, const char *subject, struct hs_rule *rule)
+{
+    const struct word *word = next(p);
+
+    if (word == NULL)
+        return true;
+    if (!is_word(word, "when"))
+        return fault(p, word->column, "'%.40s' follows the end of the rule", word->text);
+    if (strcmp(subject, "type") != 0)
+        return fault(p, word->column, "'when language' is of a type");
+    word = next(p);
+    if (!is_word(word, "language"))
+        return unexpected(p, word, "condition", "'language'");
+    word = next(p);
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+        if (is_word(word, languages[i].name))
+            rule->languages = languages[i].bit;
+    if (rule->languages == 0)
+        return unexpected(p, word, "language", "'c', 'c++' or 'rust'");
+    word = next(p);
+    return word == NULL ||
+           fault(p, word->column, "'%.40s' follows the end of the rule", word->text);
+}
+
+static bool read_subject(struct parser *p, const char **ret)
+{
+    const struct word *word = next(p);
+
+    for (size_t i = 0; i < N_DIRECTIVES; i++)
+        if (is_word(word, directives[i].subject)) {
+            *ret = directives[i].subject;
+            return true;
+        }
+    return unexpected(p, word, "rule", "'type', 'library' or 'symbol'");
+}
+
+static hs_status add_rule(struct hs_rules *rules, const struct hs_rule *rule, struct hs_error *err)
+{
+    struct hs_rule_list *list = &rules->of[rule->kind];
+
+    HS_TRY(HS_GROW(&rules->rules, &rules->rules_capacity, rules->n_rules + 1, err));
+    if (rules->sets[rule->set].is_enabled) {
+        HS_TRY(HS_GROW(&list->rules, &list->capacity, list->n + 1, err));
+        list->rules[list->n++] = (uint32_t)rules->n_rules;
+    }
+    rules->rules[rules->n_rules++] = *rule;
+    return HS_OK;
+}
+
+static hs_status read_rule(struct parser *p, struct hs_error *err)
+{
+    const char *subject = NULL;
+    struct hs_rule rule = {.set = (uint16_t)(p->rules->n_sets - 1),
+                           .line = p->line,
+                           .first_pattern = (uint32_t)p->rules->n_patterns};
+
+    if (p->n_words == 0 || !read_subject(p, &subject))
+        return HS_OK;
+    if (p->rules->n_rules == HS_RULES_MAX_RULES) {
+        (void)fault(p, 1, "more than %d rules", HS_RULES_MAX_RULES);
+        return HS_OK;
+    }
+    hs_status status = read_patterns(p, &rule, err);
+    bool is_rule = status == HS_OK && p->fault.column == 0 && read_says(p, subject, &rule) &&
+                   read_when(p, subject, &rule);
+    if (is_rule)
+        status = add_rule(p->rules, &rule, err);
+    if (!is_rule || status != HS_OK)
+        p->rules->n_patterns = rule.first_pattern;
+    return status;
+}
+
+/* ---- lines */
+
+static bool check_bytes(struct parser *p, const char *line, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == '\x7f')
+            return fault(p, (uint32_t)i + 1, "a byte 0x%02x, which is no text",
+                         (unsigned)(unsigned char)line[i]);
+    return true;
+}
+
+static bool check_version(struct parser *p)
+{
+    const struct word *word = next(p), *version = next(p);
+
+    if (!is_word(word, "heapsnap-rules") || version == NULL)
+        return fault(p, 1, "the first line must be 'heapsnap-rules %d'", HS_RULES_VERSION);
+    if (!is_word(version, "1"))
+        return fault(p, version->column, "rules of version '%.20s': this program knows version %d",
+                     version->text, HS_RULES_VERSION);
+    word = next(p);
+    return word == NULL || fault(p, word->column, "'%.40s' follows the version", word->text);
+}
+
+/* `line` has n bytes and a zero behind them. */
+static hs_status read_line(struct parser *p, char *line, size_t n, struct hs_error *err)
+{
+    if (n > 0 && line[n - 1] == '\r')
+        line[--n] = '\0';
+    if (n > HS_RULES_MAX_LINE_BYTES) {
+        (void)fault(p, HS_RULES_MAX_LINE_BYTES + 1, "a line of more than %d bytes",
+                    HS_RULES_MAX_LINE_BYTES);
+        return HS_OK;
+    }
+    if (!check_bytes(p, line, n) || !divide(p, line))
+        return HS_OK;
+    if (p->line > 1)
+        return read_rule(p, err);
+    (void)check_version(p);
+    return HS_OK;
+}
+
+static hs_status tell(struct parser *p, const struct hs_rule_source *source, struct hs_error *err)
+{
+    struct hs_rule_fault found = p->fault;
+    const char *file = source->path != NULL ? source->path : source->name;
+
+    p->fault = (struct hs_rule_fault){0};
+    if (found.column == 0)
+        return HS_OK;
+    if (source->told != NULL)
+        return source->told(source->context, &found, err);
+    (void)hs_fail(err, HS_USAGE, "rules of '%.120s', line %u, column %u: %s", file, found.line,
+                  found.column, found.reason);
+    return hs_hint(err, "'heapsnap rules --check FILE' tells all that is wrong with a file; "
+                        "--rules=-NAME leaves it out");
+}
+
+hs_status hs_rules_parse_(struct hs_rules *rules, const struct hs_rule_source *source, char *text,
+                          size_t n_bytes, struct hs_error *err)
+{
+    struct parser p = {.rules = rules};
+    char *end = text + n_bytes;
+    bool has_version = false;
+
+    for (char *line = text; line < end || p.line == 0;) {
+        char *stop = memchr(line, '\n', (size_t)(end - line));
+        stop = stop != NULL ? stop : end;
+        *stop = '\0';
+        p.line++;
+        HS_TRY(read_line(&p, line, (size_t)(stop - line), err));
+        has_version |= p.line == 1 && p.fault.column == 0;
+        HS_TRY(tell(&p, source, err));
+        if (!has_version)
+            return HS_OK; /* it was told: nothing else of the file would mean anything */
+        line = stop + 1;
+    }
+    return HS_OK;
+}

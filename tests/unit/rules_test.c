@@ -1,0 +1,389 @@
+/* links: hs_rules */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fail_each.h"
+#include "rules/rules.h"
+#include "shipped_rules.h"
+
+#define FIRST "heapsnap-rules 1\n"
+
+static hs_status add_text(struct hs_rules *rules, const char *text, struct hs_error *err)
+{
+    const struct hs_rule_source source = {
+        .name = "mine", .bytes = text, .n_bytes = strlen(text), .is_enabled = true};
+    return hs_rules_add(rules, &source, err);
+}
+
+static struct hs_rules rules_of(const char *text)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_rules rules = {0};
+    if (add_text(&rules, text, &err) != HS_OK)
+        fail_msg("%s", err.message);
+    return rules;
+}
+
+static bool glob(const char *pattern, const char *name)
+{
+    return hs_rules_glob(pattern, strlen(pattern), name, strlen(name));
+}
+
+static void a_star_is_any_text(void **state)
+{
+    (void)state;
+    assert_true(glob("abc", "abc"));
+    assert_false(glob("abc", "abcd"));
+    assert_false(glob("abcd", "abc"));
+    assert_true(glob("a*c", "abbbc"));
+    assert_false(glob("a*c", "abbbcd"));
+    assert_true(glob("*", ""));
+    assert_true(glob("a?c", "abc"));
+    assert_false(glob("a?", "a"));
+    assert_true(glob("*ab", "abab"));
+    assert_true(glob("a**b*", "ab"));
+    char name[4001];
+    memset(name, 'a', 4000);
+    name[4000] = '\0';
+    assert_false(glob("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", name)); /* must not explode */
+}
+
+static void a_pattern_says_as_much_of_a_type_as_it_has(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *name;
+        bool fits;
+    } cases[] = {
+        {"Ptr", "Ptr", true},
+        {"Ptr", "a::b::Ptr<int>", true},
+        {"Ptr", "a::Ptr<int>::node", false},
+        {"Ptr", "a::PtrBase", false},
+        {"::Ptr", "Ptr<int>", true},
+        {"::Ptr", "a::Ptr<int>", false},
+        {"my::Ptr<*>", "my::Ptr<Session>", true},
+        {"my::Ptr<*>", "my::Ptr", false},
+        {"my::Ptr<*>", "other::Ptr<Session>", false},
+        {"my::Ptr", "my::Ptr<a::b>", true},
+        {"my::Ptr", "my::inner::Ptr<a::b>", false},
+        {"my::*::Ptr", "my::inner::Ptr<a::b>", true},
+        {"my::*", "my::Ptr<a::b>", true},
+        {"my::*", "my::inner::Ptr", false},
+        {"*Ptr<int>", "x::MyPtr<int>", true},
+        {"*Ptr<int>", "x::MyPtr<long>", false},
+        {"List<*>::Link", "a::List<int>::Link", false}, /* it has a scope: all of it */
+        {"*List<*>::Link", "a::List<int>::Link", true},
+        {"Link", "a::List<std::pair<int, long>>::Link", true},
+        {"*Lock", "boost::unique_lock<m>::Lock", true},
+        {"*Lock", "app::Block<Lock>", false},
+        {"X", "f(int)::X<(a)1>", true},
+        {"X", "(anonymous namespace)::X", true},
+    };
+    char text[200];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)snprintf(text, sizeof text, FIRST "type \"%s\" pointers find\n", cases[i].pattern);
+        struct hs_rules rules = rules_of(text);
+        bool fits = hs_rules_type(&rules, HS_RULE_FIND, HS_RULE_CPP, cases[i].name) != NULL;
+        if (fits != cases[i].fits)
+            fail_msg("'%s' of '%s'", cases[i].pattern, cases[i].name);
+        assert_int_equal(hs_rule_is_of(&rules, &rules.rules[0], cases[i].name), fits);
+        hs_rules_fini(&rules);
+    }
+    struct hs_rules scoped = rules_of(FIRST "type \"my::Ptr<*>\" pointers find");
+    assert_true(hs_rules_may_type(&scoped, HS_RULE_FIND, HS_RULE_CPP, "Ptr<int>"));
+    assert_false(hs_rules_may_type(&scoped, HS_RULE_FIND, HS_RULE_CPP, "Other<int>"));
+    assert_false(hs_rules_may_type(&scoped, HS_RULE_OWN, HS_RULE_CPP, "Ptr<int>"));
+    assert_false(hs_rules_may_type(NULL, HS_RULE_OWN, HS_RULE_CPP, "Ptr<int>"));
+    hs_rules_fini(&scoped);
+}
+
+static void a_line_is_a_rule(void **state)
+{
+    (void)state;
+    struct hs_rules rules =
+        rules_of(FIRST "# a comment\n\n"
+                       "  type \"a\" \"b<c d>\"\tpointers find # as weak_ptr\r\n"
+                       "type \"Weak<*>\" pointers find when language rust\n"
+                       "symbol \"_x#*\" in executable tier runtime");
+    assert_int_equal(rules.n_rules, 3);
+    assert_int_equal(rules.rules[0].line, 4);
+    assert_int_equal(rules.rules[0].n_patterns, 2);
+    assert_string_equal(rules.patterns[1].text, "b<c d>");
+    assert_string_equal(hs_rule_subject(&rules.rules[2]), "symbol");
+    assert_string_equal(hs_rule_says(&rules.rules[2]), "in executable tier runtime");
+    assert_ptr_equal(hs_rules_type(&rules, HS_RULE_FIND, HS_RULE_RUST, "alloc::Weak<u8>"),
+                     &rules.rules[1]);
+    assert_null(hs_rules_type(&rules, HS_RULE_FIND, HS_RULE_CPP, "alloc::Weak<u8>"));
+    assert_non_null(hs_rules_name(&rules, HS_RULE_EXECUTABLE, "_x#1"));
+    assert_null(hs_rules_name(&rules, HS_RULE_SYMBOL, "_x#1"));
+    hs_rules_fini(&rules);
+}
+
+static void a_fault_has_line_column_and_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"", "line 1, column 1: the first line must be 'heapsnap-rules 1'"},
+        {"type \"a\" pointers find\n", "line 1, column 1: the first line"},
+        {"heapsnap-rules 2\n", "line 1, column 16: rules of version '2'"},
+        {FIRST "type \"a pointers find\n", "line 2, column 6: this quote is not closed"},
+        {FIRST "type \"a\"pointers find\n", "line 2, column 9: a blank must follow"},
+        {FIRST "type a\"b\" pointers find\n", "line 2, column 7: a quote within a word"},
+        {FIRST "typ \"a\" pointers find\n", "line 2, column 1: 'typ' is no rule: expected 'type'"},
+        {FIRST "\"type\" \"a\" pointers find\n", "line 2, column 1: 'type' is no rule"},
+        {FIRST "type pointers find\n", "line 2, column 6: a name in quotes is missing"},
+        {FIRST "type\n", "line 2, column 5: a name in quotes is missing"},
+        {FIRST "type \"**\" pointers find\n", "line 2, column 6: a pattern of no letter"},
+        {FIRST "type \"\" pointers find\n", "line 2, column 6: a pattern of no letter"},
+        {FIRST "type \"a\" pointers keep\n", "line 2, column 19: nothing is said so of a type"},
+        {FIRST "type \"a\" tier firm\n", "line 2, column 10: nothing is said so of a type"},
+        {FIRST "library \"a\" tier firm\n", "line 2, column 18: nothing is said so of a library"},
+        {FIRST "library \"a\" tier\n", "line 2, column 17: the line ends too early"},
+        {FIRST "library \"a\" in executable tier runtime\n", "line 2, column 13: 'in' is of a"},
+        {FIRST "symbol \"a\" in memory tier runtime\n", "line 2, column 15: 'memory' is no place"},
+        {FIRST "type \"a\" pointers find when\n", "line 2, column 28: condition is missing"},
+        {FIRST "type \"a\" pointers find if x\n", "line 2, column 24: 'if' follows the end"},
+        {FIRST "type \"a\" pointers find when language d\n", "column 38: 'd' is no language"},
+        {FIRST "library \"a\" tier runtime when language c\n", "is of a type"},
+        {FIRST "type \"a\x01\" pointers find\n", "line 2, column 8: a byte 0x01"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_rules rules = {0};
+        assert_int_equal(add_text(&rules, cases[i].text, &err), HS_USAGE);
+        if (strstr(err.message, cases[i].said) == NULL)
+            fail_msg("'%s' says '%s'", cases[i].text, err.message);
+        hs_rules_fini(&rules);
+    }
+}
+
+static void what_is_too_much_is_refused(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_rules rules = {0};
+    char text[2 * HS_RULES_MAX_LINE_BYTES], pattern[HS_RULES_MAX_PATTERN_BYTES + 2];
+    memset(pattern, 'a', sizeof pattern - 1);
+    pattern[sizeof pattern - 1] = '\0';
+    (void)snprintf(text, sizeof text, FIRST "type \"%s\" pointers find", pattern);
+    assert_int_equal(add_text(&rules, text, &err), HS_USAGE);
+    assert_non_null(strstr(err.message, "a pattern of more than"));
+    size_t n = (size_t)snprintf(text, sizeof text, FIRST "type");
+    for (int i = 0; i < HS_RULES_MAX_WORDS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, " \"a\"");
+    assert_int_equal(add_text(&rules, text, &err), HS_USAGE);
+    assert_non_null(strstr(err.message, "words"));
+    memset(text, ' ', sizeof text);
+    memcpy(text, FIRST, strlen(FIRST));
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(add_text(&rules, text, &err), HS_USAGE);
+    assert_non_null(strstr(err.message, "a line of more than"));
+    hs_rules_fini(&rules);
+}
+
+static hs_status count_faults(void *context, const struct hs_rule_fault *fault,
+                              struct hs_error *err)
+{
+    unsigned *n = context;
+    (void)err;
+    assert_true(fault->line != 0 && fault->column != 0 && fault->reason[0] != '\0');
+    ++*n;
+    return HS_OK;
+}
+
+static void all_faults_of_a_file_are_told(void **state)
+{
+    (void)state;
+    static const char text[] = FIRST "typ\ntype \"a\" pointers find\ntype \"b\"\n";
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_rules rules = {0};
+    unsigned n = 0;
+    const struct hs_rule_source source = {.name = "mine",
+                                          .bytes = text,
+                                          .n_bytes = sizeof text - 1,
+                                          .is_enabled = true,
+                                          .told = count_faults,
+                                          .context = &n};
+    assert_int_equal(hs_rules_add(&rules, &source, &err), HS_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(rules.n_rules, 1);
+    hs_rules_fini(&rules);
+}
+
+/* ---- files */
+
+struct home {
+    char path[64], rules[128];
+};
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+static void home_make(struct home *home)
+{
+    char part[160];
+    (void)snprintf(home->path, sizeof home->path, "/tmp/heapsnap-rules.XXXXXX");
+    assert_non_null(mkdtemp(home->path));
+    (void)snprintf(part, sizeof part, "%s/heapsnap", home->path);
+    assert_int_equal(mkdir(part, 0700), 0);
+    (void)snprintf(home->rules, sizeof home->rules, "%s/heapsnap/rules.d", home->path);
+    assert_int_equal(mkdir(home->rules, 0700), 0);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", home->path, 1), 0);
+}
+
+static void home_file(const struct home *home, const char *name, const char *text, mode_t mode)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", home->rules, name);
+    write_file(path, text, mode);
+}
+
+static void home_remove(const struct home *home)
+{
+    static const char *const names[] = {"house.rules", "qt.rules", "notes.txt"};
+    char path[200];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", home->rules, names[i]);
+        (void)unlink(path);
+    }
+    (void)snprintf(path, sizeof path, "%s/heapsnap", home->path);
+    assert_int_equal(rmdir(home->rules), 0);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(home->path), 0);
+    assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+}
+
+static bool is_weak(const struct hs_rules *rules, const char *name)
+{
+    return hs_rules_type(rules, HS_RULE_FIND, HS_RULE_CPP, name) != NULL;
+}
+
+static void the_users_files_come_before_the_shipped_ones(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_rules rules, others;
+    struct home home;
+    char text[256];
+    home_make(&home);
+    home_file(&home, "house.rules", FIRST "type \"house::Ref<*>\" pointers find\n", 0600);
+    home_file(&home, "qt.rules", FIRST, 0644); /* replaces the shipped one */
+    home_file(&home, "notes.txt", "not of these", 0600);
+    assert_int_equal(hs_rules_load(NULL, 0, &rules, &err), HS_OK);
+    assert_string_equal(rules.sets[0].name, "house");
+    assert_true(is_weak(&rules, "house::Ref<int>"));
+    assert_true(is_weak(&rules, "std::weak_ptr<int>"));
+    assert_false(is_weak(&rules, "QWeakPointer<int>"));
+    hs_rules_tell(&rules, text, sizeof text);
+    assert_non_null(strstr(text, ", of the user house, qt"));
+    static const char *const off[] = {"-house,-std"};
+    assert_int_equal(hs_rules_load(off, 1, &others, &err), HS_OK);
+    assert_false(is_weak(&others, "house::Ref<int>"));
+    assert_false(is_weak(&others, "std::weak_ptr<int>"));
+    assert_true(is_weak(&others, "WTF::WeakPtr<int>"));
+    assert_true(others.hash != rules.hash);
+    hs_rules_fini(&others);
+    static const char *const back[] = {"-all", "+std"};
+    assert_int_equal(hs_rules_load(back, 2, &others, &err), HS_OK);
+    assert_true(is_weak(&others, "std::weak_ptr<int>"));
+    assert_false(is_weak(&others, "WTF::WeakPtr<int>"));
+    hs_rules_fini(&others);
+    hs_rules_fini(&rules);
+    home_remove(&home);
+}
+
+static void wrong_files_are_told(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_rules rules = {0};
+    struct home home;
+    char path[200];
+    home_make(&home);
+    home_file(&home, "house.rules", FIRST "type\n", 0600);
+    assert_int_equal(hs_rules_load(NULL, 0, &rules, &err), HS_USAGE);
+    assert_non_null(strstr(err.message, "house.rules', line 2, column 5"));
+    static const char *const off[] = {"-house"};
+    assert_int_equal(hs_rules_load(off, 1, &rules, &err), HS_OK); /* need not be sound */
+    hs_rules_fini(&rules);
+    home_file(&home, "house.rules", FIRST, 0666);
+    assert_int_equal(hs_rules_load(NULL, 0, &rules, &err), HS_IO);
+    assert_non_null(strstr(err.message, "everybody may write it"));
+    home_file(&home, "house.rules", FIRST, 0600);
+    static const char *const unknown[] = {"-stt"};
+    assert_int_equal(hs_rules_load(unknown, 1, &rules, &err), HS_USAGE);
+    assert_non_null(strstr(err.hint, "'std'"));
+    static const char *const absent[] = {"/nonexistent/x.rules"};
+    assert_int_equal(hs_rules_load(absent, 1, &rules, &err), HS_IO);
+    (void)snprintf(path, sizeof path, "%s/house.rules", home.rules);
+    const char *const named[] = {path};
+    assert_int_equal(hs_rules_load(named, 1, &rules, &err), HS_OK);
+    assert_string_equal(rules.sets[0].name, "house");
+    assert_string_equal(rules.sets[1].name, "allocators"); /* once, although it is the user's too */
+    hs_rules_fini(&rules);
+    home_remove(&home);
+}
+
+static void nothing_is_left_when_memory_runs_out(void **state)
+{
+    (void)state;
+    struct home home;
+    home_make(&home);
+    home_file(&home, "house.rules", FIRST "type \"house::Ref<*>\" pointers find\n", 0600);
+    FAIL_EACH (f, .at_least = 20) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_rules rules = {0};
+        (void)FAIL_EACH_TRY(f, hs_rules_load(NULL, 0, &rules, &err));
+        hs_rules_fini(&rules);
+    }
+    home_remove(&home);
+}
+
+static void shipped_rules_are_sound(void **state)
+{
+    (void)state;
+    const struct hs_rules *rules = shipped_rules();
+    assert_true(rules->n_sets >= 5 && rules->n_rules >= 40);
+    for (size_t i = 0; i < HS_N_RULE_KINDS; i++)
+        assert_true(rules->of[i].n != 0); /* each directive has a user */
+    assert_true(is_weak(rules, "std::weak_ptr<int>"));
+    assert_true(is_weak(rules, "std::__weak_ptr<int, (__gnu_cxx::_Lock_policy)2>"));
+    assert_false(is_weak(rules, "alloc::sync::Weak<u8>"));
+    assert_non_null(hs_rules_type(rules, HS_RULE_FIND, HS_RULE_RUST, "alloc::sync::Weak<u8>"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_star_is_any_text),
+        cmocka_unit_test(a_pattern_says_as_much_of_a_type_as_it_has),
+        cmocka_unit_test(a_line_is_a_rule),
+        cmocka_unit_test(a_fault_has_line_column_and_reason),
+        cmocka_unit_test(what_is_too_much_is_refused),
+        cmocka_unit_test(all_faults_of_a_file_are_told),
+        cmocka_unit_test(the_users_files_come_before_the_shipped_ones),
+        cmocka_unit_test(wrong_files_are_told),
+        cmocka_unit_test(nothing_is_left_when_memory_runs_out),
+        cmocka_unit_test(shipped_rules_are_sound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
