@@ -4,19 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "hub.h"
+#include "connection.h"
 
 enum { STEPS_PER_LOOK = 20000, SQL_BYTES_MOST = 1 << 20, VALUE_BYTES_MOST = 16 << 20 };
-#define MEMORY_LEAST ((uint64_t)16 << 20)
-
-struct hs_sql {
-    sqlite3 *db;            /* owned */
-    struct hs_sql_hub *hub; /* owned */
-    struct hs_sql_limits limits;
-    char *saved_directory; /* of the process's temporary files, before */
-    uint64_t reserved_bytes;
-};
-
 /* ---- what is refused */
 
 static bool is_allowed(int action, const char *second)
@@ -94,23 +84,25 @@ static void set_limits(sqlite3 *db)
 
 /* Its memory is taken from the budget as a whole; what sorts more than a part of it goes to files
  * beside our other temporary ones. */
-static hs_status set_memory(struct hs_sql *sql, struct hs_budget *budget, struct hs_error *err)
+static hs_status set_memory(struct hs_sql *sql, const struct hs_sql_place *place,
+                            struct hs_budget *budget, struct hs_error *err)
 {
-    char pragma[64];
-    uint64_t left = hs_budget_left_bytes(budget), most = (uint64_t)1 << 30;
-    uint64_t bytes = left == UINT64_MAX || left / 8 > most ? most : left / 8;
-    bytes = bytes < MEMORY_LEAST ? MEMORY_LEAST : bytes;
+    char pragmas[160];
+    uint64_t left = hs_budget_left_bytes(budget);
+    uint64_t bytes = left == UINT64_MAX ? UINT64_MAX : left / place->part_of_memory;
+    bytes = bytes > place->most_bytes ? place->most_bytes : bytes;
+    bytes = bytes < place->least_bytes ? place->least_bytes : bytes;
     HS_TRY(hs_budget_reserve(budget, bytes, "SQLite", err));
     sql->reserved_bytes = bytes;
-    (void)sqlite3_hard_heap_limit64((sqlite3_int64)bytes);
-    (void)snprintf(pragma, sizeof pragma, "PRAGMA temp.cache_size=-%lu",
-                   (unsigned long)(bytes / 4 >> 10));
+    if (place->is_hard)
+        (void)sqlite3_hard_heap_limit64((sqlite3_int64)bytes);
+    uint64_t cache_kib = bytes * place->cache_percent / 100 >> 10;
+    (void)snprintf(
+        pragmas, sizeof pragmas,
+        "PRAGMA temp.cache_size=-%lu; PRAGMA temp_store=FILE; PRAGMA main.cache_size=-%lu",
+        (unsigned long)cache_kib, (unsigned long)cache_kib); /* main's: of sorters */
     sql->hub->is_setting_up = true;
-    (void)sqlite3_exec(sql->db, pragma, NULL, NULL, NULL);
-    (void)sqlite3_exec(sql->db, "PRAGMA temp_store=FILE", NULL, NULL, NULL);
-    pragma[9] = 'm'; /* PRAGMA main.cache_size: what sorters go by */
-    memcpy(pragma + 7, "main", 4);
-    (void)sqlite3_exec(sql->db, pragma, NULL, NULL, NULL);
+    (void)sqlite3_exec(sql->db, pragmas, NULL, NULL, NULL);
     sql->hub->is_setting_up = false;
     return HS_OK;
 }
@@ -129,34 +121,48 @@ static hs_status set_directory(struct hs_sql *sql, const struct hs_budget *budge
 
 /* ---- life */
 
-static hs_status open_db(const struct hs_session *session, struct hs_sql *sql, struct hs_error *err)
+static hs_status open_db(const struct hs_session *session, const struct hs_sql_place *place,
+                         struct hs_sql *sql, struct hs_error *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(":memory:", &sql->db, flags, NULL);
+    int code = sqlite3_open_v2(place->path, &sql->db, flags, NULL);
     if (code != SQLITE_OK)
         return hs_fail(err, HS_LIMIT, "cannot begin SQLite: %s", sqlite3_errstr(code));
     set_limits(sql->db);
     HS_TRY(hs_sql_hub_new(sql->db, session, &sql->hub, err));
     HS_TRY(set_directory(sql, session->budget, err));
-    HS_TRY(set_memory(sql, session->budget, err));
+    HS_TRY(set_memory(sql, place, session->budget, err));
     (void)sqlite3_set_authorizer(sql->db, authorise, sql->hub);
     sqlite3_progress_handler(sql->db, STEPS_PER_LOOK, look_at_clock, sql->hub);
     return HS_OK;
 }
 
-hs_status hs_sql_open(const struct hs_session *session, const struct hs_sql_limits *limits,
-                      struct hs_sql **ret, struct hs_error *err)
+hs_status hs_sql_open_at(const struct hs_session *session, const struct hs_sql_place *place,
+                         const struct hs_sql_limits *limits, struct hs_sql **ret,
+                         struct hs_error *err)
 {
     struct hs_sql *sql;
     HS_TRY(HS_ALLOC(&sql, 1, err));
     sql->limits = *limits;
-    hs_status status = open_db(session, sql, err);
+    hs_status status = open_db(session, place, sql, err);
     if (status != HS_OK) {
         hs_sql_close(sql);
         return status;
     }
     *ret = sql;
     return HS_OK;
+}
+
+hs_status hs_sql_open(const struct hs_session *session, const struct hs_sql_limits *limits,
+                      struct hs_sql **ret, struct hs_error *err)
+{
+    static const struct hs_sql_place place = {.path = ":memory:",
+                                              .least_bytes = 16 << 20,
+                                              .most_bytes = 1 << 30,
+                                              .part_of_memory = 8,
+                                              .cache_percent = 25,
+                                              .is_hard = true};
+    return hs_sql_open_at(session, &place, limits, ret, err);
 }
 
 void hs_sql_close(struct hs_sql *sql)
@@ -224,7 +230,7 @@ static hs_status status_of(int code)
 }
 
 /* What went wrong, from the nearest to it: a table, the clock, the authorizer, SQLite. */
-static hs_status fail(const struct hs_sql *sql, int code, struct hs_error *err)
+hs_status hs_sql_fail(const struct hs_sql *sql, int code, struct hs_error *err)
 {
     const struct hs_sql_hub *hub = sql->hub;
     if (hub->is_late) {
@@ -319,7 +325,7 @@ static hs_status collect(struct hs_sql *sql, sqlite3_stmt *statement, struct hs_
         HS_TRY(hs_sql_result_add(result, cells, err));
     }
     if (code != SQLITE_DONE)
-        return fail(sql, code, err);
+        return hs_sql_fail(sql, code, err);
     return hs_sql_hub_check(sql->hub, HS_OK, err);
 }
 
@@ -332,7 +338,7 @@ static hs_status run(struct hs_sql *sql, const char *text, const char **ret_rest
     while (statement == NULL && *rest != 0) { /* what is only a comment is skipped */
         int code = sqlite3_prepare_v2(sql->db, rest, -1, &statement, &rest);
         if (code != SQLITE_OK)
-            return fail(sql, code, err);
+            return hs_sql_fail(sql, code, err);
     }
     if (statement != NULL)
         status = collect(sql, statement, result, err);

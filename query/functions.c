@@ -56,6 +56,18 @@ static void what(sqlite3_context *context, int n, sqlite3_value **values)
     sqlite3_result_error(context, hub->error.message, -1);
 }
 
+/* type_name(type_id): of the first snapshot. */
+static void type_name(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct hs_sql_source *source = hs_sql_hub_find(hub_of(context), NULL);
+    uint64_t type;
+    (void)n;
+    if (source == NULL || !hs_sql_whole(values[0], &type) || type >= source->view.totals->n_types)
+        return;
+    const struct hs_type *found = hs_snap_type(source->view.snap, (uint32_t)type);
+    hs_sql_put_safe(source, context, hs_view_string(&source->view, found->name));
+}
+
 int hs_sql_functions_register(struct hs_sql_hub *hub)
 {
     static const struct {
@@ -65,6 +77,7 @@ int hs_sql_functions_register(struct hs_sql_hub *hub)
     } all[] = {
         {"human", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, human},
         {"addr", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, addr},
+        {"type_name", 1, SQLITE_INNOCUOUS, type_name},
         {"what", 1, SQLITE_INNOCUOUS, what},
         {"what", 2, SQLITE_INNOCUOUS, what},
     };

@@ -131,8 +131,19 @@ static hs_status check_name(const struct hs_sql_hub *hub, const char *name, stru
     return is_taken ? hs_fail(err, HS_USAGE, "the name '%s' is taken", name) : HS_OK;
 }
 
+static void give_back(void *lender, const struct hs_view *view)
+{
+    struct hs_view *lent = lender;
+    void *next_lender = lent->lender;
+    void (*next)(void *, const struct hs_view *) = lent->give_back;
+    *lent = *view;
+    lent->lender = next_lender;
+    lent->give_back = next;
+}
+
 static hs_status open_source(struct hs_sql_hub *hub, const char *path, const char *name,
-                             struct hs_sql_source *source, struct hs_error *err)
+                             struct hs_view *lent, struct hs_sql_source *source,
+                             struct hs_error *err)
 {
     struct hs_session session = hub->session;
     session.progress = &hub->progress;
@@ -140,7 +151,12 @@ static hs_status open_source(struct hs_sql_hub *hub, const char *path, const cha
     HS_TRY(hs_strdup(name, &source->name, err));
     HS_TRY(hs_strdup(path, &source->path, err));
     HS_TRY(hs_sql_kept_new(&source->kept, err));
-    return hs_view_open(&session, source->path, HS_VIEW_INDEX, &source->view, err);
+    if (lent == NULL)
+        return hs_view_open(&session, source->path, HS_VIEW_INDEX, &source->view, err);
+    source->view = *lent;
+    source->view.lender = lent;
+    source->view.give_back = give_back;
+    return HS_OK;
 }
 
 static hs_status exec(struct hs_sql_hub *hub, char *statement, struct hs_error *err)
@@ -180,8 +196,9 @@ static void undo(struct hs_sql_hub *hub, struct hs_sql_source *source)
     source_free(source);
 }
 
-hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char *name,
-                            struct hs_error *err)
+/* `lent`: NULL to open the file. */
+static hs_status attach(struct hs_sql_hub *hub, const char *path, const char *name,
+                        struct hs_view *lent, struct hs_error *err)
 {
     struct hs_sql_source *source;
     HS_TRY(check_name(hub, name, err));
@@ -189,7 +206,7 @@ hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char
         return hs_fail(err, HS_USAGE, "cannot attach '%s': %u snapshots are the most", path,
                        hub->n_sources);
     HS_TRY(HS_ALLOC(&source, 1, err));
-    hs_status status = open_source(hub, path, name, source, err);
+    hs_status status = open_source(hub, path, name, lent, source, err);
     if (status != HS_OK) {
         source_free(source);
         return status;
@@ -201,4 +218,16 @@ hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char
         undo(hub, source);
     hub->is_setting_up = false;
     return status;
+}
+
+hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char *name,
+                            struct hs_error *err)
+{
+    return attach(hub, path, name, /* lent= */ NULL, err);
+}
+
+hs_status hs_sql_hub_lend(struct hs_sql_hub *hub, struct hs_view *view, const char *name,
+                          struct hs_error *err)
+{
+    return attach(hub, view->path, name, view, err);
 }

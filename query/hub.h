@@ -31,6 +31,7 @@ struct hs_sql_hub {
     uint64_t deadline_ns;        /* of the statement that runs; 0: none */
     bool is_late;                /* it was reached */
     bool is_setting_up;          /* the statements are our own */
+    bool is_clean;               /* texts are made safe to print */
     bool has_failed;
     struct hs_error error;        /* of the table that failed */
     struct hs_sql_entry *entries; /* owned */
@@ -48,6 +49,9 @@ void hs_sql_hub_release(struct hs_sql_hub *hub);
 
 hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char *name,
                             struct hs_error *err);
+/* The same of a view that is open: it is the hub's until its owner has released the hub. */
+hs_status hs_sql_hub_lend(struct hs_sql_hub *hub, struct hs_view *view, const char *name,
+                          struct hs_error *err);
 /* To be told of each look at the pointers of one block: from the ninth on each makes a part of the
  * view's file of single blocks (analysis/block_file.h), so that after as many as there are chunks a
  * look costs no decoding of 65,536 blocks any more. */

@@ -37,8 +37,8 @@ hs_status hs_sql_rows_of(struct hs_sql_source *source, const struct hs_noun *nou
     return HS_OK;
 }
 
-hs_status hs_sql_put_value(struct hs_rows *rows, uint64_t at, unsigned column, sqlite3_context *ret,
-                           struct hs_error *err)
+hs_status hs_sql_put_value(const struct hs_sql_source *source, struct hs_rows *rows, uint64_t at,
+                           unsigned column, sqlite3_context *ret, struct hs_error *err)
 {
     struct hs_row_value value;
     enum hs_row_kind kind = rows->noun->columns[column].kind;
@@ -46,8 +46,8 @@ hs_status hs_sql_put_value(struct hs_rows *rows, uint64_t at, unsigned column, s
     HS_TRY(hs_rows_get(rows, at, column, &value, err));
     if (!value.is_known)
         sqlite3_result_null(ret);
-    else if (kind == HS_ROW_TEXT && hs_rows_is_made(rows, value.text))
-        hs_sql_put_text(ret, value.text);
+    else if (kind == HS_ROW_TEXT && (source->hub->is_clean || hs_rows_is_made(rows, value.text)))
+        hs_sql_put_safe(source, ret, value.text);
     else if (kind == HS_ROW_TEXT)
         hs_sql_put_name(ret, value.text);
     else if (kind == HS_ROW_ADDRESS)
@@ -70,5 +70,5 @@ hs_status hs_sql_rows_column(struct hs_sql_cursor *cursor, sqlite3_context *ret,
 {
     struct hs_rows *rows;
     HS_TRY(hs_sql_rows_of(cursor->source, cursor->table->noun, &rows, err));
-    return hs_sql_put_value(rows, cursor->row, (unsigned)column, ret, err);
+    return hs_sql_put_value(cursor->source, rows, cursor->row, (unsigned)column, ret, err);
 }

@@ -24,8 +24,8 @@
 hs_status hs_sql_rows_of(struct hs_sql_source *source, const struct hs_noun *noun,
                          struct hs_rows **ret, struct hs_error *err);
 /* One value of one row as SQLite's; of TIME in seconds, as SQLite's own functions of time. */
-hs_status hs_sql_put_value(struct hs_rows *rows, uint64_t at, unsigned column, sqlite3_context *ret,
-                           struct hs_error *err);
+hs_status hs_sql_put_value(const struct hs_sql_source *source, struct hs_rows *rows, uint64_t at,
+                           unsigned column, sqlite3_context *ret, struct hs_error *err);
 
 /* Of a list whose table says its noun. */
 hs_status hs_sql_rows_count(struct hs_sql_cursor *cursor, uint64_t *ret, struct hs_error *err);

@@ -2,8 +2,10 @@
 #include "value.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/object_lookup.h"
+#include "report/text.h"
 
 void hs_sql_put(sqlite3_context *ret, uint64_t value)
 {
@@ -38,6 +40,22 @@ void hs_sql_put_text(sqlite3_context *ret, const char *text)
         sqlite3_result_null(ret);
     else
         sqlite3_result_text(ret, text, -1, SQLITE_TRANSIENT);
+}
+
+void hs_sql_put_safe(const struct hs_sql_source *source, sqlite3_context *ret, const char *text)
+{
+    struct hs_buffer safe = {0};
+    struct hs_error err;
+    if (!source->hub->is_clean || text == NULL) {
+        hs_sql_put_text(ret, text);
+        return;
+    }
+    if (hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &safe, &err) == HS_OK)
+        sqlite3_result_text64(ret, safe.n_bytes != 0 ? (const char *)safe.bytes : "", safe.n_bytes,
+                              SQLITE_TRANSIENT, SQLITE_UTF8);
+    else
+        sqlite3_result_error_nomem(ret);
+    hs_buffer_fini(&safe);
 }
 
 bool hs_sql_whole(sqlite3_value *value, uint64_t *ret)

@@ -13,6 +13,10 @@ void hs_sql_put_name(sqlite3_context *ret, const char *name);
 /* A text that does not. */
 void hs_sql_put_text(sqlite3_context *ret, const char *text);
 
+/* A text of the snapshot, which may be cut or changed afterwards; made safe to print where the hub
+ * says so. */
+void hs_sql_put_safe(const struct hs_sql_source *source, sqlite3_context *ret, const char *text);
+
 /* The whole number that a value of a column of numbers equals, if it is one that is not negative:
  * text that looks like one counts, as in SQLite's own comparisons. False for NULL, fractions, other
  * text: then nothing equals it. */

@@ -123,7 +123,7 @@ BELOW = {
               "passes", "index", "analysis", "export", "query", "viewer",
               "server"},
     "export": {"base", "report", "trace", "stats", "format", "graph", "dominator", "passes",
-               "index", "analysis", "parquet"},
+               "index", "analysis", "parquet", "query"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.
@@ -143,7 +143,7 @@ OWNED_HEADERS = {
     "sys/reg.h": {"arch"},
     "cpuid.h": {"arch"},
     "libiberty/demangle.h": {"symbols"},
-    "sqlite3.h": {"export", "query"},
+    "sqlite3.h": {"query"},
     "sqlite3ext.h": {"query"},
     "editline/readline.h": {"tools"},
     "microhttpd.h": {"tools"},

@@ -30,7 +30,9 @@ struct blocks {
     struct hs_sql_by_type by_type;
     uint64_t place;   /* in it */
     uint32_t type_at; /* of its types */
-    hs_node *roots;   /* owned: who retains the blocks from roots_first on */
+    hs_node sized;    /* whose sizes these are; HS_NO_NODE: none */
+    struct hs_sizes sizes;
+    hs_node *roots; /* owned: who retains the blocks from roots_first on */
     hs_node roots_first, roots_end;
 };
 
@@ -194,6 +196,7 @@ static hs_status blocks_filter(struct hs_sql_cursor *cursor, const struct hs_sql
     struct hs_view *view = &cursor->source->view;
     hs_node first = view->n_tree, end = view->n_nodes;
     blocks_fini(cursor);
+    b->sized = HS_NO_NODE;
     b->columns = columns_of(plan->used);
     if (plan->wants_largest) {
         b->walk = WALK_LARGEST;
@@ -293,6 +296,15 @@ static hs_status root_column(struct blocks *b, sqlite3_context *ret, struct hs_e
     return HS_OK;
 }
 
+/* Of the row; three columns ask for them. */
+static const struct hs_sizes *retained(struct blocks *b)
+{
+    if (b->sized != b->cursor.row)
+        b->sizes = hs_index_retained(b->cursor.source->view.index, b->cursor.row);
+    b->sized = b->cursor.row;
+    return &b->sizes;
+}
+
 static hs_status conservative_column(struct blocks *b, sqlite3_context *ret, struct hs_error *err)
 {
     struct hs_index *index;
@@ -322,13 +334,13 @@ static hs_status blocks_column(struct hs_sql_cursor *cursor, sqlite3_context *re
         hs_sql_put_or(ret, hs_index_idom(index, cursor->row), HS_NO_NODE);
         return HS_OK;
     case HS_BLOCKS_retained_words:
-        hs_sql_put(ret, hs_index_retained(index, cursor->row).words);
+        hs_sql_put(ret, retained(b)->words);
         return HS_OK;
     case HS_BLOCKS_retained_objects:
-        hs_sql_put(ret, hs_index_retained(index, cursor->row).objects);
+        hs_sql_put(ret, retained(b)->objects);
         return HS_OK;
     case HS_BLOCKS_static_retained_words:
-        hs_sql_put(ret, hs_index_retained(index, cursor->row).static_words);
+        hs_sql_put(ret, retained(b)->static_words);
         return HS_OK;
     case HS_BLOCKS_root_id:
         return root_column(b, ret, err);

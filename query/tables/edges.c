@@ -24,6 +24,7 @@ enum { AT_ONCE = 1024, TELL_EVERY = 1 << 16 };
 struct edges {
     struct hs_sql_cursor cursor; /* row: counted */
     bool is_inward;
+    bool is_scan;     /* of all sources */
     hs_node src, dst; /* of the row; outward: all up to `end` */
     hs_node end;
     struct hs_referrers referrers;
@@ -42,6 +43,8 @@ static hs_status go_outward(struct edges *e, struct hs_error *err)
     struct hs_view *view = &e->cursor.source->view;
     for (; e->src < e->end; e->src++) {
         hs_links_fini(&e->links);
+        if (e->is_scan && (e->src - view->n_tree) % HS_CHUNK_BLOCKS == 0)
+            hs_view_forget_chunks(view); /* none of them comes again */
         HS_TRY(hs_links_out(view, e->src, &e->links, err));
         if (e->links.n != 0)
             return HS_OK;
@@ -91,6 +94,7 @@ static hs_status edges_filter(struct hs_sql_cursor *cursor, const struct hs_sql_
     edges_fini(cursor);
     e->at = 0;
     e->is_inward = plan->key == KEY_DST;
+    e->is_scan = plan->key < 0;
     if (plan->key >= 0)
         hs_sql_range(plan, &first, &end);
     cursor->at_end = first >= end || (e->is_inward && first < cursor->source->view.n_tree);

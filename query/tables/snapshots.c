@@ -28,14 +28,14 @@ static hs_status snapshots_column(struct hs_sql_cursor *cursor, sqlite3_context 
         hs_sql_put_text(ret, source->name);
         return HS_OK;
     case SNAPSHOTS_PATH:
-        hs_sql_put_text(ret, source->path);
+        hs_sql_put_safe(source, ret, source->path);
         return HS_OK;
     case SNAPSHOTS_COMMAND:
-        hs_sql_put_name(ret, hs_view_string(&source->view, source->view.facts->command));
+        hs_sql_put_safe(source, ret, hs_view_string(&source->view, source->view.facts->command));
         return HS_OK;
     default:
         HS_TRY(hs_sql_rows_of(source, &hs_noun_snapshots, &rows, err));
-        return hs_sql_put_value(rows, 0, (unsigned)column - SNAPSHOTS_ROW, ret, err);
+        return hs_sql_put_value(source, rows, 0, (unsigned)column - SNAPSHOTS_ROW, ret, err);
     }
 }
 
