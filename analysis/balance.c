@@ -89,8 +89,9 @@ enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance)
     enum hs_balance_part largest = HS_BALANCE_LIVE;
 
     for (unsigned part = 0; part < HS_N_BALANCE_PARTS; part++)
-        if (part != HS_BALANCE_BINARIES && part != HS_BALANCE_OTHER &&
-            balance->bytes[part] > balance->bytes[largest])
+        if (balance->bytes[part] > balance->bytes[largest])
             largest = part;
+    if (largest == HS_BALANCE_BINARIES || largest == HS_BALANCE_OTHER)
+        return HS_BALANCE_LIVE;
     return balance->bytes[largest] >= HS_BALANCE_LEAST_BYTES ? largest : HS_BALANCE_LIVE;
 }

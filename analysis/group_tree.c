@@ -4,6 +4,7 @@
 #include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "tree_walk.h"
+#include "type_rank.h"
 
 enum { KIND_TREE, KIND_UNTYPED, FIRST_TYPED };
 
@@ -15,14 +16,18 @@ static hs_status name_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
     size_t n_types = view->totals->n_types;
     HS_TRY(HS_ALLOC(&kinds->of_type, n_types, err));
     HS_TRY(HS_ALLOC(&kinds->types, n_types + FIRST_TYPED, err));
+    HS_TRY(HS_ALLOC(&kinds->ranks, n_types + FIRST_TYPED, err));
     kinds->types[KIND_TREE] = kinds->types[KIND_UNTYPED] = HS_UNTYPED;
     kinds->n_kinds = FIRST_TYPED;
     for (uint32_t type = 0; type < n_types; type++) {
-        bool is_known = hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
+        const struct hs_type *of = hs_snap_type(view->snap, type);
+        bool is_known = of->form != HS_FORM_BYTES;
         bool has_room = kinds->n_kinds < UINT16_MAX;
         kinds->of_type[type] = KIND_UNTYPED;
         if (is_known && has_room) {
             kinds->types[kinds->n_kinds] = type;
+            kinds->ranks[kinds->n_kinds] =
+                (uint8_t)hs_type_rank(hs_view_string(view, of->name), of->form);
             kinds->of_type[type] = (uint16_t)kinds->n_kinds++;
         }
     }
@@ -77,6 +82,7 @@ void hs_group_kinds_fini(struct hs_group_kinds *kinds)
     }
     hs_free(kinds->of_type);
     hs_free(kinds->types);
+    hs_free(kinds->ranks);
     *kinds = (struct hs_group_kinds){0};
 }
 
@@ -113,6 +119,13 @@ static hs_status add_group(struct hs_group_tree *tree, uint32_t parent, uint32_t
     return HS_OK;
 }
 
+/* What is below a class is of it: a dict of an exception's frame is no part of the dict that the
+ * exception is in. Classes themselves fold over whatever stands between. */
+static bool is_of_class(const struct hs_group_kinds *kinds, uint32_t above, uint32_t kind)
+{
+    return hs_rank_is_class(kinds->ranks[above]) && !hs_rank_is_class(kinds->ranks[kind]);
+}
+
 /* The group that a block of this kind is in when it stands below one of group `above`: one of those
  * above that, or one directly below it. HS_NO_GROUP: a new one. */
 static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uint32_t kind)
@@ -120,9 +133,12 @@ static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uin
     const struct hs_group *groups = tree->groups;
     if (kind == KIND_TREE)
         return above;
-    for (uint32_t at = above; at != HS_NO_GROUP; at = groups[at].parent)
+    for (uint32_t at = above; at != HS_NO_GROUP; at = groups[at].parent) {
         if (groups[at].kind == kind)
             return at;
+        if (is_of_class(tree->kinds, groups[at].kind, kind))
+            break;
+    }
     return HS_TABLE_FIND(&tree->by_content, hs_hash_pair(kind, above), i,
                          groups[i].kind == kind && groups[i].parent == above);
 }
@@ -153,6 +169,7 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
         HS_TRY(add_group(tree, above, kind, err));
     }
     tree->groups[at].n_blocks += kind != KIND_TREE;
+    tree->groups[at].n_heads += kind != KIND_TREE && tree->groups[at].parent == above;
     if (is_first_doubtful(view, node))
         tree->doubtful_words += words;
     /* What a node retains is its own and what its children retain. */
@@ -401,29 +418,135 @@ static unsigned choose_members(const struct hs_accumulation *at)
     return at->steps[best].n_blocks / 2 >= above ? best : heaviest;
 }
 
+/* ---- the class that a maintainer would name */
+
+enum { JUMP_TIMES = 4, ALIKE_TIMES = 3, LEAST_PART = 4 };
+
+static enum hs_type_rank rank_of(const struct hs_group_tree *tree, uint32_t group)
+{
+    return (enum hs_type_rank)tree->kinds->ranks[tree->groups[group].kind];
+}
+
+static bool is_below(const struct hs_group_tree *tree, uint32_t group, uint32_t above)
+{
+    while (group != HS_NO_GROUP && group > above)
+        group = tree->groups[group].parent;
+    return group == above;
+}
+
+/* Of the groups below one with as many blocks, to the triple or a third, that have a quarter of its
+ * words: the one whose type tells most, the outermost of these. */
+static uint32_t best_below(const struct hs_group_tree *tree, uint32_t jump,
+                           enum hs_type_rank *ret_rank)
+{
+    const struct hs_group *groups = tree->groups;
+    uint64_t n = groups[jump].n_blocks, least_words = groups[jump].words / LEAST_PART;
+    uint32_t best = jump;
+    *ret_rank = rank_of(tree, jump);
+    for (uint32_t i = jump + 1; i < tree->n; i++) {
+        bool is_alike = groups[i].n_blocks >= n / ALIKE_TIMES &&
+                        groups[i].n_blocks / ALIKE_TIMES <= n && groups[i].words >= least_words;
+        if (!is_alike || !is_below(tree, i, jump))
+            continue;
+        enum hs_type_rank rank = rank_of(tree, i);
+        if (rank > *ret_rank || (rank == *ret_rank && groups[i].steps < groups[best].steps)) {
+            best = i;
+            *ret_rank = rank;
+        }
+    }
+    return best;
+}
+
+/* Where the number of blocks jumps on the way, the group that tells most there; HS_NO_GROUP without
+ * a jump. A type that comes again below itself has many blocks and few heads: dicts of frames of
+ * exceptions in a dict. */
+static uint32_t choose_class(const struct hs_group_tree *tree, const uint32_t *passed,
+                             const struct hs_accumulation *at)
+{
+    uint32_t best = HS_NO_GROUP;
+    enum hs_type_rank best_rank = HS_RANK_NOTHING;
+    unsigned best_jump = 0;
+    for (unsigned i = 1; i < at->n_steps; i++) {
+        uint64_t above = i == 1 ? 1 : tree->groups[passed[i - 1]].n_heads;
+        enum hs_type_rank rank;
+        if (at->steps[i].n_blocks / JUMP_TIMES < above)
+            continue;
+        uint32_t found = best_below(tree, passed[i], &rank);
+        if (best == HS_NO_GROUP || rank > best_rank ||
+            (rank == best_rank && is_more_grown(at->steps, i, best_jump))) {
+            best = found;
+            best_rank = rank;
+            best_jump = i;
+        }
+    }
+    return best;
+}
+
+static bool is_enough(const struct hs_group_tree *tree, uint32_t group, uint32_t next,
+                      unsigned percent)
+{
+    return next != HS_NO_GROUP &&
+           (wide)tree->groups[next].words * 100 >= (wide)tree->groups[group].words * percent;
+}
+
+/* Goes on from the last step to the largest group below it, as long as that has enough. */
+static void follow(const struct hs_group_tree *tree, unsigned percent, uint32_t *passed,
+                   struct hs_accumulation *at)
+{
+    uint32_t group = passed[at->n_steps - 1], next = hs_group_largest(tree, group, HS_NO_GROUP);
+    while (at->n_steps <= HS_GROUP_STEPS && is_enough(tree, group, next, percent)) {
+        group = next;
+        passed[at->n_steps] = group;
+        at->steps[at->n_steps++] = step_of(tree, group);
+        next = hs_group_largest(tree, group, HS_NO_GROUP);
+    }
+    uint32_t second = next == HS_NO_GROUP ? next : hs_group_largest(tree, group, next);
+    at->parts[0] = next == HS_NO_GROUP ? (struct hs_accumulated){0} : step_of(tree, next);
+    at->parts[1] = second == HS_NO_GROUP ? (struct hs_accumulated){0} : step_of(tree, second);
+}
+
+/* What a group is made of, where that is another group below it: the one with most words of its
+ * own, a quarter of all at least. */
+static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group)
+{
+    const struct hs_group *groups = tree->groups;
+    uint32_t best = group;
+    for (uint32_t i = group + 1; i < tree->n; i++)
+        if (groups[i].own_words > groups[best].own_words && is_below(tree, i, group))
+            best = i;
+    return best != group && groups[best].own_words >= groups[group].words / LEAST_PART
+               ? step_of(tree, best)
+               : (struct hs_accumulated){0};
+}
+
+/* The way to a group. */
+static void begin_at(const struct hs_group_tree *tree, uint32_t group, uint32_t *passed,
+                     struct hs_accumulation *at)
+{
+    at->n_steps = tree->groups[group].steps + 1;
+    for (unsigned i = at->n_steps; i-- > 0; group = tree->groups[group].parent) {
+        passed[i] = group;
+        at->steps[i] = step_of(tree, group);
+    }
+}
+
 hs_status hs_group_accumulation(const struct hs_group_tree *tree,
                                 const struct hs_group_place *place, unsigned follow_percent,
                                 struct hs_accumulation *ret, struct hs_error *err)
 {
     struct hs_accumulation at = {.top = HS_NO_NODE, .point = HS_NO_NODE};
-    uint32_t passed[HS_GROUP_STEPS + 1], group = 0, next = hs_group_largest(tree, 0, HS_NO_GROUP);
-    passed[at.n_steps] = 0;
-    at.steps[at.n_steps++] = step_of(tree, 0);
-    while (next != HS_NO_GROUP && at.n_steps <= HS_GROUP_STEPS &&
-           (wide)tree->groups[next].words * 100 >=
-               (wide)tree->groups[group].words * follow_percent) {
-        group = next;
-        passed[at.n_steps] = group;
-        at.steps[at.n_steps++] = step_of(tree, group);
-        next = hs_group_largest(tree, group, HS_NO_GROUP);
-    }
-    uint32_t second = next == HS_NO_GROUP ? next : hs_group_largest(tree, group, next);
-    if (next != HS_NO_GROUP)
-        at.parts[0] = step_of(tree, next);
-    if (second != HS_NO_GROUP)
-        at.parts[1] = step_of(tree, second);
+    uint32_t passed[HS_GROUP_STEPS + 1];
+    begin_at(tree, 0, passed, &at);
+    follow(tree, follow_percent, passed, &at);
+    uint32_t class = choose_class(tree, passed, &at);
     at.members = choose_members(&at);
+    if (class != HS_NO_GROUP && rank_of(tree, class) > rank_of(tree, passed[at.members])) {
+        begin_at(tree, class, passed, &at);
+        at.members = at.n_steps - 1;
+        follow(tree, follow_percent, passed, &at);
+    }
     if (at.members != 0) {
+        at.bulk = bulk_of(tree, passed[at.members]);
         struct member_walk walk = {.tree = tree, .members = passed[at.members], .at = &at};
         HS_TRY(HS_ALLOC(&walk.n_sizes, N_CLASSES, err));
         hs_status status = look_at_members(&walk, place, err);

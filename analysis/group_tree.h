@@ -5,9 +5,10 @@
  *                                                     1       3       2 blocks
  *
  * A type that stands on the way from the top already is that group again, so a list, a tree and
- * types that refer to each other by turns are one step, however deep. Blocks of which nothing is
- * known but their size are of one type. At most HS_GROUP_STEPS steps, and HS_GROUPS_MOST groups in
- * all: what would be more belongs to the group above it. */
+ * types that refer to each other by turns are one step, however deep. What has no telling name (an
+ * array, a dict: type_rank.h) folds only as far as the nearest class above it, whose part it is.
+ * Blocks of which nothing is known but their size are of one type. At most HS_GROUP_STEPS steps,
+ * and HS_GROUPS_MOST groups in all: what would be more belongs to the group above it. */
 #ifndef HS_ANALYSIS_GROUP_TREE_H
 #define HS_ANALYSIS_GROUP_TREE_H
 
@@ -23,6 +24,7 @@ struct hs_group_kinds {
     struct hs_view *view; /* borrowed */
     uint16_t *of_type;    /* owned: by type */
     uint32_t *types;      /* owned: by kind */
+    uint8_t *ranks;       /* owned: by kind: enum hs_type_rank */
     uint32_t n_kinds;
     void *of_block; /* owned pages: by block, 1 or 2 bytes */
     unsigned width;
@@ -39,6 +41,7 @@ struct hs_group {
     uint32_t parent; /* a smaller number; HS_NO_GROUP for the first */
     uint32_t kind, steps;
     uint64_t n_blocks;
+    uint64_t n_heads;          /* of these: whose dominators are of the group above it */
     uint64_t own_words, words; /* of its blocks; with the groups below it */
 };
 
@@ -59,7 +62,7 @@ struct hs_group_place {
     uint32_t set;
 };
 
-/* Walks all below the place once. 64 bytes a group, of the budget. */
+/* Walks all below the place once. 72 bytes a group, of the budget. */
 hs_status hs_group_tree_init(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
                              struct hs_group_tree *ret, struct hs_error *err);
 void hs_group_tree_fini(struct hs_group_tree *tree);

@@ -1,4 +1,6 @@
 /* What a suspect's memory is made of, and what it is called. */
+#include <string.h>
+
 #include "analysis/attribution.h"
 #include "analysis/block_name.h"
 #include "analysis/neighbours.h"
@@ -6,6 +8,7 @@
 #include "base/alloc.h"
 #include "group_tree.h"
 #include "suspect_finds.h"
+#include "type_rank.h"
 
 static bool is_of_set(struct hs_view *view, uint32_t set, hs_node root)
 {
@@ -81,6 +84,14 @@ bool hs_suspect_has_table(const struct hs_suspect *suspect)
     return at->n_direct >= LEAST && at->n_direct >= at->steps[at->members].n_blocks / LEAST_PART;
 }
 
+static bool tells_what_it_is(const struct hs_view *view, uint32_t type)
+{
+    if (type == HS_UNTYPED)
+        return false;
+    const struct hs_type *of = hs_snap_type(view->snap, type);
+    return hs_rank_is_class(hs_type_rank(hs_view_string(view, of->name), of->form));
+}
+
 /* The members, and where they hang. */
 static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
 {
@@ -88,9 +99,44 @@ static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
     const struct hs_accumulated *members = &at->steps[at->members];
     bool is_block = at->point != HS_NO_NODE && at->point >= view->n_tree;
     suspect->type = members->type;
+    suspect->is_class = tells_what_it_is(view, members->type);
     suspect->count = members->n_blocks;
     suspect->each_words = at->median_words;
     suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
+}
+
+/* Backs out of the container that many hang in: of the way to one of them what all share, without
+ * its place in a list, "{x1588}" and what follows, and without its index where it is one of many.
+ */
+static void trim_holder(char *holder, bool is_one_of_many)
+{
+    char *end = holder == NULL ? NULL : strstr(holder, "{x");
+
+    if (end != NULL) {
+        while (end > holder && *end != '>' && *end != '.')
+            end--;
+        end -= end > holder && *end == '>';
+    } else if (holder != NULL && is_one_of_many) {
+        end = strrchr(holder, '[');
+        end = end != NULL && end[1] >= '0' && end[1] <= '9' ? end : NULL;
+    }
+    if (end != NULL && end > holder)
+        *end = '\0';
+}
+
+static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspect *suspect,
+                             struct hs_error *err)
+{
+    enum { MANY = 8 };
+    bool is_point = suspect->evidence == suspect->at.point;
+
+    if (suspect->list == HS_SUSPECT_JOINT)
+        HS_TRY(name_joint_holder(kinds->view, suspect->evidence, suspect, err));
+    else if (suspect->at.members != 0)
+        HS_TRY(hs_name_by_dominators(kinds->view, suspect->evidence, suspect->roots[0],
+                                     &suspect->holder, err));
+    trim_holder(suspect->holder, !is_point && suspect->count >= MANY);
+    return HS_OK;
 }
 
 static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
@@ -108,12 +154,7 @@ static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_g
     HS_TRY(status);
     if (suspect->at.members != 0)
         take_members(kinds->view, suspect);
-    if (suspect->list == HS_SUSPECT_JOINT)
-        return name_joint_holder(kinds->view, suspect->evidence, suspect, err);
-    return suspect->at.members == 0
-               ? HS_OK
-               : hs_name_by_dominators(kinds->view, suspect->evidence, suspect->roots[0],
-                                       &suspect->holder, err);
+    return name_holder(kinds, suspect, err);
 }
 
 hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_query *query,

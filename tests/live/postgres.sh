@@ -83,7 +83,7 @@ compare()
     done
     python3 "$SOURCE_DIR/tests/live/_postgres_compare.py" "$work" "$1" || fail "$1 differs"
     "$HEAPSNAP" suspects "$work/heap.snap" | tr -s ' \n' ' ' >"$work/suspects" || fail "suspects"
-    grep -q '^ *1. TopMemoryContext (postgres) alone keeps .* MemoryContext [A-Z]' \
+    grep -q ' 1\. TopMemoryContext (postgres) alone keeps .* MemoryContext [A-Z]' \
         "$work/suspects" || { cat "$work/suspects"; fail "$1: the first sentence"; }
     ! grep -Eq '([2-9]|[0-9]{2,}) chunk in ' "$work/suspects" || fail "$1: one chunk of many"
 }

@@ -337,6 +337,80 @@ static void a_table(void **state)
     made_view_close(&made);
 }
 
+/* A dict of 100 exceptions, each with a traceback of three frames with dicts of their own: the
+ * dicts are more, but it is exceptions that somebody kept; what most of them is are the dicts'
+ * keys. */
+static void a_class_behind_dicts(void **state)
+{
+    (void)state;
+    enum { N = 100, FRAMES = 3, KEY_WORDS = 30 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    const uint32_t dict = hs_graph_builder_type(b, "dict", 0, HS_FORM_PYTHON),
+                   keys = hs_graph_builder_type(b, "dict keys", 0, HS_FORM_PYTHON),
+                   error = hs_graph_builder_type(b, "ValueError", 0, HS_FORM_PYTHON),
+                   frame = hs_graph_builder_type(b, "frame", 0, HS_FORM_PYTHON);
+    uint32_t all = hs_graph_builder_block(b, 8, false), all_keys;
+    b->blocks[all].type = dict;
+    all_keys = hs_graph_builder_block(b, N, false);
+    b->blocks[all_keys].type = keys;
+    hs_graph_builder_edge(b, all, all_keys, HS_EDGE_EXACT);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t above = hs_graph_builder_block(b, 12, false);
+        b->blocks[above].type = error;
+        hs_graph_builder_edge(b, all_keys, above, HS_EDGE_EXACT);
+        for (uint32_t at = 0; at < FRAMES; at++) {
+            uint32_t one = hs_graph_builder_blocks(b, 3, KEY_WORDS);
+            b->blocks[one].type = frame;
+            b->blocks[one + 1].type = dict;
+            b->blocks[one + 2].type = keys;
+            b->blocks[one].words = b->blocks[one + 1].words = 8;
+            hs_graph_builder_edge(b, above, one, HS_EDGE_EXACT);
+            hs_graph_builder_edge(b, one, one + 1, HS_EDGE_EXACT);
+            hs_graph_builder_edge(b, one + 1, one + 2, HS_EDGE_EXACT);
+            above = one;
+        }
+    }
+    uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "failed", all);
+    made_view_open(&made);
+    struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+    assert_int_equal(at.steps[at.members].type, error);
+    assert_int_equal(at.steps[at.members].n_blocks, N);
+    assert_int_equal(at.steps[at.members].words, N * (12 + FRAMES * (8 + 8 + KEY_WORDS)));
+    assert_int_equal(at.point, hs_graph_builder_node(b, all_keys));
+    assert_int_equal(at.bulk.type, keys);
+    assert_int_equal(at.bulk.n_blocks, N * FRAMES);
+    made_view_close(&made);
+}
+
+/* A map's nodes and its values are as many: values tell what they are. Two levels of a class in
+ * nodes of the same container fold all the same. */
+static void values_before_nodes(void **state)
+{
+    (void)state;
+    enum { N = 60 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    const uint32_t node =
+                       hs_graph_builder_type(b, "std::map<int, Order *>::node", 0, HS_FORM_RECORD),
+                   order = hs_graph_builder_type(b, "Order", 0, HS_FORM_RECORD);
+    uint32_t map = hs_graph_builder_block(b, 6, false), above = map;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t one = hs_graph_builder_blocks(b, 2, 6);
+        b->blocks[one].type = node;
+        b->blocks[one + 1].type = order;
+        hs_graph_builder_edge(b, i % 2 == 0 ? map : above, one, HS_EDGE_EXACT);
+        hs_graph_builder_edge(b, one, one + 1, HS_EDGE_EXACT);
+        above = one + 1;
+    }
+    uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "orders", map);
+    made_view_open(&made);
+    struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+    assert_int_equal(at.steps[at.members].type, order);
+    assert_int_equal(at.steps[at.members].n_blocks, N);
+    made_view_close(&made);
+}
+
 /* Contexts of one size, each in another, and the memory in the innermost: that one is told. */
 static void one_in_another(void **state)
 {
@@ -424,9 +498,14 @@ static void allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_heaps), cmocka_unit_test(a_long_list),
-        cmocka_unit_test(a_table),      cmocka_unit_test(one_in_another),
-        cmocka_unit_test(many_types),   cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(random_heaps),
+        cmocka_unit_test(a_long_list),
+        cmocka_unit_test(a_table),
+        cmocka_unit_test(a_class_behind_dicts),
+        cmocka_unit_test(values_before_nodes),
+        cmocka_unit_test(one_in_another),
+        cmocka_unit_test(many_types),
+        cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

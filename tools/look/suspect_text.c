@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "report/text.h"
 
-enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LINKED = 8, LEAST_PART = 20 };
+enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LEAST_PART = 20 };
 
 struct writer {
     char *text;
@@ -270,20 +270,7 @@ static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t ty
     put(w, "%s", is_known || n == 1 ? "" : " each");
 }
 
-/* What hangs on the members, where one kind of block is much of it. */
-static void put_below(struct writer *w, const struct hs_view *view,
-                      const struct hs_accumulation *at)
-{
-    bool is_step = at->members + 1 < at->n_steps;
-    const struct hs_accumulated *below = is_step ? &at->steps[at->members + 1] : &at->parts[0];
-    if (at->steps[at->members].n_blocks == 1 || below->n_blocks == 0 ||
-        below->words < at->steps[at->members].words / LEAST_PART * 4)
-        return;
-    put(w, ", such as ");
-    put_blocks(w, view, below->type, below->n_blocks, 0);
-}
-
-/* "of 24 B (median)"; where a few are most of it, that says little of them: "48.8 MiB together, the
+/* "of 24 B each"; where a few are most of it, that says little of them: "48.8 MiB together, the
  * largest 24.4 MiB". */
 static void put_sizes(struct writer *w, const struct hs_view *view,
                       const struct hs_suspect *suspect)
@@ -298,24 +285,31 @@ static void put_sizes(struct writer *w, const struct hs_view *view,
         put_bytes(w, view, own_words);
         put(w, " together, the largest ");
         put_bytes(w, view, at->largest_words);
-    } else if (suspect->count > 1 && at->median_words != 0) {
-        put(w, " (median)");
+    } else if (suspect->count > 1 && has_type(view, suspect->type)) {
+        put(w, " each");
     }
 }
 
-/* What has come together: the members, and what hangs on them below. */
+/* What has come together: the members, and what hangs on them below: "1000 struct entry, 96 B each
+ * with what hangs on them, mostly char[]". */
 static void put_members(struct writer *w, const struct hs_view *view,
                         const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;
     const struct hs_accumulated *members = &at->steps[at->members];
-    put_sizes(w, view, suspect);
-    if (members->words / 10 * 9 > members->own_words) {
-        put(w, ", ");
-        put_bytes(w, view, members->words);
-        put(w, " with what hangs on %s", members->n_blocks == 1 ? "it" : "them");
-        put_below(w, view, at);
+    bool is_own = members->words / 10 * 9 <= members->own_words;
+    if (is_own || suspect->count == 0) {
+        put_sizes(w, view, suspect);
+        return;
     }
+    put_blocks(w, view, suspect->type, suspect->count, 0);
+    put(w, ", ");
+    put_bytes(w, view, members->words / suspect->count);
+    put(w, suspect->count == 1 ? " with what hangs on it" : " each with what hangs on them");
+    if (at->bulk.n_blocks == 0)
+        return;
+    put(w, ", mostly ");
+    put_blocks(w, view, at->bulk.type, at->bulk.n_blocks, 0);
 }
 
 static void put_holder(struct writer *w, const struct hs_view *view,
@@ -354,38 +348,19 @@ static void put_parts(struct writer *w, const struct hs_view *view,
     put(w, "%s", has_parts ? ". " : "");
 }
 
-/* What many of the members hang on. */
-static void put_table(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
-{
-    const struct hs_accumulation *at = &suspect->at;
-    struct hs_node_facts facts;
-    if (at->point < view->n_tree || at->point == HS_NO_NODE || w->status != HS_OK)
-        return;
-    w->status = hs_view_facts(view, at->point, &facts, w->err);
-    if (w->status != HS_OK)
-        return;
-    if (at->n_direct == suspect->count)
-        put(w, ", all of them in one ");
-    else
-        put(w, ", %lu of them in one ", (unsigned long)at->n_direct);
-    bool is_known = hs_snap_type(view->snap, facts.type)->form != HS_FORM_BYTES;
-    put_kind(w, is_known ? facts.label : "block", 1);
-}
-
+/* Goes on behind who keeps how much. */
 static void put_accumulation(struct writer *w, struct hs_view *view,
                              const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;
     if (at->members == 0) {
+        put(w, ". ");
         put_parts(w, view, at);
         return;
     }
-    put(w, "Most of it is ");
+    bool is_most = at->steps[at->members].words / 9 * 10 < suspect->words;
+    put(w, is_most ? ", most of it " : ": ");
     put_members(w, view, suspect);
-    if (suspect->count > 1 && hs_suspect_has_table(suspect))
-        put_table(w, view, suspect);
-    else if (suspect->count >= LINKED)
-        put(w, ", linked to each other");
     put_holder(w, view, suspect);
     put(w, ". ");
     if (suspect->count == 1)
@@ -472,7 +447,7 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     if (w->status == HS_OK)
         w->status = hs_suspect_who(view, suspect, text, w->err);
     hs_suspect_much(view, suspect->words, much);
-    put(w, "%s %s %s. ", text, is_joint ? "keep" : "alone keeps", much);
+    put(w, "%s %s %s", text, is_joint ? "keep" : "alone keeps", much);
     put_accumulation(w, view, suspect);
     put_site(w, suspect);
     put_reserve(w, view, suspect);
@@ -602,11 +577,26 @@ static void put_begin(struct writer *w, const struct hs_view *view, const char *
     put(w, " ");
 }
 
+/* All of a class: who keeps how many of them, and through which members. */
+static void put_type_command(struct writer *w, const struct hs_view *view, uint32_t type)
+{
+    char what[NAME_BYTES];
+    (void)snprintf(what, sizeof what, "type:%.400s",
+                   hs_view_string(view, hs_snap_type(view->snap, type)->name));
+    put_begin(w, view, "paths");
+    put(w, "--to ");
+    hs_suspect_quote(what, w->text, w->n_bytes);
+}
+
 static void write_owner_command(struct writer *w, struct hs_view *view,
                                 const struct hs_suspect *suspect)
 {
     bool is_table = hs_suspect_has_table(suspect) && suspect->evidence == suspect->at.point;
     bool is_path = suspect->at.members != 0 && !is_table;
+    if (suspect->is_class && suspect->count > 1) {
+        put_type_command(w, view, suspect->type);
+        return;
+    }
     put_begin(w, view, is_path ? "paths" : "dominators");
     put(w, is_path ? "--to " : "--from ");
     put_what(w, view, suspect->evidence);

@@ -28,8 +28,8 @@ struct hs_balance {
 /* Of the facts of a snapshot; no index is needed. O(rows of memory). */
 void hs_balance_find(const struct hs_view *view, struct hs_balance *ret);
 
-/* The part that is the answer in place of the live heap: the largest, when it is larger than that,
- * has HS_BALANCE_LEAST_BYTES, and is none of the binaries'. HS_BALANCE_LIVE: no other. */
+/* The part that is the answer in place of the live heap: the largest of all, when it has
+ * HS_BALANCE_LEAST_BYTES and is none of the binaries'. HS_BALANCE_LIVE: no other. */
 #define HS_BALANCE_LEAST_BYTES ((uint64_t)4 << 20)
 enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance);
 

@@ -44,11 +44,15 @@ struct hs_accumulated {
  * types, as long as one group has at least --follow percent of what the group above it has. Of the
  * groups that are passed the members are those of the one whose number has grown most over the
  * group above it; when none has grown to the double, of the one with most words of its own, the
- * lowest of these. */
+ * lowest of these. Where the number of blocks jumps to the fourfold and a type there, or of about
+ * as many blocks below it, tells more (a class of the program more than a container: type_rank.h),
+ * the members are that type's. */
 struct hs_accumulation {
     struct hs_accumulated steps[HS_GROUP_STEPS + 1]; /* the first is the place itself */
     unsigned n_steps;
-    unsigned members; /* index of the step; 0: no group is so large, the place itself */
+    unsigned members;           /* index of the step; 0: no group is so large, the place itself */
+    struct hs_accumulated bulk; /* below the members, what most of them is; n_blocks 0: they
+                                   are most themselves */
     struct hs_accumulated parts[2]; /* below the last step: its largest parts; n_blocks 0: none */
     uint64_t median_words;          /* of a member's own; exact below 4096 words, else to 1 % */
     uint64_t largest_words;         /* of a member's own */
@@ -92,6 +96,7 @@ struct hs_suspect {
     char *alias;               /* owned: what one of these is called; NULL: not known */
     uint32_t set;              /* of owners; 0: none */
     uint32_t type;             /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
+    bool is_class;             /* of it: the name tells what it is, not just how it is stored */
     uint64_t count;            /* blocks of it */
     uint64_t each_words;       /* the median of these */
     struct hs_accumulation at; /* owner and joint */

@@ -1,0 +1,159 @@
+#include "type_rank.h"
+
+#include <string.h>
+
+enum { MOST_LEVELS = 8 }; /* of smart pointers in each other */
+
+struct named_rank {
+    const char *name;
+    enum hs_type_rank rank;
+};
+
+/* Names with these at their beginning. */
+static const struct named_rank beginnings[] = {
+    {"std::", HS_RANK_CONTAINER},       {"alloc::", HS_RANK_CONTAINER},
+    {"core::", HS_RANK_CONTAINER},      {"hashbrown::", HS_RANK_CONTAINER},
+    {"__gnu_cxx::", HS_RANK_CONTAINER}, {"GList", HS_RANK_CONTAINER},
+    {"GSList", HS_RANK_CONTAINER},      {"GHashTable", HS_RANK_CONTAINER},
+    {"GPtrArray", HS_RANK_CONTAINER},   {"GArray", HS_RANK_CONTAINER},
+    {"GQueue", HS_RANK_CONTAINER},      {"GTree", HS_RANK_CONTAINER},
+    {"GNode", HS_RANK_CONTAINER},       {"GString", HS_RANK_CONTAINER},
+    {"QHash", HS_RANK_CONTAINER},       {"QMap", HS_RANK_CONTAINER},
+    {"QList", HS_RANK_CONTAINER},       {"QVector", HS_RANK_CONTAINER},
+    {"QArrayData", HS_RANK_CONTAINER},  {"QTypedArrayData", HS_RANK_CONTAINER},
+    {"boost::", HS_RANK_LIBRARY},       {"absl::", HS_RANK_LIBRARY},
+    {"google::", HS_RANK_LIBRARY},      {"grpc_core::", HS_RANK_LIBRARY},
+    {"asio::", HS_RANK_LIBRARY},        {"tokio::", HS_RANK_LIBRARY},
+    {"continuation", HS_RANK_LIBRARY},  {"closure Stdlib.", HS_RANK_COLLECTION},
+    {"closure ", HS_RANK_CLOSURE},      {"Stdlib.", HS_RANK_COLLECTION},
+    {"block tag ", HS_RANK_NOTHING},    {"list-cell", HS_RANK_PLAIN},
+    {"map-node", HS_RANK_PLAIN},        {"set-node", HS_RANK_PLAIN},
+    {"hash-table", HS_RANK_PLAIN},      {"queue", HS_RANK_PLAIN},
+    {"stack", HS_RANK_PLAIN},           {"buffer of ", HS_RANK_ARRAY},
+};
+
+/* Modules of Python's library, the dot behind them. */
+static const struct named_rank modules[] = {
+    {"__main__.", HS_RANK_MAIN},           {"collections.", HS_RANK_COLLECTION},
+    {"weakref.", HS_RANK_COLLECTION},      {"functools.", HS_RANK_COLLECTION},
+    {"contextvars.", HS_RANK_COLLECTION},  {"itertools.", HS_RANK_COLLECTION},
+    {"operator.", HS_RANK_COLLECTION},     {"abc.", HS_RANK_COLLECTION},
+    {"types.", HS_RANK_COLLECTION},        {"enum.", HS_RANK_COLLECTION},
+    {"asyncio.", HS_RANK_LIBRARY},         {"_asyncio.", HS_RANK_LIBRARY},
+    {"threading.", HS_RANK_LIBRARY},       {"logging.", HS_RANK_LIBRARY},
+    {"concurrent.", HS_RANK_LIBRARY},      {"queue.", HS_RANK_LIBRARY},
+    {"socket.", HS_RANK_LIBRARY},          {"ssl.", HS_RANK_LIBRARY},
+    {"selectors.", HS_RANK_LIBRARY},       {"json.", HS_RANK_LIBRARY},
+    {"email.", HS_RANK_LIBRARY},           {"http.", HS_RANK_LIBRARY},
+    {"urllib.", HS_RANK_LIBRARY},          {"re.", HS_RANK_LIBRARY},
+    {"importlib.", HS_RANK_LIBRARY},       {"_frozen_importlib.", HS_RANK_LIBRARY},
+    {"datetime.", HS_RANK_LIBRARY},        {"decimal.", HS_RANK_LIBRARY},
+    {"pathlib.", HS_RANK_LIBRARY},         {"sqlite3.", HS_RANK_LIBRARY},
+    {"multiprocessing.", HS_RANK_LIBRARY}, {"traceback.", HS_RANK_LIBRARY},
+};
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *name, size_t n, const char *with)
+{
+    size_t n_with = strlen(with);
+    return n >= n_with && memcmp(name + n - n_with, with, n_with) == 0;
+}
+
+static const struct named_rank *find(const struct named_rank *among, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (begins(name, among[i].name))
+            return &among[i];
+    return NULL;
+}
+
+/* Behind what only wraps it; the same name where nothing does. */
+static const char *wrapped(const char *name)
+{
+    static const char *const wrappers[] = {
+        "std::make_shared<",
+        "std::allocate_shared<",
+        "alloc::sync::ArcInner<",
+        "alloc::rc::RcInner<",
+        "alloc::rc::RcBox<",
+        "alloc::boxed::Box<",
+        "std::unique_ptr<",
+        "std::shared_ptr<",
+        "ArcInner<",
+        "RcInner<",
+        "RcBox<",
+        "Box<",
+    };
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+        if (begins(name, wrappers[i]))
+            return name + strlen(wrappers[i]);
+    return name;
+}
+
+static enum hs_type_rank python_rank(const char *name)
+{
+    static const char attributes[] = "attributes of ";
+    static const char *const errors[] = {"Error", "Exception", "Warning", "Interrupt", "Exit"};
+    size_t n = strlen(name);
+    bool is_of_instance = begins(name, attributes);
+    const char *class = is_of_instance ? name + strlen(attributes) : name;
+    const struct named_rank *module = find(modules, sizeof modules / sizeof *modules, class);
+
+    if (module != NULL)
+        return is_of_instance && module->rank == HS_RANK_MAIN ? HS_RANK_ATTRIBUTES : module->rank;
+    if (strchr(class, '.') != NULL || is_of_instance)
+        return HS_RANK_RECORD;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (ends(name, n, errors[i]))
+            return HS_RANK_ERROR;
+    return ends(name, n, " keys") || ends(name, n, " items") || ends(name, n, " values")
+               ? HS_RANK_NOTHING
+               : HS_RANK_BUILTIN;
+}
+
+static enum hs_type_rank block_rank(const char *name)
+{
+    static const char *const plain[] = {" list", " option", " array", " ref"};
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (ends(name, n, plain[i]))
+            return HS_RANK_PLAIN;
+    return HS_RANK_RECORD;
+}
+
+enum hs_type_rank hs_type_rank(const char *name, unsigned form)
+{
+    const struct named_rank *known;
+
+    switch (form) {
+    case HS_FORM_BYTES:
+    case HS_FORM_MAPPING:
+    case HS_FORM_OTHER:
+        return HS_RANK_NOTHING;
+    case HS_FORM_POINTER:
+    case HS_FORM_SCALAR:
+    case HS_FORM_STRING:
+    case HS_FORM_FLOAT:
+    case HS_FORM_FLOAT_ARRAY:
+        return HS_RANK_ARRAY;
+    case HS_FORM_PYTHON:
+        return python_rank(name);
+    default:
+        break;
+    }
+    if (ends(name, strlen(name), "[]"))
+        return HS_RANK_ARRAY;
+    for (unsigned level = 0; level < MOST_LEVELS; level++) {
+        const char *inner = wrapped(name);
+        if (inner == name)
+            break;
+        name = inner;
+    }
+    known = find(beginnings, sizeof beginnings / sizeof *beginnings, name);
+    return known != NULL ? known->rank : block_rank(name);
+}

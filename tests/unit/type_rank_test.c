@@ -1,0 +1,56 @@
+/* links: hs_analysis */
+/* What names tell: the order of a class, a container and a dict. */
+#include "analysis/type_rank.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned form;
+        enum hs_type_rank rank;
+    } known[] = {
+        {"block of 48 bytes", HS_FORM_BYTES, HS_RANK_NOTHING},
+        {"[anon 1.8 MiB]", HS_FORM_MAPPING, HS_RANK_NOTHING},
+        {"dict keys", HS_FORM_PYTHON, HS_RANK_NOTHING},
+        {"dict", HS_FORM_PYTHON, HS_RANK_BUILTIN},
+        {"str", HS_FORM_PYTHON, HS_RANK_BUILTIN},
+        {"char[]", HS_FORM_SCALAR, HS_RANK_ARRAY},
+        {"entry *[]", HS_FORM_POINTER, HS_RANK_ARRAY},
+        {"Candidate[]", HS_FORM_RECORD, HS_RANK_ARRAY},
+        {"Constr.t list", HS_FORM_BLOCK, HS_RANK_PLAIN},
+        {"list-cell", HS_FORM_BLOCK, HS_RANK_PLAIN},
+        {"std::map<int, Order>::node", HS_FORM_RECORD, HS_RANK_CONTAINER},
+        {"alloc::string::String", HS_FORM_RECORD, HS_RANK_CONTAINER},
+        {"collections.deque", HS_FORM_PYTHON, HS_RANK_COLLECTION},
+        {"closure Stdlib.List.map", HS_FORM_CLOSURE, HS_RANK_COLLECTION},
+        {"ValueError", HS_FORM_PYTHON, HS_RANK_ERROR},
+        {"closure Stm.observe", HS_FORM_CLOSURE, HS_RANK_CLOSURE},
+        {"asyncio.tasks._GatheringFuture", HS_FORM_PYTHON, HS_RANK_LIBRARY},
+        {"std::make_shared<boost::asio::io_context>", HS_FORM_RECORD, HS_RANK_LIBRARY},
+        {"struct entry", HS_FORM_RECORD, HS_RANK_RECORD},
+        {"std::make_shared<Order>", HS_FORM_RECORD, HS_RANK_RECORD},
+        {"alloc::sync::ArcInner<server::State>", HS_FORM_RECORD, HS_RANK_RECORD},
+        {"Constr.t", HS_FORM_BLOCK, HS_RANK_RECORD},
+        {"lxml.etree._Element", HS_FORM_PYTHON, HS_RANK_RECORD},
+        {"attributes of __main__.Feed", HS_FORM_PYTHON, HS_RANK_ATTRIBUTES},
+        {"__main__.Article", HS_FORM_PYTHON, HS_RANK_MAIN},
+        {"", HS_FORM_RECORD, HS_RANK_RECORD},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (hs_type_rank(known[i].name, known[i].form) != known[i].rank)
+            fail_msg("%s", known[i].name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
