@@ -44,7 +44,7 @@ struct hs_block_file {
     uint8_t group[GROUP_BYTES];
     hs_node target[GROUP_EDGES_MOST]; /* of the row that was read last */
     uint64_t offset_words[GROUP_EDGES_MOST];
-    uint8_t edge_class[GROUP_EDGES_MOST];
+    uint8_t edge_class[GROUP_EDGES_MOST], edge_reason[GROUP_EDGES_MOST];
     struct hs_extra_edge extra[GROUP_EDGES_MOST];
 };
 
@@ -66,7 +66,8 @@ static hs_status add_weak_roots(const struct hs_view *view, struct hs_error *err
 {
     for (hs_node leaf = 0; leaf < view->n_tree; leaf++) {
         const struct hs_root *root = hs_snap_root(view->snap, leaf);
-        const struct weak_edge edge = {root->target, {leaf, HS_NO_OFFSET, HS_EDGE_WEAK}};
+        const struct weak_edge edge = {root->target,
+                                       {leaf, HS_NO_OFFSET, HS_EDGE_WEAK, root->reason}};
         if (root->weak && root->target != HS_NO_NODE)
             HS_TRY(add_weak(view->blocks, &edge, err));
     }
@@ -77,8 +78,8 @@ static hs_status add_weak_blocks(struct hs_block_file *file, struct hs_error *er
 {
     for (uint64_t i = 0; i < file->chunk.n_extra; i++) {
         const struct hs_extra_edge *extra = &file->chunk.extra[i];
-        const struct weak_edge edge = {extra->target,
-                                       {extra->source, extra->offset_words, extra->edge_class}};
+        const struct weak_edge edge = {
+            extra->target, {extra->source, extra->offset_words, extra->edge_class, extra->reason}};
         if (extra->edge_class > HS_EDGE_EPHEMERON)
             HS_TRY(add_weak(file, &edge, err));
     }
@@ -138,6 +139,13 @@ static void put_facts(struct hs_block_file *file, uint32_t first, uint32_t end)
     }
 }
 
+static void put_kind(struct hs_buffer *out, uint8_t edge_class, uint8_t reason)
+{
+    hs_buffer_put_u8(out, edge_class);
+    if (hs_edge_has_reason(edge_class))
+        hs_buffer_put_u8(out, reason);
+}
+
 static void put_row(struct hs_block_file *file, uint32_t at, uint64_t *extra)
 {
     const struct hs_chunk *chunk = &file->chunk;
@@ -150,12 +158,12 @@ static void put_row(struct hs_block_file *file, uint32_t at, uint64_t *extra)
         hs_buffer_put_zigzag(out, (int64_t)(chunk->target[e] - before));
         before = chunk->target[e];
         hs_buffer_put_varint(out, chunk->offset_words[e] + 1);
-        hs_buffer_put_u8(out, chunk->edge_class[e]);
+        put_kind(out, chunk->edge_class[e], chunk->edge_reason[e]);
     }
     for (uint64_t e = *extra - n_extra; e < *extra; e++) {
         hs_buffer_put_zigzag(out, (int64_t)(chunk->extra[e].target - chunk->first - at));
         hs_buffer_put_varint(out, chunk->extra[e].offset_words + 1);
-        hs_buffer_put_u8(out, chunk->extra[e].edge_class);
+        put_kind(out, chunk->extra[e].edge_class, chunk->extra[e].reason);
     }
 }
 
@@ -374,6 +382,12 @@ hs_status hs_block_file_find_address(const struct hs_view *view, uint64_t chunk,
     return HS_OK;
 }
 
+static void take_kind(struct hs_cursor *cursor, uint8_t *ret_class, uint8_t *ret_reason)
+{
+    *ret_class = hs_cursor_u8(cursor);
+    *ret_reason = hs_edge_has_reason(*ret_class) ? hs_cursor_u8(cursor) : HS_REASON_NONE;
+}
+
 /* Takes the row of `node` into the file's arrays. False: there is no room, which cannot be. */
 static bool take_row(struct hs_block_file *file, hs_node node, struct hs_cursor *cursor,
                      struct hs_edge_row *ret)
@@ -384,6 +398,7 @@ static bool take_row(struct hs_block_file *file, hs_node node, struct hs_cursor 
                                 .target = file->target,
                                 .offset_words = file->offset_words,
                                 .edge_class = file->edge_class,
+                                .edge_reason = file->edge_reason,
                                 .extra = file->extra};
     if (ret->n > GROUP_EDGES_MOST || ret->n_extra > GROUP_EDGES_MOST)
         return false;
@@ -391,12 +406,14 @@ static bool take_row(struct hs_block_file *file, hs_node node, struct hs_cursor 
         before += (uint64_t)hs_cursor_zigzag(cursor);
         file->target[i] = before;
         file->offset_words[i] = hs_cursor_varint(cursor) - 1;
-        file->edge_class[i] = hs_cursor_u8(cursor);
+        take_kind(cursor, &file->edge_class[i], &file->edge_reason[i]);
     }
     for (uint64_t i = 0; i < ret->n_extra; i++) {
-        hs_node target = node + (uint64_t)hs_cursor_zigzag(cursor);
-        uint64_t offset_words = hs_cursor_varint(cursor) - 1;
-        file->extra[i] = (struct hs_extra_edge){node, target, offset_words, hs_cursor_u8(cursor)};
+        struct hs_extra_edge *edge = &file->extra[i];
+        edge->source = node;
+        edge->target = node + (uint64_t)hs_cursor_zigzag(cursor);
+        edge->offset_words = hs_cursor_varint(cursor) - 1;
+        take_kind(cursor, &edge->edge_class, &edge->reason);
     }
     return true;
 }

@@ -15,12 +15,28 @@ void hs_links_fini(struct hs_links *links)
     *links = (struct hs_links){0};
 }
 
-static hs_status add(struct hs_links *links, hs_node other, uint64_t offset_words,
-                     unsigned edge_class, struct hs_error *err)
+static hs_status add(struct hs_links *links, struct hs_link link, struct hs_error *err)
 {
     HS_TRY(HS_GROW(&links->links, &links->capacity, links->n + 1, err));
-    links->links[links->n++] = (struct hs_link){other, offset_words, (uint8_t)edge_class};
+    links->links[links->n++] = link;
     return HS_OK;
+}
+
+/* The link between `other` and a root, an edge of a row, an extra edge. */
+static struct hs_link link_of_root(hs_node other, const struct hs_root *root)
+{
+    uint8_t edge_class = root->weak ? HS_EDGE_WEAK : root->edge_class;
+    return (struct hs_link){other, HS_NO_OFFSET, edge_class, root->reason};
+}
+
+static struct hs_link link_of_edge(hs_node other, const struct hs_edge_row *row, uint64_t e)
+{
+    return (struct hs_link){other, row->offset_words[e], row->edge_class[e], row->edge_reason[e]};
+}
+
+static struct hs_link link_of_extra(hs_node other, const struct hs_extra_edge *edge)
+{
+    return (struct hs_link){other, edge->offset_words, edge->edge_class, edge->reason};
 }
 
 static int by_offset(const void *left, const void *right)
@@ -45,15 +61,14 @@ static hs_status out_of_root(const struct hs_view *view, hs_node node, struct hs
     const struct hs_root *root = hs_snap_root(view->snap, node);
     if (root->target == HS_NO_NODE)
         return HS_OK;
-    return add(links, root->target, HS_NO_OFFSET, root->weak ? HS_EDGE_WEAK : root->edge_class,
-               err);
+    return add(links, link_of_root(root->target, root), err);
 }
 
 /* Borrowed until the view is looked at again. */
 static hs_status row_of(struct hs_view *view, hs_node node, struct hs_edge_row *ret,
                         struct hs_error *err)
 {
-    const unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
+    const unsigned columns = HS_COL_REASONS | HS_COL_EXTRA;
     const struct hs_chunk *chunk;
     uint32_t at;
     bool is_found;
@@ -67,6 +82,7 @@ static hs_status row_of(struct hs_view *view, hs_node node, struct hs_edge_row *
         ret->target = chunk->target + first;
         ret->offset_words = chunk->offset_words + first;
         ret->edge_class = chunk->edge_class + first;
+        ret->edge_reason = chunk->edge_reason + first;
     }
     while (end < chunk->n_extra && chunk->extra[end].source == node)
         end++;
@@ -114,7 +130,7 @@ static hs_status take_first(struct first_links *first, struct hs_link link, stru
     struct hs_links *links = first->links;
     first->n++;
     if (links->n < first->limit) {
-        HS_TRY(add(links, link.other, link.offset_words, link.edge_class, err));
+        HS_TRY(add(links, link, err));
         if (!first->has_all)
             sift_up(links->links, links->n - 1);
     } else if (links->n != 0 && by_offset(&link, &links->links[0]) < 0) {
@@ -131,13 +147,9 @@ static hs_status out_of_block(struct hs_view *view, hs_node node, struct first_l
     HS_TRY(row_of(view, node, &row, err));
     first->has_all = row.n <= first->limit && row.n_extra <= first->limit - row.n;
     for (uint64_t e = 0; e < row.n; e++)
-        HS_TRY(take_first(
-            first, (struct hs_link){row.target[e], row.offset_words[e], row.edge_class[e]}, err));
+        HS_TRY(take_first(first, link_of_edge(row.target[e], &row, e), err));
     for (uint64_t e = 0; e < row.n_extra; e++)
-        HS_TRY(take_first(first,
-                          (struct hs_link){row.extra[e].target, row.extra[e].offset_words,
-                                           row.extra[e].edge_class},
-                          err));
+        HS_TRY(take_first(first, link_of_extra(row.extra[e].target, &row.extra[e]), err));
     if (first->links->n > 1)
         qsort(first->links->links, first->links->n, sizeof *first->links->links, by_offset);
     return HS_OK;
@@ -175,10 +187,10 @@ hs_status hs_links_between(struct hs_view *view, hs_node source, hs_node target,
     for (uint64_t e = HS_FIRST_NOT(at, (uint64_t)0, row.n, row.target[at] < target);
          e < row.n && row.target[e] == target; e++)
         if (row.edge_class[e] <= HS_EDGE_EPHEMERON)
-            HS_TRY(add(links, source, row.offset_words[e], row.edge_class[e], err));
+            HS_TRY(add(links, link_of_edge(source, &row, e), err));
     for (uint64_t e = 0; e < row.n_extra; e++)
         if (row.extra[e].target == target && row.extra[e].edge_class <= HS_EDGE_EPHEMERON)
-            HS_TRY(add(links, source, row.extra[e].offset_words, row.extra[e].edge_class, err));
+            HS_TRY(add(links, link_of_extra(source, &row.extra[e]), err));
     if (links->n > before + 1)
         qsort(links->links + before, links->n - before, sizeof *links->links, by_offset);
     return HS_OK;
@@ -189,7 +201,7 @@ static hs_status add_source(struct hs_view *view, hs_node source, hs_node target
                             struct hs_links *links, struct hs_error *err)
 {
     if (source < view->n_tree)
-        return add(links, source, HS_NO_OFFSET, hs_snap_root(view->snap, source)->edge_class, err);
+        return add(links, link_of_root(source, hs_snap_root(view->snap, source)), err);
     return hs_links_between(view, source, target, links, err);
 }
 
@@ -203,7 +215,7 @@ static hs_status add_weak_sources(struct hs_view *view, hs_node node, struct hs_
     for (hs_node leaf = 0; leaf < view->n_tree; leaf++) {
         const struct hs_root *root = hs_snap_root(view->snap, leaf);
         if (root->weak && root->target == node)
-            HS_TRY(add(links, leaf, HS_NO_OFFSET, HS_EDGE_WEAK, err));
+            HS_TRY(add(links, link_of_root(leaf, root), err));
     }
     if (view->totals->n_extra_edges == 0)
         return HS_OK;
@@ -212,7 +224,7 @@ static hs_status add_weak_sources(struct hs_view *view, hs_node node, struct hs_
         for (uint64_t e = 0; pass.status == HS_OK && e < pass.chunk.n_extra; e++) {
             const struct hs_extra_edge *edge = &pass.chunk.extra[e];
             if (edge->target == node && edge->edge_class > HS_EDGE_EPHEMERON)
-                pass.status = add(links, edge->source, edge->offset_words, edge->edge_class, err);
+                pass.status = add(links, link_of_extra(edge->source, edge), err);
         }
     return hs_chunk_pass_end(&pass);
 }
@@ -248,10 +260,10 @@ hs_status hs_referrers_next(struct hs_referrers *referrers, uint64_t most, struc
 hs_status hs_link_find(struct hs_view *view, hs_node source, hs_node target, struct hs_link *ret,
                        struct hs_error *err)
 {
-    struct hs_link link = {target, HS_NO_OFFSET, HS_N_EDGE_CLASSES};
+    struct hs_link link = {target, HS_NO_OFFSET, HS_N_EDGE_CLASSES, HS_REASON_NONE};
     if (source < view->n_tree) {
-        link.edge_class = hs_snap_root(view->snap, source)->edge_class;
-        *ret = link;
+        const struct hs_root *root = hs_snap_root(view->snap, source);
+        *ret = (struct hs_link){target, HS_NO_OFFSET, root->edge_class, root->reason};
         return HS_OK;
     }
     struct hs_edge_row row;
@@ -261,8 +273,7 @@ hs_status hs_link_find(struct hs_view *view, hs_node source, hs_node target, str
     for (uint64_t e = first; e < row.n && row.target[e] == target; e++) {
         unsigned tier = hs_edge_tier(row.edge_class[e]);
         if (tier < least) { /* offsets ascend, too */
-            link.offset_words = row.offset_words[e];
-            link.edge_class = row.edge_class[e];
+            link = link_of_edge(target, &row, e);
             least = tier;
         }
     }
@@ -270,8 +281,7 @@ hs_status hs_link_find(struct hs_view *view, hs_node source, hs_node target, str
         const struct hs_extra_edge *edge = &row.extra[e];
         if (edge->target == target && edge->edge_class == HS_EDGE_EPHEMERON &&
             (least != HS_TIER_FIRM || edge->offset_words < link.offset_words)) {
-            link.offset_words = edge->offset_words;
-            link.edge_class = edge->edge_class;
+            link = link_of_extra(target, edge);
             least = HS_TIER_FIRM;
         }
     }

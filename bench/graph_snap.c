@@ -66,9 +66,9 @@ static void write_blocks(struct writing *w)
         uint32_t n = graph->begin[node + 1] - graph->begin[node], words = n + 1;
         bench_must(HS_GROW(&w->edges, &w->edges_capacity, n, &w->made.err), &w->made.err);
         for (uint32_t i = 0; i < n; i++)
-            w->edges[i] = (struct hs_edge){w->made.n_roots + graph->target[graph->begin[node] + i] -
-                                               graph->n_tree,
-                                           i, HS_EDGE_EXACT};
+            w->edges[i] = (struct hs_edge){.target = w->made.n_roots - graph->n_tree +
+                                                     graph->target[graph->begin[node] + i],
+                                           .offset_words = i};
         uint32_t type = words < MAX_WORDS ? words : MAX_WORDS;
         struct hs_block_record record = {address, words, type, 0};
         bench_must(hs_snap_writer_block(w->writer, &record, w->edges, n, &w->made.err),

@@ -28,6 +28,7 @@ void hs_chunk_fini(struct hs_chunk *chunk)
         hs_free(s->target);
         hs_free(s->offset_words);
         hs_free(s->edge_class);
+        hs_free(s->edge_reason);
         hs_free(s->extra);
         hs_free(s);
     }
@@ -62,6 +63,10 @@ static hs_status chunk_decode_fields(const struct hs_section_view *view, unsigne
         return hs_classes_decode(view->bytes, view->n_bytes, limits, chunk, err);
     CHUNK_ROOM(s, offset_words, offset_capacity, (size_t)chunk->n_edges);
     chunk->offset_words = s->offset_words;
+    if ((columns & HS_COL_REASONS) != 0) {
+        CHUNK_ROOM(s, edge_reason, reason_capacity, (size_t)chunk->n_edges);
+        chunk->edge_reason = s->edge_reason;
+    }
     return hs_fields_decode(view->bytes, view->n_bytes, limits, chunk, err);
 }
 
@@ -89,7 +94,7 @@ static hs_status chunk_decode(enum hs_section_kind kind, const struct hs_section
         return chunk_decode_fields(view, columns, limits, chunk, err);
     default:
         assert(kind == HS_SECTION_EXTRA);
-        HS_TRY(hs_extra_count(view->bytes, view->n_bytes, &chunk->n_extra, err));
+        HS_TRY(hs_extra_count(view->bytes, view->n_bytes, limits, &chunk->n_extra, err));
         CHUNK_ROOM(s, extra, extra_capacity, (size_t)chunk->n_extra);
         chunk->extra = s->extra;
         return hs_extra_decode(view->bytes, view->n_bytes, limits, chunk, err);
@@ -134,6 +139,8 @@ static void chunk_drop_edges(struct hs_chunk *chunk, hs_node limit)
                 chunk->offset_words[n] = chunk->offset_words[e];
             if (chunk->edge_class != NULL)
                 chunk->edge_class[n] = chunk->edge_class[e];
+            if (chunk->edge_reason != NULL)
+                chunk->edge_reason[n] = chunk->edge_reason[e];
             n++;
         }
         chunk->edge_begin[i + 1] = n;
@@ -182,7 +189,8 @@ static hs_status chunk_verify_counts(const struct hs_snap *snap, uint64_t at, un
 }
 
 static const unsigned column_bits[HS_CHUNK_SECTIONS] = {
-    HS_COL_SIZES, HS_COL_TYPES, HS_COL_EDGES, HS_COL_FIELDS | HS_COL_CLASSES, HS_COL_EXTRA};
+    HS_COL_SIZES, HS_COL_TYPES, HS_COL_EDGES, HS_COL_FIELDS | HS_COL_CLASSES | HS_COL_REASONS,
+    HS_COL_EXTRA};
 
 /* A number takes a byte at least: no trailer can claim more than its sections are large. */
 static uint64_t chunk_at_most(const struct hs_snap *snap, uint64_t at, enum hs_section_kind kind,
@@ -200,18 +208,24 @@ uint64_t hs_snap_chunk_edges(const struct hs_snap *snap, uint64_t at, uint64_t *
     return chunk_at_most(snap, at, HS_SECTION_EDGES, info->n_edges, 1);
 }
 
+static unsigned chunk_with_edges(unsigned columns)
+{
+    columns |= columns & HS_COL_REASONS ? HS_COL_FIELDS : 0;
+    return columns & (HS_COL_FIELDS | HS_COL_CLASSES) ? columns | HS_COL_EDGES : columns;
+}
+
 uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned columns)
 {
     uint64_t left = snap->header.n_blocks - at * HS_CHUNK_BLOCKS, n_extra, unpacked = 0;
     uint64_t n = left < HS_CHUNK_BLOCKS ? left : HS_CHUNK_BLOCKS;
     uint64_t n_edges = hs_snap_chunk_edges(snap, at, &n_extra);
+    columns = chunk_with_edges(columns);
     const bool has_classes = (columns & (HS_COL_FIELDS | HS_COL_CLASSES)) != 0;
 
-    columns |= has_classes ? HS_COL_EDGES : 0;
     uint64_t decoded = (columns & HS_COL_SIZES ? n * (sizeof(hs_addr) + sizeof(uint64_t) + 1) : 0) +
                        (columns & HS_COL_TYPES ? n * sizeof(uint32_t) : 0) +
                        (columns & HS_COL_EDGES ? (n + 1 + n_edges) * sizeof(uint64_t) : 0) +
-                       (has_classes ? n_edges : 0) +
+                       (has_classes ? n_edges : 0) + (columns & HS_COL_REASONS ? n_edges : 0) +
                        (columns & HS_COL_FIELDS ? n_edges * sizeof(uint64_t) : 0) +
                        (columns & HS_COL_EXTRA ? n_extra * sizeof(struct hs_extra_edge) : 0);
     for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++) { /* each is unpacked into the same buffer */
@@ -223,11 +237,6 @@ uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned c
             unpacked = n_bytes;
     }
     return unpacked + decoded;
-}
-
-static unsigned chunk_with_edges(unsigned columns)
-{
-    return columns & (HS_COL_FIELDS | HS_COL_CLASSES) ? columns | HS_COL_EDGES : columns;
 }
 
 /* Of a cut file edges are dropped, which is done once. */

@@ -5,8 +5,9 @@
  *   BLOCK_TYPES  type varint * n
  *   EDGES        degree varint * n | per block: first target - own node, zigzag; then gaps
  *   FIELDS       runs of (class, length) | per block: first offset; then zigzag(offset -
- *                previous - 1); before version 3 the runs stand last
- *   EXTRA        count | per edge: source gap, target - source zigzag, offset, class
+ *                previous - 1) | runs of (reason, length) over the edges that are not sure;
+ *                before version 3 the runs of classes stand last, before 4 there are no reasons
+ *   EXTRA        count | per edge: source gap, target - source zigzag, offset, class, reason
  *
  * The encoder trusts its caller (the writer has checked); the decoders trust nobody. */
 #ifndef HS_FORMAT_CHUNK_CODEC_H
@@ -31,7 +32,7 @@ struct hs_chunk_encoder {
     uint64_t n_edges, n_extra, n_doubtful;
     hs_addr first_address, end_address; /* end of the last block */
     hs_node extra_source;               /* of the last extra edge */
-    struct hs_runs states, classes;
+    struct hs_runs states, classes, reasons;
     struct hs_buffer gaps, words, types;
     struct hs_long_buffer degrees, targets, fields, extra_head, extra; /* any number of edges */
     struct hs_budget *budget; /* borrowed: what is long goes to files beyond it; NULL: no limit */
@@ -85,7 +86,8 @@ hs_status hs_degrees_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chun
 hs_status hs_targets_decode(const uint8_t *bytes, size_t n_bytes,
                             const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                             struct hs_error *err);
-/* offset_words[n_edges] and edge_class[n_edges] have room; needs edge_begin. */
+/* offset_words[n_edges] and edge_class[n_edges] have room, and edge_reason[n_edges] unless it is
+ * NULL: then reasons are verified only. Needs edge_begin. */
 hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes,
                            const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                            struct hs_error *err);
@@ -94,7 +96,8 @@ hs_status hs_classes_decode(const uint8_t *bytes, size_t n_bytes,
                             const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                             struct hs_error *err);
 /* Reads the count alone: at most a quarter of n_bytes. */
-hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, uint64_t *ret, struct hs_error *err);
+hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, const struct hs_chunk_limits *limits,
+                         uint64_t *ret, struct hs_error *err);
 /* extra[n_extra] has room, n_extra set from the count. */
 hs_status hs_extra_decode(const uint8_t *bytes, size_t n_bytes,
                           const struct hs_chunk_limits *limits, struct hs_chunk *chunk,

@@ -142,10 +142,53 @@ static const uint8_t *decode_classes(const uint8_t *at, const uint8_t *end, stru
     return at;
 }
 
+/* The next `n` edges from `e` on that are not sure have this reason; returns what comes behind. */
+static uint64_t spread_reason(struct hs_chunk *chunk, uint64_t e, uint64_t n, uint8_t reason)
+{
+    for (; n != 0; e++)
+        if (!hs_edge_is_sure(chunk->edge_class[e])) {
+            chunk->edge_reason[e] = reason;
+            n--;
+        }
+    return e;
+}
+
+/* Spreads the runs of reasons over the edges that are not sure, or, where there is no room for
+ * them, only verifies them. Returns where they end, NULL with err set when they are bad. */
+static const uint8_t *decode_reasons(const uint8_t *at, const uint8_t *end, struct hs_chunk *chunk,
+                                     struct hs_error *err)
+{
+    uint64_t n_left = 0, next = 0;
+
+    for (uint64_t e = 0; e < chunk->n_edges; e++)
+        n_left += !hs_edge_is_sure(chunk->edge_class[e]);
+    if (chunk->edge_reason != NULL && chunk->n_edges != 0)
+        memset(chunk->edge_reason, HS_REASON_NONE, (size_t)chunk->n_edges);
+    while (n_left != 0) {
+        struct hs_varint value = hs_varint_take(at, end);
+        struct hs_varint length = value.next == NULL ? value : hs_varint_take(value.next, end);
+        if (length.next == NULL || length.value == 0 || length.value > n_left ||
+            value.value > HS_MAX_REASON) {
+            (void)hs_fail(err, HS_FORMAT, "its runs of reasons are malformed");
+            return NULL;
+        }
+        if (chunk->edge_reason != NULL)
+            next = spread_reason(chunk, next, length.value, (uint8_t)value.value);
+        n_left -= length.value;
+        at = length.next;
+    }
+    return at;
+}
+
 /* The classes stand in front since version 3. */
 static bool has_classes_first(const struct hs_chunk_limits *limits)
 {
     return limits->version >= 3;
+}
+
+static bool has_reasons(const struct hs_chunk_limits *limits)
+{
+    return limits->version >= 4;
 }
 
 hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes,
@@ -161,6 +204,10 @@ hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes,
         at = decode_offsets(at, end, chunk, err);
     if (at != NULL && !classes_first)
         at = decode_classes(at, end, chunk, err);
+    if (at != NULL && has_reasons(limits))
+        at = decode_reasons(at, end, chunk, err);
+    else if (chunk->edge_reason != NULL && chunk->n_edges != 0)
+        memset(chunk->edge_reason, HS_REASON_NONE, (size_t)chunk->n_edges);
     return at == NULL ? HS_FORMAT : decode_end(at, end, err);
 }
 
@@ -183,12 +230,13 @@ hs_status hs_classes_decode(const uint8_t *bytes, size_t n_bytes,
     return has_classes_first(limits) ? HS_OK : decode_end(at, end, err);
 }
 
-hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, uint64_t *ret, struct hs_error *err)
+hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, const struct hs_chunk_limits *limits,
+                         uint64_t *ret, struct hs_error *err)
 {
     struct hs_cursor c = hs_cursor_make(bytes, n_bytes);
     uint64_t n = hs_cursor_varint(&c);
     HS_TRY(hs_cursor_check(&c, "the count of extra edges", err));
-    if (n > hs_cursor_left(&c) / 4)
+    if (n > hs_cursor_left(&c) / (has_reasons(limits) ? 5 : 4))
         return hs_fail(err, HS_FORMAT, "%llu extra edges cannot stand in %zu bytes",
                        (unsigned long long)n, hs_cursor_left(&c));
     *ret = n;
@@ -220,6 +268,7 @@ hs_status hs_extra_decode(const uint8_t *bytes, size_t n_bytes,
         int64_t distance = hs_cursor_zigzag(&c);
         edge->offset_words = hs_cursor_varint(&c);
         uint64_t edge_class = hs_cursor_varint(&c);
+        uint64_t reason = has_reasons(limits) ? hs_cursor_varint(&c) : HS_REASON_NONE;
         HS_TRY(hs_cursor_check(&c, "an extra edge", err));
         if (gap >= chunk->n_blocks - (source - chunk->first))
             return hs_fail(err, HS_FORMAT, "extra edge %llu comes from outside its chunk",
@@ -227,10 +276,15 @@ hs_status hs_extra_decode(const uint8_t *bytes, size_t n_bytes,
         if (edge_class >= HS_N_EDGE_CLASSES || hs_edge_is_strong((unsigned)edge_class))
             return hs_fail(err, HS_FORMAT, "extra edge %llu has class %llu", (unsigned long long)i,
                            (unsigned long long)edge_class);
+        if (reason > HS_MAX_REASON ||
+            (reason != HS_REASON_NONE && !hs_edge_has_reason((unsigned)edge_class)))
+            return hs_fail(err, HS_FORMAT, "extra edge %llu has reason %llu", (unsigned long long)i,
+                           (unsigned long long)reason);
         source += gap;
         edge->source = source;
         edge->target = source + (uint64_t)distance;
         edge->edge_class = (uint8_t)edge_class;
+        edge->reason = (uint8_t)reason;
         HS_TRY(extra_verify(edge, i == 0 ? NULL : edge - 1, limits, err));
     }
     return decode_end(c.bytes + c.at, c.bytes + n_bytes, err);

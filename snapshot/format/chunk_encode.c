@@ -3,13 +3,14 @@
 
 #include "chunk_codec.h"
 
-enum { BLOCK_BUFFERS = 3, LONG_BUFFERS = 7, EDGES_PER_RESERVE = 4096 };
+enum { BLOCK_BUFFERS = 3, LONG_BUFFERS = 8, EDGES_PER_RESERVE = 4096 };
 
 static void encoder_long(struct hs_chunk_encoder *encoder, struct hs_long_buffer *ret[LONG_BUFFERS])
 {
-    struct hs_long_buffer *all[LONG_BUFFERS] = {
-        &encoder->degrees,      &encoder->targets,       &encoder->fields,    &encoder->extra,
-        &encoder->states.pairs, &encoder->classes.pairs, &encoder->extra_head};
+    struct hs_long_buffer *all[LONG_BUFFERS] = {&encoder->degrees,      &encoder->targets,
+                                                &encoder->fields,       &encoder->extra,
+                                                &encoder->states.pairs, &encoder->classes.pairs,
+                                                &encoder->extra_head,   &encoder->reasons.pairs};
     for (size_t i = 0; i < LONG_BUFFERS; i++)
         ret[i] = all[i];
 }
@@ -32,6 +33,7 @@ hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first
     HS_TRY(hs_buffer_reserve(&encoder->degrees.tail, (n_blocks + 1) * HS_VARINT_MAX_BYTES, err));
     encoder->states.length = 0;
     encoder->classes.length = 0;
+    encoder->reasons.length = 0;
     encoder->first = first;
     encoder->n_blocks = 0;
     encoder->n_edges = 0;
@@ -85,12 +87,13 @@ static hs_status encode_extra(struct hs_chunk_encoder *encoder, hs_node source,
 {
     struct hs_buffer *extra = &encoder->extra.tail;
 
-    HS_TRY(hs_long_buffer_room(&encoder->extra, encoder->budget, 4 * HS_VARINT_MAX_BYTES, err));
+    HS_TRY(hs_long_buffer_room(&encoder->extra, encoder->budget, 5 * HS_VARINT_MAX_BYTES, err));
     assert(source >= encoder->extra_source);
     hs_buffer_put_varint(extra, source - encoder->extra_source);
     hs_buffer_put_zigzag(extra, (int64_t)(edge->target - source));
     hs_buffer_put_varint(extra, edge->offset_words);
     hs_buffer_put_varint(extra, edge->edge_class);
+    hs_buffer_put_varint(extra, edge->reason);
     encoder->extra_source = source;
     encoder->n_extra++;
     return HS_OK;
@@ -130,7 +133,10 @@ hs_status hs_chunk_encoder_edges(struct hs_chunk_encoder *encoder, const struct 
                                  (int64_t)(edge->offset_words - previous.offset_words - 1));
         }
         HS_TRY(runs_add(&encoder->classes, edge->edge_class, encoder->budget, err));
-        encoder->n_doubtful += !hs_edge_is_sure(edge->edge_class);
+        if (!hs_edge_is_sure(edge->edge_class)) {
+            HS_TRY(runs_add(&encoder->reasons, edge->reason, encoder->budget, err));
+            encoder->n_doubtful++;
+        }
         previous = *edge;
     }
     encoder->previous = previous;
@@ -174,12 +180,14 @@ static hs_status encode_append(struct hs_buffer *out, const struct hs_buffer *pa
 static hs_status encode_parts(struct hs_chunk_encoder *encoder, enum hs_section_kind kind,
                               struct hs_section_parts *ret, struct hs_error *err)
 {
-    struct hs_long_buffer *first = &encoder->degrees, *second = &encoder->targets;
+    struct hs_long_buffer *first = &encoder->degrees, *second = &encoder->targets, *third = NULL;
 
     if (kind == HS_SECTION_FIELDS) {
         HS_TRY(runs_end(&encoder->classes, encoder->budget, err));
+        HS_TRY(runs_end(&encoder->reasons, encoder->budget, err));
         first = &encoder->classes.pairs;
         second = &encoder->fields;
+        third = &encoder->reasons.pairs;
     } else if (kind == HS_SECTION_EXTRA) {
         first = &encoder->extra_head;
         first->tail.n_bytes = 0;
@@ -187,10 +195,12 @@ static hs_status encode_parts(struct hs_chunk_encoder *encoder, enum hs_section_
         hs_buffer_put_varint(&first->tail, encoder->n_extra);
         second = &encoder->extra;
     }
-    *ret = (struct hs_section_parts){.parts = {first, second},
-                                     .n_parts = 2,
+    *ret = (struct hs_section_parts){.parts = {first, second, third},
+                                     .n_parts = third == NULL ? 2 : 3,
                                      .n_bytes = hs_long_buffer_bytes(first) +
                                                 hs_long_buffer_bytes(second)};
+    if (third != NULL)
+        ret->n_bytes += hs_long_buffer_bytes(third);
     return HS_OK;
 }
 
@@ -217,8 +227,9 @@ hs_status hs_chunk_encoder_column(struct hs_chunk_encoder *encoder, enum hs_sect
             *ret_long = parts;
             return HS_OK;
         }
-        HS_TRY(encode_append(out, &parts.parts[0]->tail, err));
-        return encode_append(out, &parts.parts[1]->tail, err);
+        for (size_t i = 0; i < parts.n_parts; i++)
+            HS_TRY(encode_append(out, &parts.parts[i]->tail, err));
+        return HS_OK;
     default:
         return hs_fail(err, HS_BUG, "section kind %u is no column", kind);
     }

@@ -38,6 +38,8 @@ static hs_status run_put(void *context, const struct hs_edge *edges, size_t n, s
         uint64_t before = gap == 0 ? w->last.offset_words : 0;
         HS_TRY(hs_spill_put_varint(w->spill, gap << CLASS_BITS | edges[i].edge_class, err));
         HS_TRY(hs_spill_put_varint(w->spill, edges[i].offset_words - before, err));
+        if (hs_edge_has_reason(edges[i].edge_class))
+            HS_TRY(hs_spill_put_varint(w->spill, edges[i].reason, err));
         w->last = edges[i];
     }
     return HS_OK;
@@ -87,7 +89,7 @@ static bool order_fits(struct order *order, const struct hs_edge *edges)
     for (size_t i = 1; i < order->n; i++) {
         if (edges[i].offset_words < edges[i - 1].offset_words ||
             (edges[i].offset_words == edges[i - 1].offset_words &&
-             edges[i].edge_class < edges[i - 1].edge_class))
+             hs_edge_kind_key(&edges[i]) < hs_edge_kind_key(&edges[i - 1])))
             return false;
         most = edges[i].target > most ? edges[i].target : most;
         order->least = edges[i].target < order->least ? edges[i].target : order->least;
@@ -165,7 +167,7 @@ struct merge {
 
 static hs_status run_next(struct run_reader *r, bool *ret_more, struct hs_error *err)
 {
-    uint64_t head, offset;
+    uint64_t head, offset, reason = HS_REASON_NONE;
 
     *ret_more = !hs_spill_at_end(&r->reader);
     if (!*ret_more)
@@ -177,6 +179,9 @@ static hs_status run_next(struct run_reader *r, bool *ret_more, struct hs_error 
     r->edge.target += head >> CLASS_BITS;
     r->edge.offset_words += offset;
     r->edge.edge_class = (uint8_t)(head & ((1 << CLASS_BITS) - 1));
+    if (hs_edge_has_reason(r->edge.edge_class))
+        HS_TRY(hs_spill_get_varint(&r->reader, &reason, err));
+    r->edge.reason = (uint8_t)reason;
     return HS_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-enum { FEW = 16, PARTS = 256, WORD_BYTES = 8, KEY_BYTES = 2 * WORD_BYTES + 1 };
+enum { FEW = 16, PARTS = 256, WORD_BYTES = 8, KEY_BYTES = 2 * WORD_BYTES + 2 };
 
 bool hs_edge_precedes(const struct hs_edge *x, const struct hs_edge *y)
 {
@@ -13,7 +13,7 @@ bool hs_edge_precedes(const struct hs_edge *x, const struct hs_edge *y)
         return x->target < y->target;
     if (x->offset_words != y->offset_words)
         return x->offset_words < y->offset_words;
-    return x->edge_class < y->edge_class;
+    return hs_edge_kind_key(x) < hs_edge_kind_key(y);
 }
 
 static void edges_insert(struct hs_edge *edges, size_t n)
@@ -42,25 +42,28 @@ static inline uint8_t edge_key(const struct hs_edge *edge, unsigned at)
         return (uint8_t)(edge->target >> (8 * (WORD_BYTES - 1 - at)));
     if (at < 2 * WORD_BYTES)
         return (uint8_t)(edge->offset_words >> (8 * (2 * WORD_BYTES - 1 - at)));
-    return edge->edge_class;
+    return at == 2 * WORD_BYTES ? edge->edge_class : edge->reason;
 }
 
 /* The first byte in which keys differ, KEY_BYTES when all are the same. */
 static unsigned edges_differ(const struct hs_edge *edges, size_t n)
 {
     uint64_t target = 0, offset = 0;
-    uint8_t edge_class = 0;
+    uint8_t edge_class = 0, reason = 0;
 
     for (size_t i = 1; i < n; i++) {
         target |= edges[i].target ^ edges[0].target;
         offset |= edges[i].offset_words ^ edges[0].offset_words;
         edge_class |= edges[i].edge_class ^ edges[0].edge_class;
+        reason |= edges[i].reason ^ edges[0].reason;
     }
     if (target != 0)
         return (unsigned)__builtin_clzll(target) / 8;
     if (offset != 0)
         return WORD_BYTES + (unsigned)__builtin_clzll(offset) / 8;
-    return edge_class != 0 ? KEY_BYTES - 1 : KEY_BYTES;
+    if (edge_class != 0)
+        return 2 * WORD_BYTES;
+    return reason != 0 ? KEY_BYTES - 1 : KEY_BYTES;
 }
 
 /* Puts each edge into the part that a byte of its key says. end[i]: of part i. */

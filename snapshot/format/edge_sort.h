@@ -5,6 +5,11 @@
 
 #include "snapshot/model.h"
 
+/* What tells edges of one word to one target apart: the class, then the reason. */
+static inline unsigned hs_edge_kind_key(const struct hs_edge *edge)
+{
+    return (unsigned)edge->edge_class << 8 | edge->reason;
+}
 bool hs_edge_precedes(const struct hs_edge *x, const struct hs_edge *y);
 
 /* O(n) when they are sorted, else O(n) for each byte in which some differ. */

@@ -90,6 +90,36 @@ const char *hs_edge_class_name(unsigned edge_class)
     return MODEL_NAME(names, edge_class);
 }
 
+const char *hs_reason_name(unsigned reason)
+{
+#define REASON(number, symbol, name, text) [number] = (name),
+    static const char *const names[] = {
+#include "snapshot/reasons.def"
+    };
+#undef REASON
+    return MODEL_NAME(names, reason);
+}
+
+const char *hs_reason_text(unsigned reason)
+{
+#define REASON(number, symbol, name, text) [number] = (text),
+    static const char *const texts[] = {
+#include "snapshot/reasons.def"
+    };
+#undef REASON
+    return MODEL_NAME(texts, reason);
+}
+
+unsigned hs_reason_by_name(const char *name)
+{
+    for (unsigned reason = 1; reason <= HS_MAX_REASON; reason++) {
+        const char *known = hs_reason_name(reason);
+        if (known != NULL && strcmp(known, name) == 0)
+            return reason;
+    }
+    return HS_REASON_NONE;
+}
+
 const char *hs_type_form_name(unsigned form)
 {
     static const char *const names[HS_N_FORMS] = {

@@ -119,6 +119,7 @@ static const struct hs_column roots_columns[] = {
     HS_COLUMN(hs_root, symbol, STRING_DELTA, 0),
     HS_COLUMN(hs_root, file, STRING_DELTA, 0),
     HS_COLUMN(hs_root, function, STRING_DELTA, 0),
+    HS_COLUMN_SINCE(hs_root, reason, PLAIN, HS_MAX_REASON, 4),
 };
 SCHEMA(roots, "root", hs_root);
 
@@ -303,6 +304,8 @@ static hs_status roots_verify_leaf(const struct hs_root *root, uint64_t at,
         return hs_fail(err, HS_FORMAT, "root %llu: only a leaf has a target", node);
     if (root->tier >= HS_N_TIERS || (root->level != HS_LEVEL_LEAF && root->tier != HS_TIER_FIRM))
         return hs_fail(err, HS_FORMAT, "root %llu: only a leaf has a tier", node);
+    if (root->level != HS_LEVEL_LEAF && root->reason != HS_REASON_NONE)
+        return hs_fail(err, HS_FORMAT, "root %llu: only a leaf has a reason", node);
     if (root->target != HS_NO_NODE &&
         (root->target < limits->n_roots || root->target - limits->n_roots >= limits->n_blocks))
         return hs_fail(err, HS_FORMAT, "root %llu: its target %llu is out of range", node,

@@ -30,7 +30,7 @@ struct hs_section_writer {
 
 /* What a long section is made of, one behind the other. */
 struct hs_section_parts {
-    struct hs_long_buffer *parts[2]; /* borrowed */
+    struct hs_long_buffer *parts[3]; /* borrowed */
     size_t n_parts;
     uint64_t n_bytes; /* of all */
 };

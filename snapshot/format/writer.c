@@ -185,6 +185,9 @@ static hs_status writer_verify_edge(const struct hs_snap_writer *w,
     if (edge->target - w->totals.n_tree >= w->n_promised || edge->target < w->totals.n_tree)
         return hs_fail(err, HS_BUG, "block 0x%llx has an edge to node %llu, which is no block",
                        (unsigned long long)block->address, (unsigned long long)edge->target);
+    if (edge->reason != HS_REASON_NONE && !hs_edge_has_reason(edge->edge_class))
+        return hs_fail(err, HS_BUG, "block 0x%llx has an edge of class %u with a reason",
+                       (unsigned long long)block->address, edge->edge_class);
     if (edge->edge_class >= HS_N_EDGE_CLASSES || edge->offset_words >= block->words)
         return hs_fail(err, HS_BUG,
                        "block 0x%llx of %llu words has an edge of class %u at word %llu",

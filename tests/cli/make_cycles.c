@@ -140,7 +140,8 @@ static void write_blocks(struct writing *w)
         must(HS_GROW(&edges, &capacity, n + 1, &w->err), &w->err);
         for (uint32_t i = 0; i < n; i++)
             if (row[i] != 0)
-                edges[n_kept++] = (struct hs_edge){w->n_roots + row[i] - 1, i, HS_EDGE_EXACT};
+                edges[n_kept++] =
+                    (struct hs_edge){.target = w->n_roots + row[i] - 1, .offset_words = i};
         struct hs_block_record record = {address, n + 1, n < MAX_WORDS ? n : MAX_WORDS, 0};
         must(hs_snap_writer_block(w->writer, &record, edges, n_kept, &w->err), &w->err);
         address += (n + 1) * (hs_addr)8 + 16;

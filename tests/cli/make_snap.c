@@ -9,6 +9,7 @@
  *   root PARENT LEVEL KIND TARGET WEAK NAME [KEY=VALUE]...    TARGET: a node, or - for none
  *   type NAME TAG FORM [STRIDE]        member TYPE OFFSET NAME TYPE_NAME
  *   block ADDRESS WORDS TYPE STATE     followed by its   edge TARGET OFFSET CLASS
+ *                                             each followed by its   reason NUMBER, if any
  *   sampler KIND PERIOD_WORDS BEGUN_NS LOST TRACE      none, and samples: one of Gc.Memprof
  *   sample ID NODE N WORDS STATE [SAMPLER [SITE]]      SITE: a number, or - for none
  *   frame SITE FUNCTION FILE MODULE LINE OFFSET        FUNCTION, FILE, MODULE: "" for none
@@ -265,8 +266,15 @@ static void add_block(struct made *made, char **field)
 static void add_edge(struct made *made, char **field)
 {
     struct hs_edge *edge = push(&made->edges, sizeof *edge);
-    *edge = (struct hs_edge){number(field[1]), number(field[2]), (uint8_t)number(field[3])};
+    *edge = (struct hs_edge){.target = number(field[1]),
+                             .offset_words = number(field[2]),
+                             .edge_class = (uint8_t)number(field[3])};
     ((struct made_block *)made->blocks.items)[made->blocks.n - 1].n_edges++;
+}
+
+static void add_reason(struct made *made, char **field)
+{
+    ((struct hs_edge *)made->edges.items)[made->edges.n - 1].reason = (uint8_t)number(field[1]);
 }
 
 static void add_sampler(struct made *made, char **field)
@@ -312,11 +320,12 @@ static void add_line(struct made *made, char *line)
         unsigned n_fields; /* at least */
         void (*add)(struct made *made, char **field);
     } records[] = {
-        {"fact", 3, add_fact},     {"runtime", 4, add_runtime},       {"proof", 5, add_proof},
-        {"note", 3, add_note},     {"binary", 6, add_binary},         {"root", 7, add_root},
-        {"type", 4, add_type},     {"block", 5, add_block},           {"edge", 4, add_edge},
-        {"sample", 6, add_sample}, {"unreadable", 3, add_unreadable}, {"memory", 6, add_memory},
-        {"member", 5, add_member}, {"sampler", 6, add_sampler},       {"frame", 7, add_frame},
+        {"fact", 3, add_fact},     {"runtime", 4, add_runtime}, {"proof", 5, add_proof},
+        {"note", 3, add_note},     {"binary", 6, add_binary},   {"root", 7, add_root},
+        {"type", 4, add_type},     {"block", 5, add_block},     {"edge", 4, add_edge},
+        {"reason", 2, add_reason}, {"sample", 6, add_sample},   {"unreadable", 3, add_unreadable},
+        {"memory", 6, add_memory}, {"member", 5, add_member},   {"sampler", 6, add_sampler},
+        {"frame", 7, add_frame},
     };
     char *field[MAX_FIELDS + 1] = {NULL};
     unsigned n = 0;

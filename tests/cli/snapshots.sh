@@ -119,8 +119,8 @@ def appended():
 def future():
     data = bytearray(bytes_)
     version = struct.unpack_from("<I", data, 8)[0]
-    equal(version, 3, "the version stands after the magic")
-    for number in [4, 99, 0xFFFFFFFF]:
+    equal(version, 4, "the version stands after the magic")
+    for number in [5, 99, 0xFFFFFFFF]:
         struct.pack_into("<I", data, 8, number)
         path = put("future.snap", bytes(data))
         refused(path, "format version")

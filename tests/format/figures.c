@@ -47,6 +47,26 @@ static void figures_print_samples(const struct hs_snap *snap)
     }
 }
 
+/* How many edges each rule lowered. */
+static void figures_print_reasons(const struct hs_snap *snap)
+{
+    uint64_t n[HS_MAX_REASON + 1] = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_chunk chunk = {0};
+    for (uint64_t at = 0; at < hs_snap_totals(snap)->n_chunks; at++) {
+        if (hs_snap_load_chunk(snap, at, HS_COL_REASONS | HS_COL_EXTRA, &chunk, &err) != HS_OK)
+            fprintf(stderr, "%s\n", err.message);
+        for (uint64_t e = 0; e < chunk.n_edges; e++)
+            n[chunk.edge_reason[e]]++;
+        for (uint64_t e = 0; e < chunk.n_extra; e++)
+            n[chunk.extra[e].reason]++;
+    }
+    hs_chunk_fini(&chunk);
+    for (unsigned reason = 1; reason <= HS_MAX_REASON; reason++)
+        if (n[reason] != 0)
+            printf("reason %u %llu\n", reason, (unsigned long long)n[reason]);
+}
+
 static void figures_print(const struct hs_snap *snap)
 {
     const struct hs_snap_totals *t = hs_snap_totals(snap);
@@ -95,8 +115,10 @@ static void figures_print(const struct hs_snap *snap)
             printf("leaf %llu None ", (unsigned long long)i);
         else
             printf("leaf %llu %llu ", (unsigned long long)i, (unsigned long long)root->target);
-        printf("%u %u %s\n", root->edge_class, root->tier, hs_snap_string(snap, root->name));
+        printf("%u %u %u %s\n", root->edge_class, root->tier, root->reason,
+               hs_snap_string(snap, root->name));
     }
+    figures_print_reasons(snap);
     figures_print_members(snap);
     figures_print_samples(snap);
 }

@@ -186,7 +186,7 @@ ROOTS = (("parent", "delta", ""), ("level", "", (4, 5)), ("kind", "", 11), ("cer
          ("char_begin", "", "32"), ("char_end", "", "32"), ("thread", "delta", "32"),
          ("frame", "delta", "32"), ("name", "delta", "string"), ("module", "delta", "string"),
          ("symbol", "delta", "string"), ("file", "delta", "string"),
-         ("function", "delta", "string"))
+         ("function", "delta", "string"), ("reason", "", 255, 4))
 TYPES = (("name", "delta", "string"), ("tag", "", "16"), ("form", "", (11, 17)),
          ("stride_bytes", "", "", 2))
 MEMBERS = (("type", "delta", ""), ("offset_bytes", "delta", ""), ("name", "delta", "string"),
@@ -210,6 +210,7 @@ class Snapshot:
         self.sections = []
         self.strings = [b""]
         self.members = {}
+        self.reasons = [0] * 256  # how many edges have each
         self.counted = dict.fromkeys((name for name, *_ in TOTALS), 0)
         self.header()
         self.heads()
@@ -223,7 +224,7 @@ class Snapshot:
         need(len(data) >= 64 and data[:8] == b"\x89HSNAP\r\n", "not a snapshot")
         version, flags, self.word_bytes = struct.unpack_from("<IHH", data, 8)
         self.n_blocks, found = struct.unpack_from("<QQ", data, 16)
-        need(version in (1, 2, 3), "version %d" % version)
+        need(version in (1, 2, 3, 4), "version %d" % version)
         self.version = version
         need(found == xxh64(data[:24], 0), "the header is damaged")
         words = (1, 4, 8) if version >= 2 else (4, 8)
@@ -303,6 +304,8 @@ class Snapshot:
                 2 if level == 5 and (edge_class >= 2 or kind == 5) else 0
                 for level, edge_class, kind in zip(self.roots["level"], self.roots["edge_class"],
                                                    self.roots["kind"])]
+        if self.version < 4:  # which has no reasons
+            self.roots["reason"] = [0] * self.n_tree
         self.verify_tree()
         self.in_degree = [0] * -(-self.n_blocks // 1024)
         for target, weak in zip(self.roots["target"], self.roots["weak"]):
@@ -328,6 +331,7 @@ class Snapshot:
             need(level == 5 or (target is None and roots["edge_class"][node] == 0),
                  "what is no leaf has a target")
             need(level == 5 or roots["tier"][node] == 0, "what is no leaf has a tier")
+            need(level == 5 or roots["reason"][node] == 0, "what is no leaf has a reason")
 
     def back_tables(self):
         at = 3 + 5 * self.n_chunks
@@ -429,10 +433,17 @@ class Snapshot:
         if classes is None:
             classes = fields.runs(sum(degrees))
         need(all(k <= 3 for k in classes), "an edge of an unknown class")
-        self.counted["n_doubtful_edges"] += sum(k >= 2 for k in classes)
+        n_doubtful = sum(k >= 2 for k in classes)
+        self.counted["n_doubtful_edges"] += n_doubtful
+        self.count_reasons(fields.runs(n_doubtful) if self.version >= 4 else [0] * n_doubtful)
         c.done()
         fields.done()
         return sum(degrees)
+
+    def count_reasons(self, reasons):
+        for reason in reasons:
+            need(reason <= 255, "a reason over its limit")
+            self.reasons[reason] += reason != 0
 
     def extra(self, at, first, n, words):
         c = self.contents(at)
@@ -441,6 +452,9 @@ class Snapshot:
             source += c.varint()
             target = source + c.zigzag()
             offset, edge_class = c.varint(), c.varint()
+            reason = c.varint() if self.version >= 4 else 0
+            need(reason == 0 or edge_class == 5, "a reason of what is not weak")
+            self.count_reasons([reason])
             need(source < first + n and self.is_block(target) and
                  offset < words[source - first] and 4 <= edge_class <= 6, "a bad extra edge")
             need(before is None or before <= (source, target), "extra edges out of order")
@@ -491,7 +505,11 @@ class Snapshot:
         for node in range(self.n_tree):
             if self.roots["level"][node] == 5:
                 print("leaf", node, self.roots["target"][node], self.roots["edge_class"][node],
-                      self.roots["tier"][node], self.text(self.roots["name"][node]))
+                      self.roots["tier"][node], self.roots["reason"][node],
+                      self.text(self.roots["name"][node]))
+        for reason, n_edges in enumerate(self.reasons):
+            if n_edges != 0:
+                print("reason", reason, n_edges)
         for number, offset, name, type_name in zip(*self.members.values()):
             print("member", number, offset, self.text(name), self.text(type_name))
         self.report_samples()

@@ -38,6 +38,7 @@ static void golden_example(struct hs_graph_builder *b)
     hs_graph_builder_edge_at(b, list, text, HS_EDGE_EXACT, 0);
     hs_graph_builder_edge_at(b, tail, text, HS_EDGE_EXACT, 0);
     hs_graph_builder_edge_at(b, tail, list, HS_EDGE_WEAK, 1);
+    hs_graph_builder_reason(b, HS_REASON_WEAK_REFERENCE);
     uint32_t vcs = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "demo", "Stm", "Stm.VCS", list);
     b->leaves[vcs].address = 0x601000;
     b->leaves[vcs].field = 0;
@@ -285,6 +286,15 @@ static void forge_extra_field(struct hs_forge *f)
 {
     hs_golden_set(f, HS_SECTION_EXTRA, 3, 3);
 }
+static void forge_extra_reason(struct hs_forge *f)
+{
+    static const uint8_t beyond[] = {0x80, 0x02}; /* 256 */
+    hs_forge_splice(hs_forge_section(f, HS_SECTION_EXTRA, 0), 5, 1, beyond, sizeof beyond);
+}
+static void forge_extra_reason_class(struct hs_forge *f)
+{
+    hs_golden_set(f, HS_SECTION_EXTRA, 4, HS_EDGE_EPHEMERON);
+}
 static void forge_string_empty(struct hs_forge *f)
 {
     hs_golden_set(f, HS_SECTION_STRINGS, 1, 0);
@@ -437,7 +447,7 @@ static void forge_raw_size(struct hs_forge *f)
 }
 
 static const struct hs_golden_forged forged[] = {
-    {"future_version", forge_version, OPEN, "format version 4", false},
+    {"future_version", forge_version, OPEN, "format version 5", false},
     {"version_zero", forge_version_zero, OPEN, "its header is damaged", false},
     {"header_flags", forge_header_flags, OPEN, "its header is damaged", false},
     {"word_bytes", forge_word_bytes, OPEN, "its header is damaged", false},
@@ -497,6 +507,8 @@ static const struct hs_golden_forged forged[] = {
     {"extra_target", forge_extra_target, CHECK, "a node that does not exist", false},
     {"extra_count", forge_extra_count, CHECK, "cannot stand in", false},
     {"extra_field", forge_extra_field, CHECK, "extra edge at word 3", false},
+    {"extra_reason", forge_extra_reason, CHECK, "extra edge 0 has reason 256", false},
+    {"extra_reason_class", forge_extra_reason_class, CHECK, "extra edge 0 has reason 1", false},
     {"raw_size", forge_raw_size, CHECK, "in another size", false},
     {"zstd_bomb", forge_bomb, CHECK, "more than is allowed", true},
     {"zstd_size", forge_pack_size, CHECK, "not the one that its head describes", true},
@@ -504,7 +516,7 @@ static const struct hs_golden_forged forged[] = {
     {"zstd_broken", forge_pack_broken, CHECK, "is damaged", true},
 };
 
-/* ---- files of versions 1 and 2, which nothing writes any more ---- */
+/* ---- files of versions 1 to 3, which nothing writes any more ---- */
 
 struct golden_kept {
     const char *name;
@@ -534,6 +546,23 @@ static const struct golden_kept kept[] = {
     {"v2_root_class_inner", OPEN, "only a leaf has a target"},
     {"v2_field_beyond_block", CHECK, "has an edge at word 7"},
     {"v2_class_weak", CHECK, "edge classes are malformed"},
+    {"v3_example", HS_GOLDEN_OPENS, ""},
+    {"v3_minimal", HS_GOLDEN_OPENS, ""},
+    {"v3_classes", HS_GOLDEN_OPENS, ""},
+    {"v3_native", HS_GOLDEN_OPENS, ""},
+    {"v3_samples", HS_GOLDEN_OPENS, ""},
+    {"v3_chunks", HS_GOLDEN_OPENS, ""},
+    {"v3_cut_06_FIELDS", OPEN, "it is cut at byte 691, in section FIELDS"},
+    {"v3_cut_12_TRAILER", OPEN, "it is cut at byte 1051, in section TRAILER"},
+    {"v3_flip_06_FIELDS", CHECK, "section FIELDS of chunk 0 at byte 649 is damaged"},
+    {"v3_n_edges", CHECK, "its trailer counts 4 edges, and there are 3"},
+    {"v3_root_inner_target", OPEN, "only a leaf has a target"},
+    {"v3_root_class_weak", OPEN, "over its limit 3"},
+    {"v3_field_beyond_block", CHECK, "has an edge at word 7"},
+    {"v3_class_weak", CHECK, "edge classes are malformed"},
+    {"v3_tier_range", OPEN, "over its limit 2"},
+    {"v3_tier_inner", OPEN, "root 3: only a leaf has a tier"},
+    {"v3_doubtful_edges", CHECK, "counts 1 doubtful edges, and there are 0"},
 };
 
 /* ---- whole files that are something else ---- */

@@ -47,7 +47,9 @@ static void golden_native_blocks(struct hs_graph_builder *b, uint32_t *table, ui
     hs_graph_builder_edge_at(b, *table, text, HS_EDGE_INTERIOR, 0);
     hs_graph_builder_edge_at(b, *table, *node, HS_EDGE_EXACT, 5);
     hs_graph_builder_edge_at(b, *node, *table, HS_EDGE_PAST_END, 1);
+    hs_graph_builder_reason(b, HS_REASON_END_POINTER);
     hs_graph_builder_edge_at(b, mapping, unsure, HS_EDGE_GUESSED, 100);
+    hs_graph_builder_reason(b, HS_REASON_WEAK_POINTER);
 }
 
 void hs_golden_native(struct hs_graph_builder *b)
@@ -122,6 +124,34 @@ static void forge_root_class_inner(struct hs_forge *f)
 {
     hs_golden_set_cell(f, HS_SECTION_ROOTS, NATIVE_TREE, 5, 4, HS_EDGE_INTERIOR);
 }
+static void forge_reason_inner(struct hs_forge *f)
+{
+    struct hs_forge_section *roots = hs_forge_section(f, HS_SECTION_ROOTS, 0);
+    size_t reasons = roots->raw.n_bytes - NATIVE_TREE; /* the last column */
+    hs_forge_set_byte(roots, reasons + 4, HS_REASON_STALE);
+}
+/* The last bytes of FIELDS are two runs: a reason and a length each. */
+static void forge_reason_run(struct hs_forge *f)
+{
+    struct hs_forge_section *fields = hs_forge_section(f, HS_SECTION_FIELDS, 0);
+    hs_forge_set_byte(fields, fields->raw.n_bytes - 1, 2);
+}
+static void forge_reason_empty(struct hs_forge *f)
+{
+    struct hs_forge_section *fields = hs_forge_section(f, HS_SECTION_FIELDS, 0);
+    hs_forge_set_byte(fields, fields->raw.n_bytes - 3, 0);
+}
+static void forge_reason_missing(struct hs_forge *f)
+{
+    struct hs_forge_section *fields = hs_forge_section(f, HS_SECTION_FIELDS, 0);
+    hs_forge_splice(fields, fields->raw.n_bytes - 2, 2, "", 0);
+}
+static void forge_reason_range(struct hs_forge *f)
+{
+    static const uint8_t beyond[] = {0x80, 0x02}; /* 256 */
+    struct hs_forge_section *fields = hs_forge_section(f, HS_SECTION_FIELDS, 0);
+    hs_forge_splice(fields, fields->raw.n_bytes - 2, 1, beyond, sizeof beyond);
+}
 static void forge_state_mapping(struct hs_forge *f)
 {
     struct hs_forge_section *sizes = hs_forge_section(f, HS_SECTION_SIZES, 0);
@@ -187,6 +217,11 @@ const struct hs_golden_forged hs_golden_forged_native[HS_N_GOLDEN_FORGED_NATIVE]
     {"leaf_of_leaf", forge_leaf_of_leaf, OPEN, "level 5 cannot stand below level 5", false},
     {"variable_target", forge_variable_target, OPEN, "only a leaf has a target", false},
     {"root_class_weak", forge_root_class_weak, OPEN, "over its limit 3", false},
+    {"reason_inner", forge_reason_inner, OPEN, "root 4: only a leaf has a reason", false},
+    {"reason_run", forge_reason_run, CHECK, "runs of reasons are malformed", false},
+    {"reason_empty", forge_reason_empty, CHECK, "runs of reasons are malformed", false},
+    {"reason_missing", forge_reason_missing, CHECK, "runs of reasons are malformed", false},
+    {"reason_range", forge_reason_range, CHECK, "runs of reasons are malformed", false},
     {"root_class_inner", forge_root_class_inner, OPEN, "only a leaf has a target", false},
     {"state_mapping", forge_state_mapping, CHECK, "is of a mapping and counts as heap", false},
     {"member_type", forge_member_type, OPEN, "member 4 is of type 4 of 4", false},

@@ -132,6 +132,12 @@ void hs_graph_builder_edge_at(struct hs_graph_builder *b, uint32_t source, uint3
     b->degree[source]++;
 }
 
+void hs_graph_builder_reason(struct hs_graph_builder *b, enum hs_reason reason)
+{
+    builder_expect(b->n_edges != 0, "a reason without an edge");
+    b->edges[b->n_edges - 1].reason = (uint8_t)reason;
+}
+
 void hs_graph_builder_edge(struct hs_graph_builder *b, uint32_t source, uint32_t target,
                            unsigned edge_class)
 {
@@ -278,6 +284,7 @@ static struct hs_edge *builder_sort_edges(const struct hs_graph_builder *b)
             .target = hs_graph_builder_node(b, edge->target),
             .offset_words = edge->offset_words,
             .edge_class = edge->edge_class,
+            .reason = edge->reason,
         };
     }
     hs_free(places);

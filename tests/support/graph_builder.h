@@ -26,7 +26,7 @@
 struct hs_graph_builder_edge_record {
     uint32_t source, target;
     uint32_t offset_words;
-    uint8_t edge_class;
+    uint8_t edge_class, reason;
 };
 
 /* Zero it first. The members up to the line may be set by the test at any time before writing. */
@@ -64,6 +64,8 @@ void hs_graph_builder_edge(struct hs_graph_builder *b, uint32_t source, uint32_t
                            unsigned edge_class);
 void hs_graph_builder_edge_at(struct hs_graph_builder *b, uint32_t source, uint32_t target,
                               unsigned edge_class, uint32_t offset_words);
+/* The rule that lowered the edge that was added last. */
+void hs_graph_builder_reason(struct hs_graph_builder *b, enum hs_reason reason);
 
 /* A root; returns its index, good for b->leaves[index] (line, weak, certainty, ... may be set until
  * written) and for hs_graph_builder_leaf_node. module or unit NULL: that group is called "(none)".

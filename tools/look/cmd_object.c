@@ -95,7 +95,7 @@ static hs_status put_node(struct hs_sink *sink, const struct object *object, con
                           hs_node node, struct hs_error *err)
 {
     return put_link(sink, object, relation,
-                    &(struct hs_link){node, HS_NO_OFFSET, HS_N_EDGE_CLASSES}, err);
+                    &(struct hs_link){node, HS_NO_OFFSET, HS_N_EDGE_CLASSES, HS_REASON_NONE}, err);
 }
 
 /* The line "[n more]" of a relation; none for 0, and in JSON. */

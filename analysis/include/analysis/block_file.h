@@ -7,7 +7,8 @@
  *   group:  u32 bytes of the first part
  *           per block: zigzag(address - the one before) | words | type | state
  *           per block: edges | sparse edges | per edge: zigzag(target - the one before, at first
- * the block) offset + 1, class | per sparse edge: zigzag(target - block), offset + 1, class
+ * the block) offset + 1, kind | per sparse edge: zigzag(target - block), offset + 1, kind
+ *           kind: class, and the reason where the class has one
  *
  * The file has no name, and nobody else writes it. Some 12 bytes a block of disk; of memory 66
  * bytes per group of 1,024 blocks and some MiB. Rows of groups with very many edges are left out,
@@ -44,7 +45,7 @@ struct hs_edge_row {
     uint64_t n, n_extra;
     const hs_node *target; /* ascending */
     const uint64_t *offset_words;
-    const uint8_t *edge_class;
+    const uint8_t *edge_class, *edge_reason;
     const struct hs_extra_edge *extra; /* n_extra of them */
 };
 hs_status hs_block_file_row(const struct hs_view *view, hs_node node, struct hs_edge_row *ret,

@@ -9,6 +9,7 @@ struct hs_link {
     hs_node other;
     uint64_t offset_words; /* in the source; HS_NO_OFFSET when it has none (a root) */
     uint8_t edge_class;
+    uint8_t reason; /* enum hs_reason */
 };
 
 #define HS_NO_OFFSET UINT64_MAX

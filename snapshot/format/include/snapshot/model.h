@@ -89,6 +89,7 @@ struct hs_root {
     uint8_t level, kind, certainty;
     uint8_t edge_class; /* of a leaf: how its word leads to the target, a strong class */
     uint8_t tier;       /* of a leaf, enum hs_tier; of the others HS_TIER_FIRM */
+    uint8_t reason;     /* why a leaf's tier is not firm, enum hs_reason; of the others 0 */
     bool weak;      /* listed, but keeps nothing alive (Gc.finalise_last values, memprof blocks) */
     uint32_t field; /* HS_NO_FIELD when it has none */
     uint32_t line, char_begin, char_end; /* 0 when unknown */
@@ -114,6 +115,21 @@ enum hs_edge_class {
 };
 const char *hs_edge_class_name(unsigned edge_class);
 
+/* The rule by which a word was found to count for less than a reference that owns. */
+#define REASON(number, symbol, name, text) HS_REASON_##symbol = (number),
+enum hs_reason {
+    HS_REASON_NONE, /* it counts; or, in files before version 4, nobody wrote it down */
+#include "snapshot/reasons.def"
+    HS_MAX_REASON = 255, /* what a file may say: later programs have more rules */
+};
+#undef REASON
+/* "weak-pointer"; NULL for 0, and for a rule that this program does not know. */
+const char *hs_reason_name(unsigned reason);
+/* "non-owning", as in "not counted: non-owning by rule weak-pointer"; NULL as above. */
+const char *hs_reason_text(unsigned reason);
+/* The reason with this name, or 0. */
+unsigned hs_reason_by_name(const char *name);
+
 /* Strong edges retain and are what reachable sizes follow. Ephemeron edges retain too, but a
  * reachable size does not pass through them. The rest is for looking only. */
 static inline bool hs_edge_is_strong(unsigned edge_class)
@@ -127,6 +143,13 @@ static inline bool hs_edge_is_sure(unsigned edge_class)
     return edge_class == HS_EDGE_EXACT || edge_class == HS_EDGE_INTERIOR;
 }
 
+/* May a rule have lowered an edge of this class? Then the snapshot stores which. */
+static inline bool hs_edge_has_reason(unsigned edge_class)
+{
+    return edge_class == HS_EDGE_PAST_END || edge_class == HS_EDGE_GUESSED ||
+           edge_class == HS_EDGE_WEAK;
+}
+
 static inline unsigned hs_edge_tier(unsigned edge_class)
 {
     return edge_class == HS_EDGE_PAST_END || edge_class == HS_EDGE_GUESSED ? HS_TIER_DOUBTFUL
@@ -137,6 +160,7 @@ struct hs_edge {
     hs_node target;
     uint64_t offset_words; /* field of the source; 0 for an ephemeron edge from a key */
     uint8_t edge_class;
+    uint8_t reason; /* enum hs_reason; 0 of sure edges and of ephemerons */
 };
 
 enum hs_block_state {

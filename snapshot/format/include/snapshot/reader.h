@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "snapshot/model.h"
 
-#define HS_FORMAT_VERSION 3 /* the one that is written; all from 1 on are read */
+#define HS_FORMAT_VERSION 4 /* the one that is written; all from 1 on are read */
 #define HS_CHUNK_BLOCKS 65536
 
 struct hs_snap;
@@ -69,13 +69,15 @@ enum hs_columns {
     HS_COL_EXTRA = 1 << 4,   /* extra[] */
     HS_COL_CLASSES = 1 << 5, /* edge_class[] alone, at a fraction of the cost; brings
                                 HS_COL_EDGES too */
-    HS_COL_ALL = (1 << 6) - 1
+    HS_COL_REASONS = 1 << 6, /* edge_reason[]; brings HS_COL_FIELDS too */
+    HS_COL_ALL = (1 << 7) - 1
 };
 
 struct hs_extra_edge {
     hs_node source, target;
     uint64_t offset_words;
     uint8_t edge_class; /* HS_EDGE_EPHEMERON and above */
+    uint8_t reason;     /* enum hs_reason; 0 before version 4 */
 };
 
 /* One decoded chunk. Zero it first; load reuses its arrays; fini frees them. */
@@ -92,6 +94,7 @@ struct hs_chunk {
     bool has_plain_rows;  /* it is known that target[] has no duplicates and no self loops */
     uint64_t *offset_words;
     uint8_t *edge_class;
+    uint8_t *edge_reason;             /* enum hs_reason: 0 of sure edges, and before version 4 */
     struct hs_extra_edge *extra;      /* ascending by source, target */
     struct hs_chunk_storage *storage; /* owned */
 };
