@@ -6,7 +6,7 @@
 #include "flow.h"
 #include "owned.h"
 #include "roots.h"
-#include "said.h"
+#include "verdict.h"
 
 enum { WORD = 8 };
 
@@ -60,20 +60,21 @@ static hs_status firm_words(struct hs_firm *f, const struct hs_heap_block *block
                             struct hs_error *err)
 {
     const struct hs_scan *scan = f->scan;
-    const struct hs_said said = hs_said_of(scan, hs_scan_type(scan, block), block);
-    struct hs_object_words words;
+    struct hs_said said;
     struct hs_heap_block target;
 
-    hs_scan_object_words(scan, block, &words);
+    hs_scan_said(scan, hs_scan_type(scan, block), block, ~HS_RULES_OF_NAMES, &said);
+    const struct hs_object_words *words = &said.words;
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD > block->n_bytes || hs_scan_passes_over(&words, words.links | words.weak, at))
+        if (at + WORD > block->n_bytes ||
+            hs_scan_passes_over(words, words->links | words->weak, at))
             continue;
         enum hs_pointer how = hs_flow_resolve(
-            scan->native, hs_object_address(&words, at / WORD, hs_load_u64(block->bytes + at)),
+            scan->native, hs_object_address(words, at / WORD, hs_load_u64(block->bytes + at)),
             &target);
         if (how != HS_POINTER_NONE &&
-            firm_is_firm(f, block, &target, hs_said_class(&said, &words, at, how, &target)) &&
+            hs_edge_is_sure(hs_verdict_of(&said, at, how, &target).edge_class) &&
             !firm_is_handle(f, said.type, at, &target))
             HS_TRY(firm_block(f, block, &target, err));
     }

@@ -1,5 +1,5 @@
-/* What the type of a block says of its words: which are pointers, and how sure that is (the classes
- * of scan.h). */
+/* What is known of a block and of its words, as far as types, containers and interpreters say it:
+ * on this the rules of verdict.h judge. */
 #ifndef HS_NATIVE_SAID_H
 #define HS_NATIVE_SAID_H
 
@@ -7,21 +7,27 @@
 #include "swiss.h"
 
 struct hs_said {
-    const struct hs_native *native; /* borrowed, as all here */
+    const struct hs_scan *scan; /* borrowed, as all here */
+    const struct hs_native *native;
     const struct hs_flow *flow;
     const struct hs_heap_block *block; /* whose words they are */
     const struct hs_native_type *type; /* NULL: nothing is said */
     uint64_t end;                      /* where what it covers ends: [0, end) */
     uint64_t sure_end;                 /* and where what more than its size speaks for does */
     const struct hs_slack *slack;
+    struct hs_object_words words;      /* as an interpreter or an allocator says */
     struct hs_native_use use;          /* what lies outside is the reserve of a vector */
     struct hs_native_listed listed;    /* and elements that are not named are in none */
     struct hs_swiss_table table;       /* whose buckets they are; all 0: of none */
     const struct hs_native_type *tail; /* of elements behind a record; NULL: there are none */
     struct hs_native_use tail_use;
+    uint32_t rules;       /* that can hold for a word of it; bits of enum hs_rule_place */
     uint16_t other_words; /* bits: an object finds others by these, and keeps them not */
     bool are_pairs;       /* of a number and code: see pairs.h */
     bool has_rest;        /* what lies behind is the allocator's rounding, or text: no pointers */
+    bool is_object;       /* an interpreter's */
+    bool is_record;       /* of another runtime: hs_dump_records */
+    bool is_unknown;      /* names own blocks, and nobody says what this one is */
 };
 
 /* May an allocator have made a block of this size for `n` bytes? */
@@ -29,15 +35,13 @@ bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n);
 /* The pointer that the type has at this offset of an element, or NULL. O(log slots). */
 const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t offset);
 
-struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
-                          const struct hs_heap_block *block);
-/* The class of an aligned word at `at` that leads to `target`. `words`: what an interpreter says.
- */
-unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
-                       enum hs_pointer how, const struct hs_heap_block *target);
-/* Is it the end of the block before the one that it leads to (ends.h)? *ret_before is that one. */
-bool hs_said_is_end(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
-                    enum hs_pointer how, const struct hs_heap_block *target,
-                    struct hs_heap_block *ret_before);
+/* Looks up what types and containers say of a block; *ret is zeroed, or has what interpreters say
+ * (hs_scan_said). */
+void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
+                const struct hs_heap_block *block, struct hs_said *ret);
+/* Is the aligned word at `at` the end of the block before the one that it leads to (ends.h)?
+ * *ret_before is that one. */
+bool hs_said_is_end(const struct hs_said *said, uint64_t at, enum hs_pointer how,
+                    const struct hs_heap_block *target, struct hs_heap_block *ret_before);
 
 #endif

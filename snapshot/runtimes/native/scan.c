@@ -7,7 +7,7 @@
 #include "disguise.h"
 #include "flow.h"
 #include "owned.h"
-#include "said.h"
+#include "verdict.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* Memory for edges is taken in steps; the first is free. So many are in memory at most. */
@@ -148,6 +148,8 @@ bool hs_scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_b
 /* The address of a registered root stands first in a record of the collector's own. */
 static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
 {
+    if (scan->n_records == 0)
+        return false;
     size_t low = HS_FIRST_NOT(at, 0, scan->n_records, scan->records[at] < block);
     return low < scan->n_records && scan->records[low] == block;
 }
@@ -162,7 +164,7 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
         ret->doubtful = hs_heaps_links(&scan->native->dump->heaps, block);
         ret->weak = hs_heaps_finds(&scan->native->dump->heaps, block);
     }
-    if (scan->n_records != 0 && scan_is_record(scan, block->begin)) {
+    if (scan_is_record(scan, block->begin)) {
         ret->weak = 1;
         return false;
     }
@@ -192,6 +194,17 @@ bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *bl
     return type->is_own_word || type->is_storage || (type->ctype != 0 && !type->is_memory);
 }
 
+void hs_scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
+                  const struct hs_heap_block *block, uint32_t among, struct hs_said *ret)
+{
+    *ret = (struct hs_said){0};
+    ret->is_object = scan_python(scan, block, &ret->words);
+    ret->is_record = scan_is_record(scan, block->begin);
+    ret->is_unknown = scan->below_names.n_bits != 0 && !hs_scan_is_known(scan, block);
+    hs_said_of(scan, type, block, ret);
+    ret->rules = hs_verdict_rules(ret, among);
+}
+
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
 {
     struct hs_object_words words;
@@ -200,18 +213,12 @@ void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
         block->n_bytes = words.n_owning * WORD;
 }
 
-/* Is the word at this offset one of the first 64 that `mask` stands for, or of all? */
-static inline bool scan_is_masked(uint64_t mask, uint64_t at)
-{
-    return mask == UINT64_MAX || (at < UINT64_C(64) * WORD && (mask >> (at / WORD) & 1) != 0);
-}
-
 /* Is the word at this offset known to be no pointer, or one of `masked`? */
 static inline bool scan_is_passed_over(const struct hs_object_words *words, uint64_t masked,
                                        uint64_t at)
 {
-    return scan_is_masked(masked, at) || (words->is_exact && !hs_object_owns(words, at / WORD) &&
-                                          !scan_is_masked(words->weak, at));
+    return hs_scan_is_masked(masked, at) || (words->is_exact && !hs_object_owns(words, at / WORD) &&
+                                             !hs_scan_is_masked(words->weak, at));
 }
 
 /* The word at this offset, without what an object says is no part of an address. */
@@ -337,8 +344,10 @@ static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, 
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err)
 {
-    *scan = (struct hs_scan){
-        .native = native, .flow = flow, .python = hs_dump_interpreter(native->dump)};
+    *scan = (struct hs_scan){.native = native,
+                             .flow = flow,
+                             .rules = HS_RULES_ALL,
+                             .python = hs_dump_interpreter(native->dump)};
     if (scan->python.model != NULL && scan->python.model->named != NULL)
         scan->named = scan->python.model->named(scan->python.state);
     scan->has_owners = hs_heaps_have_owners(&native->dump->heaps);
@@ -592,37 +601,13 @@ static hs_status scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge,
 }
 
 static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *target, uint64_t at,
-                          unsigned edge_class, struct hs_error *err)
+                          struct hs_word_verdict verdict, struct hs_error *err)
 {
-    bool is_named = (scan->named != NULL && hs_bitmap_get(scan->named, target->rank)) ||
-                    hs_native_is_task(&scan->native->tasks, target->rank);
-    if (is_named && hs_edge_is_strong(edge_class))
-        edge_class = HS_EDGE_GUESSED; /* it belongs to its name */
     const struct hs_edge edge = {.target = hs_scan_node(scan, target),
                                  .offset_words = at / WORD,
-                                 .edge_class = (uint8_t)edge_class};
+                                 .edge_class = verdict.edge_class,
+                                 .reason = verdict.reason};
     return scan_add_edge(scan, &edge, err);
-}
-
-/* What has an owner is his. Of a word of C: the items of a list and the like belong to a Python
- * object, and only Python objects lead there; what looks like it was left by what used the memory
- * before. */
-static unsigned scan_others_class(const struct hs_scan *scan, const struct hs_heap_block *block,
-                                  bool is_python, const struct hs_heap_block *target,
-                                  unsigned edge_class)
-{
-    const struct hs_object_model *model = scan->python.model;
-
-    if (!hs_edge_is_strong(edge_class))
-        return edge_class;
-    if (hs_owned_is_borrowed(scan, block, target) || hs_scan_is_strangers(scan, block, target) ||
-        (scan->below_names.n_bits != 0 && hs_bitmap_get(&scan->below_names, target->rank) &&
-         !hs_scan_is_known(scan, block)))
-        return HS_EDGE_GUESSED;
-    return !is_python && model != NULL && model->is_part != NULL &&
-                   model->is_part(scan->python.state, target)
-               ? HS_EDGE_GUESSED
-               : edge_class;
 }
 
 /* A heap that nobody can read is pieces of unclaimed memory, all of whose words lead to each other:
@@ -647,51 +632,55 @@ static hs_status scan_is_repeated(struct hs_scan *scan, const struct hs_heap_blo
 }
 
 /* An end is one of the block before, too: that edge keeps nothing that the beginning does not. */
-static hs_status scan_add_end(struct hs_scan *scan, const struct hs_said *said,
-                              const struct hs_object_words *words, uint64_t at, enum hs_pointer how,
-                              const struct hs_heap_block *target, struct hs_error *err)
+static hs_status scan_add_end(struct hs_scan *scan, const struct hs_said *said, uint64_t at,
+                              enum hs_pointer how, const struct hs_heap_block *target,
+                              struct hs_error *err)
 {
+    const struct hs_word_verdict verdict = {HS_EDGE_PAST_END, HS_REASON_END_POINTER};
     struct hs_heap_block before;
 
-    if (!hs_said_is_end(said, words, at, how, target, &before))
+    if (!hs_said_is_end(said, at, how, target, &before))
         return HS_OK;
     scan->n_edges_most++;
-    return scan_add(scan, &before, at, HS_EDGE_PAST_END, err);
+    return scan_add(scan, &before, at, verdict, err);
+}
+
+static hs_status scan_word(struct hs_scan *scan, const struct hs_said *said, uint64_t at,
+                           struct hs_error *err)
+{
+    struct hs_heap_block target;
+    bool is_repeated;
+    enum hs_pointer how =
+        hs_flow_resolve(scan->native, scan_address(&said->words, said->block, at), &target);
+
+    if (how == HS_POINTER_NONE)
+        return HS_OK;
+    const struct hs_word_verdict verdict = hs_verdict_of(said, at, how, &target);
+    HS_TRY(scan_is_repeated(scan, said->block, &target, verdict.edge_class, &is_repeated, err));
+    if (!is_repeated)
+        HS_TRY(scan_add(scan, &target, at, verdict, err));
+    return verdict.edge_class == HS_EDGE_GUESSED ? scan_add_end(scan, said, at, how, &target, err)
+                                                 : HS_OK;
 }
 
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
-    const struct hs_said said = hs_said_of(scan, type, block);
-    struct hs_object_words words;
+    struct hs_said said;
     struct hs_heap_block target;
-    bool is_repeated;
 
-    bool is_python = scan_python(scan, block, &words);
+    hs_scan_said(scan, type, block, HS_RULES_ALL, &said);
     scan->n_turns++;
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD > block->n_bytes || scan_is_passed_over(&words, words.links, at))
-            continue;
-        enum hs_pointer how =
-            hs_flow_resolve(scan->native, scan_address(&words, block, at), &target);
-        if (how == HS_POINTER_NONE)
-            continue;
-        unsigned edge_class = scan_is_masked(words.weak, at)
-                                  ? HS_EDGE_WEAK
-                                  : hs_said_class(&said, &words, at, how, &target);
-        edge_class = scan_others_class(scan, block, is_python, &target, edge_class);
-        HS_TRY(scan_is_repeated(scan, block, &target, edge_class, &is_repeated, err));
-        if (!is_repeated)
-            HS_TRY(scan_add(scan, &target, at, edge_class, err));
-        if (edge_class == HS_EDGE_GUESSED)
-            HS_TRY(scan_add_end(scan, &said, &words, at, how, &target, err));
+        if (at + WORD <= block->n_bytes && !scan_is_passed_over(&said.words, said.words.links, at))
+            HS_TRY(scan_word(scan, &said, at, err));
     }
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
-        HS_TRY(scan_add(scan, &target, (word - 1) * WORD, HS_EDGE_EXACT, err));
+        HS_TRY(scan_add(scan, &target, (word - 1) * WORD, hs_verdict_of_edge(scan, &target), err));
     scan->n_edges_most += hs_owned_most(scan, block);
     for (struct hs_owned_walk walk = {0}; hs_owned_next(scan, block, &walk, &target);)
-        HS_TRY(scan_add(scan, &target, 0, HS_EDGE_EXACT, err));
+        HS_TRY(scan_add(scan, &target, 0, hs_verdict_of_edge(scan, &target), err));
     return HS_OK;
 }
 
@@ -706,8 +695,7 @@ static hs_status scan_packed_word(struct hs_scan *scan, void *with,
     (void)with;
     if (how == HS_POINTER_NONE)
         return HS_OK;
-    bool is_borrowed = hs_owned_is_borrowed(scan, block, &target);
-    return scan_add(scan, &target, at, is_borrowed ? HS_EDGE_GUESSED : hs_scan_class(how), err);
+    return scan_add(scan, &target, at, hs_verdict_of_packed(scan, block, how, &target), err);
 }
 
 /* Unaligned words that lead to the start of a block that nothing reaches. Most words are no
@@ -717,6 +705,7 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
 {
     const struct hs_heap_map *map = &scan->native->dump->heaps.map;
     hs_addr low = map->spans[0].begin, high = map->spans[map->n_spans - 1].end;
+    const struct hs_word_verdict verdict = {HS_EDGE_GUESSED, HS_REASON_UNALIGNED};
     struct hs_heap_block target;
 
     for (uint64_t at = 1; at + WORD <= block->n_bytes; at++) {
@@ -736,7 +725,7 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
             hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||
             (type != NULL && type->n_slots != 0 && hs_said_slot(type, at % type->n_bytes) != NULL))
             continue;
-        HS_TRY(scan_add(scan, &target, at, HS_EDGE_GUESSED, err));
+        HS_TRY(scan_add(scan, &target, at, verdict, err));
     }
     return HS_OK;
 }
@@ -745,6 +734,7 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
 static hs_status scan_disguised(struct hs_scan *scan, const struct hs_heap_block *block,
                                 struct hs_error *err)
 {
+    const struct hs_word_verdict verdict = {HS_EDGE_GUESSED, HS_REASON_ENCODED};
     struct hs_heap_block target;
 
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
@@ -755,7 +745,7 @@ static hs_status scan_disguised(struct hs_scan *scan, const struct hs_heap_block
         if (word == 0 || !hs_disguise_resolve(scan->disguise, word, &target) ||
             hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank))
             continue;
-        HS_TRY(scan_add(scan, &target, at, HS_EDGE_GUESSED, err));
+        HS_TRY(scan_add(scan, &target, at, verdict, err));
     }
     return HS_OK;
 }

@@ -36,6 +36,7 @@
 #include "slack.h"
 
 struct hs_disguise;
+struct hs_said;
 
 /* How many blocks of a type are just as large as an allocator makes them, and how many larger. */
 struct hs_scan_sizes {
@@ -50,6 +51,7 @@ struct hs_scan {
     struct hs_bitmap below_names;  /* by rank: see hs_scan_mark_below_names; no bits: nothing is */
     struct hs_bitmap own;          /* by rank: see strangers.h; no bits: there are none */
     struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
+    uint32_t rules;                /* that are asked: bits of enum hs_rule_place (verdict.h) */
     bool has_owners;               /* somebody knows who owns blocks */
     struct hs_bitmap by_start;     /* by rank: a word leads to its start */
     struct hs_interpreter python;  /* whose objects there are */
@@ -103,6 +105,12 @@ hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *
  */
 bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block *block,
                           struct hs_object_words *ret);
+/* Is the word at this offset one of the first 64 that `mask` stands for, or of all? */
+static inline bool hs_scan_is_masked(uint64_t mask, uint64_t at)
+{
+    const uint64_t word = at / 8;
+    return mask == UINT64_MAX || (word < 64 && (mask >> word & 1) != 0);
+}
 /* Is the word at this offset known to be no pointer, or one of `masked`? */
 bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked, uint64_t at);
 /* Neither reached nor unsure, and no mapping? */
@@ -142,6 +150,10 @@ const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
  * vector?
  */
 bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block);
+/* Looks up all that is known of a block (said.h), and which rules among these (verdict.h) can hold
+ * in it. */
+void hs_scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
+                  const struct hs_heap_block *block, uint32_t among, struct hs_said *ret);
 /* Is a word of `from` that leads to `to` one in strangers' memory, of the program's (strangers.h)?
  */
 static inline bool hs_scan_is_strangers(const struct hs_scan *scan,
