@@ -1,7 +1,6 @@
 /* Selecting, sorting and summing roots or groups of them. */
 #include "analysis/root_rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -348,25 +347,4 @@ struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node)
         .reachable = hs_index_reachable(view->index, node),
         .retained = hs_index_retained(view->index, node),
     };
-}
-
-void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n)
-{
-    const char *file = hs_view_string(view, root->file);
-    const char *symbol = hs_view_string(view, root->symbol);
-    const char *module = hs_view_string(view, root->module);
-    if (file[0] != 0 && root->line != 0)
-        (void)snprintf(text, n, "%s:%u", file, root->line);
-    else if (file[0] != 0)
-        (void)snprintf(text, n, "%s", file);
-    else if (symbol[0] == '.' && module[0] != 0 && root->function != 0)
-        (void)snprintf(text, n, "%s, used by %s", module, hs_view_string(view, root->function));
-    else if (symbol[0] == '.' && module[0] != 0) /* where in a section says the name */
-        (void)snprintf(text, n, "%s", module);
-    else if (symbol[0] != 0 && root->offset != 0)
-        (void)snprintf(text, n, "%s+%lu", symbol, (unsigned long)root->offset);
-    else if (root->symbol != root->name) /* else it says no more */
-        (void)snprintf(text, n, "%s", symbol);
-    else /* of a symbol at least whose: many libraries have one of a name */
-        (void)snprintf(text, n, "%s", symbol[0] != 0 ? module : "");
 }

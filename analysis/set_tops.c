@@ -84,31 +84,6 @@ hs_status hs_instances_of_set(struct hs_view *view, uint32_t set, struct hs_inst
     return status;
 }
 
-void hs_set_roots_text(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes)
-{
-    struct hs_row row = hs_index_set_roots(view->index, set);
-    hs_node root;
-    text[0] = 0;
-    while (hs_row_next(&row, &root)) {
-        const char *name = hs_view_string(view, hs_snap_root(view->snap, root)->name);
-        size_t used = strlen(text);
-        if (used + strlen(name) + 8 > n_bytes) {
-            (void)snprintf(text + used, n_bytes - used, "%s...", used == 0 ? "" : ", ");
-            return;
-        }
-        (void)snprintf(text + used, n_bytes - used, "%s%s", used == 0 ? "" : ", ", name);
-    }
-}
-
-void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes)
-{
-    char roots[256];
-    uint64_t n = hs_index_set(view->index, set).n_roots;
-    hs_set_roots_text(view, set, roots, sizeof roots);
-    (void)snprintf(text, n_bytes, "set:%u: %lu roots%s%s", set, (unsigned long)n,
-                   roots[0] != 0 ? ": " : "", roots);
-}
-
 uint32_t hs_set_keeping(const struct hs_view *view, hs_node node)
 {
     hs_node top = node;

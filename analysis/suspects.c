@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/leak_report.h"
+#include "analysis/root_name.h"
 #include "analysis/root_rows.h"
 #include "base/alloc.h"
 #include "suspect_finds.h"
@@ -66,25 +67,20 @@ static hs_status add_owners(struct hs_view *view, const uint8_t *tiers, struct h
 
 /* ---- joint owners */
 
-/* Those of the set's roots that are shown: firm ones first. What is not exact of one is not exact
- * of all. */
+/* Those of the set's roots that are shown. What is not exact of one is not exact of all. */
 static hs_status take_roots(struct hs_view *view, const uint8_t *tiers, struct hs_suspect *suspect,
                             struct hs_error *err)
 {
-    size_t n = 0;
-    for (unsigned tier = 0; tier < HS_N_TIERS; tier++) {
-        struct hs_row row = hs_index_set_roots(view->index, suspect->set);
-        for (hs_node node; hs_row_next(&row, &node);) {
-            const struct hs_root *root = hs_snap_root(view->snap, node);
-            if (tier == 0 && root->certainty > suspect->certainty)
-                suspect->certainty = root->certainty;
-            if (n < HS_SUSPECT_SHOWN_ROOTS && tiers[node] == tier)
-                suspect->roots[n++] = node;
-        }
-        HS_TRY(hs_row_check(&row, err));
+    struct hs_row row = hs_index_set_roots(view->index, suspect->set);
+    for (hs_node node; hs_row_next(&row, &node);) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (root->certainty > suspect->certainty)
+            suspect->certainty = root->certainty;
     }
-    suspect->n_shown = (uint32_t)n;
-    suspect->tier = n > 0 ? tiers[suspect->roots[0]] : HS_TIER_NONE;
+    HS_TRY(hs_row_check(&row, err));
+    suspect->n_shown =
+        (uint32_t)hs_set_first_roots(view, suspect->set, suspect->roots, HS_SUSPECT_SHOWN_ROOTS);
+    suspect->tier = suspect->n_shown > 0 ? tiers[suspect->roots[0]] : HS_TIER_NONE;
     return HS_OK;
 }
 

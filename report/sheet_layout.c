@@ -61,15 +61,21 @@ static size_t layout_shrink(struct layout_column *columns, size_t n, size_t exce
     return excess;
 }
 
+/* Above all that can be spared: what only a line that is too long makes one do without. */
+static unsigned layout_rank(const struct layout_column *column, bool is_narrow)
+{
+    return is_narrow ? HS_COLUMN_NARROWED(column->flags) : HS_COLUMN_SPARED(column->flags);
+}
+
 /* Leaves out what can be spared first; false when nothing can be. */
-static bool layout_spare(struct layout_column *columns, size_t n)
+static bool layout_spare(struct layout_column *columns, size_t n, bool is_narrow)
 {
     unsigned least = 0;
     for (size_t i = 0; i < n; i++)
-        if (columns[i].shown && HS_COLUMN_SPARED(columns[i].flags) > least)
-            least = HS_COLUMN_SPARED(columns[i].flags);
+        if (columns[i].shown && layout_rank(&columns[i], is_narrow) > least)
+            least = layout_rank(&columns[i], is_narrow);
     for (size_t i = 0; i < n && least != 0; i++)
-        if (HS_COLUMN_SPARED(columns[i].flags) == least)
+        if (layout_rank(&columns[i], is_narrow) == least)
             columns[i].shown = false;
     return least != 0;
 }
@@ -120,8 +126,8 @@ void hs_layout_fit(struct layout_column *columns, size_t n, const struct layout_
     while (layout_squeeze(columns, n, flexible, least, room) +
                layout_label_excess(columns, label, n, room) !=
            0) {
-        bool is_last = !layout_spare(columns, n);
-        if (is_last && least <= floor)
+        bool is_last = !layout_spare(columns, n, /* is_narrow= */ false);
+        if (is_last && least <= floor && !layout_spare(columns, n, /* is_narrow= */ true))
             break;
         least = is_last ? floor : least;
         for (size_t i = 0; i < n; i++)

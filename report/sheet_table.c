@@ -353,7 +353,9 @@ static hs_status table_append_text(struct table *table, size_t line, size_t colu
         return table_append_tree(table, column, err);
     if (table_is_label(table, line, column) && table->label.runs_on)
         width = table_cell_width(table);
-    return ((flags & HS_COLUMN_PATH) != 0 ? hs_text_fit_end : hs_text_fit)(
+    return ((flags & HS_COLUMN_PATH) != 0    ? hs_text_fit_end
+            : (flags & HS_COLUMN_NAMES) != 0 ? hs_text_fit_names
+                                             : hs_text_fit)(
         (const char *)table->cell.bytes, table->cell.n_bytes, width, &table->line, err);
 }
 

@@ -188,6 +188,41 @@ hs_status hs_text_fit_end(const char *text, size_t n_bytes, size_t width, struct
     return text_put(b, tail, (size_t)(end - tail), err);
 }
 
+/* Where the first of several names ends, at a comma outside of brackets; else the end. */
+static const char *text_item(const char *text, const char *end)
+{
+    int depth = 0;
+    for (const char *at = text; at + 1 < end; at++) {
+        if (strchr("<([{", *at) != NULL)
+            depth++;
+        else if (strchr(">)]}", *at) != NULL)
+            depth--;
+        else if (depth <= 0 && at[0] == ',' && at[1] == ' ')
+            return at;
+    }
+    return end;
+}
+
+hs_status hs_text_fit_names(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                            struct hs_error *err)
+{
+    static const char others[] = ", ...";
+    const size_t n_others = sizeof others - 1;
+    const char *end = text + n_bytes, *item = text_item(text, end);
+
+    if (hs_text_width(text, n_bytes) <= width || item == end || width <= n_others)
+        return hs_text_fit(text, n_bytes, width, b, err);
+    const char *whole = text;
+    for (; hs_text_width(text, (size_t)(item - text)) + n_others <= width && item < end;
+         item = text_item(item + 2, end))
+        whole = item;
+    if (whole != text)
+        HS_TRY(text_put(b, text, (size_t)(whole - text), err));
+    else
+        HS_TRY(hs_text_fit(text, (size_t)(item - text), width - n_others, b, err));
+    return text_put(b, others, n_others, err);
+}
+
 size_t hs_text_line(const char *text, size_t n_bytes, size_t width)
 {
     const char *end = text + n_bytes;

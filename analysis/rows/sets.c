@@ -1,4 +1,5 @@
 /* Owner sets: what several roots keep together, by the exact set of roots that reach it. */
+#include "analysis/root_name.h"
 #include "analysis/set_rows.h"
 #include "analysis/set_tops.h"
 #include "getters.h"

@@ -96,6 +96,143 @@ def nothing_that_counts_is_cut():
             check(columns_of(line) <= 80, f"{command}: {columns_of(line)} columns: {line}")
 
 
+def forty_columns_hold_all_tables():
+    """What is too wide even so is left out, not broken: ids, sizes and names stay."""
+    snap = a_snap()
+    record = snap.sampler("record", 64)
+    site = snap.site(("malloc", "", 0), ("an::allocating_function", "server/of/it.c", 1234))
+    blocks = [snap.block(1000000 + i, snap.type("struct with_a_long_name", 0, 12))
+              for i in range(3)]
+    both, lost = snap.block(50000, snap.type("struct shared_by_all", 0, 12)), snap.block(70000)
+    for i, block in enumerate(blocks):
+        snap.root(block, f"A_rather_long_module_name.variable_{i}", "dynamic_global",
+                  file="plugins/deep/down/in/a/tree.ml", line=1234)
+        snap.edge(block, both)
+        snap.sample(123456 + i, block, sampler=record, site=site)
+    here = snap.write("forty.snap")
+    big = f"#{len(snap.tree()) + blocks[0]}"
+    kept = f"#{len(snap.tree()) + both}"
+    for command in [["roots"], ["roots", "--group-by", "module"], ["roots", "--sites"], ["types"],
+                    ["leaks"], ["dominators"], ["object", big], ["object", "set:1"],
+                    ["paths", "--to", kept], ["paths", "--to", "type:struct shared_by_all"],
+                    ["paths", "--to", kept, "--cut"], ["samples"], ["info"], ["suspects"],
+                    ["samples", "--group-by", "site,root"], ["roots", "--best", "2"],
+                    ["paths", "--to", "site:allocating_function"]]:
+        for line in plain_lines(command[0], here, *command[1:], columns=40):
+            is_row = re.search(r"\S  +\S.*\S  +\S|\[\w+\]$|TOTAL$", line)
+            check(columns_of(line) <= 40 or not is_row, # a terminal breaks sentences itself
+                  f"{command}: {columns_of(line)} columns: {line}")
+    lines = plain_lines("roots", here, columns=40)
+    check(any(re.search(r"7.6 MiB +\S+% +#\d+ +A_.*e_2$", line) for line in lines), f"{lines}")
+    check(any(re.search(r" set:1 +A_\S+, \.\.\.$", line) for line in lines), f"{lines}")
+
+
+def names_of_a_set_are_whole():
+    """As many as there is room for; none is cut through the middle of two."""
+    snap = Snap()
+    kind = snap.type("t", 0, 12)
+    blocks = [snap.block(10, kind) for _ in range(4)]
+    shared = snap.block(1000, kind)
+    for name, block in zip(["server", "cache", "std::map<int, long>::nodes", "fourth"], blocks):
+        snap.root(block, name, file="server.c", line=1)
+        snap.edge(block, shared)
+    here = snap.write("names.snap")
+    for columns, expected in [(120, "server, cache, std::map<int, long>::nodes, fourth"),
+                              (78, "server, cache, ..."), (62, "server, ...")]:
+        row, = [line for line in plain_lines("roots", here, columns=columns) if " set:1 " in line]
+        check(f"  {expected}  4 roots" in re.sub(" {2,}", "  ", row), f"{columns}: {row}")
+
+
+def units_and_numbers():
+    """On a terminal sizes have units and counts are whole; elsewhere both are numbers."""
+    snap = a_snap()
+    kind = snap.type("struct item", 0, 12)
+    first = snap.block(100000, kind)
+    for i in range(12345):
+        snap.edge(first, snap.block(3, kind), i)
+    snap.root(first, "items", file="a.c", line=1)
+    for _ in range(3000):
+        snap.block(4, kind)
+    here = snap.write("units.snap")
+    to = f"#{len(snap.tree()) + first}"
+    for command in [["roots"], ["types"], ["leaks"], ["dominators", "--depth", "2", "-n", "3"],
+                    ["suspects"], ["info"], ["object", to], ["paths", "--to", to],
+                    ["paths", "--to", "type:struct item"], ["roots", "--without", "items"],
+                    ["roots", "--best", "1"]]:
+        text = "\n".join(plain_lines(command[0], here, *command[1:]))
+        check(re.search(r"\d (B|KiB|MiB)\b", text), f"{command}: no units: {text}")
+        check(not re.search(r"\d [kMG]\b", text), f"{command}: a rounded count: {text}")
+        check(command == ["info"] or not re.search(r"\d words?\b|\bWORDS\b", text),
+              f"{command}: words beside units: {text}")
+        plain = run(command[0], here, *command[1:]).out
+        check("\x1b" not in plain, f"{command}: escapes")
+        if command[0] != "suspects" and command[0] != "info":
+            check(not re.search(r"\d (KiB|MiB)\b", plain), f"{command}: units: {plain}")
+    for command, count in [("types", "12346"), ("leaks", "3000")]:
+        check(any(count in line.split() for line in plain_lines(command, here)), command)
+
+
+def the_locale():
+    """ASCII where the locale has nothing else; the same figures in all of them."""
+    snap = a_snap()
+    for i in range(3):
+        snap.root(snap.block(1500 + i), f"A_very_long_name_of_a_module.with_a_variable_{i}",
+                  file="a/deep/tree/of/files/and_a_long_name_of_one.ml", line=12)
+    snap.root(snap.block(9000), "gr\u00f6\u00dfe_\u65e5\u672c", file="\u00e4.c", line=1)
+    snap.facts["taken_ns"] = 10**18
+    old = snap.write("old.snap")
+    snap.root(snap.block(3000, snap.type("struct new", 0, 12)), "grown")
+    snap.facts["taken_ns"] = 10**18 + 3600 * 10**9
+    here = snap.write("locale.snap")
+
+    def numbers(lines):
+        return [re.findall(r"\d[\d.,]*", line) for line in lines]
+
+    for command in [["roots", here], ["types", here], ["suspects", here], ["info", here],
+                    ["dominators", here, "--depth", "2"], ["diff", old, here],
+                    ["paths", here, "--to", "grown"]]:
+        by = {}
+        for locale in ["C", "POSIX", "C.UTF-8", "de_DE.UTF-8", "en_US.ISO-8859-1"]:
+            by[locale] = plain_lines(*command, LC_ALL=locale)
+        for locale in ["C", "POSIX", "en_US.ISO-8859-1"]:
+            for line in by[locale]:
+                check(line.isascii(), f"{command} in {locale}: {line}")
+        equal(by["de_DE.UTF-8"], by["C.UTF-8"], f"{command} in German")
+        equal(numbers(by["C"]), numbers(by["C.UTF-8"]), f"figures of {command} in C")
+    check(any("gr\u00f6\u00dfe_\u65e5\u672c" in line for line in
+              plain_lines("roots", here, LC_ALL="C.UTF-8", columns=120)), "a name in UTF-8")
+    for form in ["json", "ndjson", "tsv"]:
+        equal(run("roots", here, "--format", form, env={"LC_ALL": "C"}).raw,
+              run("roots", here, "--format", form, env={"LC_ALL": "de_DE.UTF-8"}).raw, form)
+
+
+def hints_of_roots():
+    """Under the table, where most of the heap is lost, or is kept by what has no name."""
+    def hint(snap):
+        here = snap.write("hints.snap")
+        text, _ = on_terminal("roots", here, columns=300, stderr_too=True)
+        found = [line for line in ESCAPE.sub("", text).splitlines() if line.startswith("hint: ")]
+        return " ".join(found)
+
+    def heap(lost, **place):
+        snap = Snap()
+        kind = snap.type("t", 0, 12)
+        snap.root(snap.block(100, kind), place.pop("name", "server"), **place)
+        for _ in range(lost):
+            snap.block(50, kind)
+        return snap
+
+    equal(hint(heap(0)), "", "nothing to say of a heap that is kept by names")
+    said = hint(heap(30))
+    check(re.fullmatch(r"hint: .*'heapsnap leaks \S+' .*", said), f"most is lost: {said}")
+    said = hint(heap(0, name=".bss+0x40", module="app", symbol=".bss", offset=64))
+    check(said.startswith("hint: most of the heap is kept by roots without a name"), said)
+    check(re.search(r"'heapsnap info \S+'", said), said)
+    snap = heap(30)
+    snap.record("runtime", "ocaml", "4.14.1", 0)
+    equal(hint(snap), "", "a collector's garbage is not lost")
+
+
 def long_help_is_paged():
     """Through PAGER, where it is longer than the terminal; else, and for no terminal, as it is."""
     pager = os.path.join(WORK, "pager")
@@ -183,6 +320,7 @@ def hints_come_last():
     check(code != 0 and "hint: 'heapsnap object" not in text, "no hint after a failure")
 
 
-main(human_and_wide, nothing_that_counts_is_cut, long_help_is_paged, interrupted, colour,
-     no_snapshot_to_a_terminal, hints_come_last, progress)
+main(human_and_wide, nothing_that_counts_is_cut, forty_columns_hold_all_tables,
+     names_of_a_set_are_whole, units_and_numbers, the_locale, hints_of_roots, long_help_is_paged,
+     interrupted, colour, no_snapshot_to_a_terminal, hints_come_last, progress)
 END

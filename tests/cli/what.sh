@@ -121,6 +121,62 @@ def sites_by_name():
     check("no root and no type" in run("paths", where, "--to", "Cache.ad-", code=2).err, "no site")
 
 
+def one_spelling():
+    """A root is called the same by all commands: by itself with its place, among others without."""
+    snap = Snap()
+    kind = snap.type("t", 0, 12)
+    names = {  # name: by itself, among others, how it was made
+        "server": ("server (src/server.c:86)", "server",
+                   dict(file="/build/app/src/server.c", line=86, module="app", symbol="server")),
+        "__main__.Feed.all": ("__main__.Feed.all (feed.py)", "__main__.Feed.all",
+                              dict(file="feed.py", module="__main__")),
+        "work() local backlog": ("work() local backlog (feed.py:44, thread 7)",
+                                 "work() local backlog",
+                                 dict(kind="stack", file="feed.py", line=44, thread=7, frame=1,
+                                      function="work")),
+        "poll saved r12": ("poll saved r12 (on the stack, thread 7)", "poll saved r12",
+                           dict(kind="stack", thread=7, frame=2, function="poll")),
+        ".bss+0x40": (".bss+0x40 (libx.so, used by x_open)", ".bss+0x40 used by x_open",
+                      dict(module="libx.so", symbol=".bss", offset=64, function="x_open")),
+        ".bss+0x48": (".bss+0x48 (liby.so)", ".bss+0x48 of liby.so",
+                      dict(module="liby.so", symbol=".bss", offset=72)),
+        "lctx+0x8": ("lctx+0x8 (app)", "lctx+0x8", dict(module="app", symbol="lctx", offset=8)),
+    }
+    blocks = {}
+    for number, (name, (_, _, made)) in enumerate(names.items()):
+        blocks[name] = snap.block(500 + number, kind)
+        thread = f"thread {made['thread']}" if "thread" in made else made["module"]
+        snap.root(blocks[name], name, binary=thread, unit=f"#1 u{number}", **made)
+    shared = snap.block(2000, kind)
+    for block in blocks.values():
+        snap.edge(block, shared)
+    path = snap.write("spelling.snap")
+    said = " ".join(run("suspects", path, "-n", "0", "--threshold", "1").out.split())
+    info = " ".join(run("info", path).out.split())
+    ids = {r["name"]: r["id"] for r in run("roots", path, "--json").json()["roots"]}
+    for name, (alone, _, made) in names.items():
+        check(f". {alone} alone keeps " in said, f"suspects: {alone}: {said}")
+        to = f"#{len(snap.tree()) + blocks[name]}"
+        line = f" {made.get('kind', 'global')} {alone}\n"
+        check(line in run("paths", path, "--to", to).out, f"paths: {alone}")
+        check(f"retained by {ids[name]} {name}\n" in run("paths", path, "--to", to).out, name)
+        check(f"  {name}" in run("object", path, ids[name]).out, f"object: {name}")
+    for name, (alone, _, made) in names.items():
+        text = run("paths", path, "--to", "type:t").out
+        check(f"{made.get('kind', 'global')} {alone}" in text, f"merged paths: {alone}: {text}")
+    for name in ("lctx+0x8", ".bss+0x48"):
+        check(f" of the heap: {names[name][0]}" in info, f"info: {info}")
+    order = ["server", "lctx+0x8", "__main__.Feed.all", "work() local backlog", "poll saved r12",
+             ".bss+0x40", ".bss+0x48"]
+    several = [names[name][1] for name in order]
+    row, = [line for line in run("roots", path).lines() if "set:1" in line]
+    check(", ".join(several) in row, f"roots: {row}")
+    check(f"(set:1: {', '.join(several[:3])}, ...) keep" in said, f"suspects: {said}")
+    label = f"set:1: 7 roots: {', '.join(several)}"
+    check(label in run("paths", path, "--to", "set:1").out, "paths --to set:1")
+    check(label in run("dominators", path, "--from", "set:1").out, "dominators --from set:1")
+
+
 def sets():
     """What two roots hold together is set:1 here."""
     both = Snap()
@@ -207,7 +263,7 @@ def four_cases():
     check("no root reaches" in texts[2].out + texts[2].err, texts[2].out + texts[2].err)
 
 
-main(found, printed_is_accepted, unknown, bare_names, sites_by_name, sets,
+main(one_spelling, found, printed_is_accepted, unknown, bare_names, sites_by_name, sets,
      groups_have_no_paths, ambiguous,
      of_a_heap_without_samples, four_cases)
 END

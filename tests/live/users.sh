@@ -36,7 +36,7 @@ grep -q '1\. \.bss+0x[0-9a-f]* (libusers.so, used by users_keep) alone keeps' "$
 grep -q '2\. 2 roots together (set:1: [^)]*\.bss+0x[0-9a-f]* to +0x[0-9a-f]*[^)]*) keep' \
     "$work/suspects" ||
     fail "$(cat "$work/suspects")"
-grep -q 'at \.bss+0x[0-9a-f]* (\(users\|libusers.so[^)]*\))\.' "$work/suspects" ||
+grep -q 'at \.bss+0x[0-9a-f]* \(of users\|used by users_[a-z]*\)\.' "$work/suspects" ||
     fail "$(cat "$work/suspects")"
 # a path says which word of the array it begins with
 "$HEAPSNAP" paths "$work/heap.snap" --to set:1 |

@@ -181,6 +181,33 @@ static void fits(const char *text, size_t width, const char *expected)
     assert_true(hs_text_width(expected, strlen(expected)) <= width);
 }
 
+static void fits_names(const char *text, size_t width, const char *expected)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    buffer.n_bytes = 0;
+    assert_int_equal(hs_text_fit_names(text, strlen(text), width, &buffer, &err), HS_OK);
+    assert_content(expected);
+    assert_true(hs_text_width(expected, strlen(expected)) <= width);
+}
+
+static void several_names_are_cut_behind_one(void **state)
+{
+    (void)state;
+    fits_names("server, cache, lctx", 19, "server, cache, lctx");
+    fits_names("server, cache, lctx", 18, "server, cache, ...");
+    fits_names("server, cache, lctx", 17, "server, ...");
+    fits_names("server, cache, lctx", 10,
+               "se\xe2\x80\xa6"
+               "er, ...");
+    fits_names("server, cache, lctx", 5,
+               "se\xe2\x80\xa6"
+               "tx");
+    fits_names("map<int, long>::nodes, f(a, b)", 29, "map<int, long>::nodes, ...");
+    fits_names("f(a, b), g(c, d), h", 18, "f(a, b), ...");
+    fits_names("abcdefghij", 9, "abcd\xe2\x80\xa6ghij");
+    fits_names("operator<, x, y", 9, "oper\xe2\x80\xa6x, y"); /* no bracket that is closed */
+}
+
 static void cuts_in_the_middle(void **state)
 {
     (void)state;
@@ -437,6 +464,7 @@ int main(void)
         WITH_BUFFER(nothing_hidden_comes_out),
         WITH_BUFFER(measures_columns),
         WITH_BUFFER(cuts_in_the_middle),
+        WITH_BUFFER(several_names_are_cut_behind_one),
         WITH_BUFFER(qualified_names_keep_what_tells_most),
         WITH_BUFFER(sentences_are_filled),
         WITH_BUFFER(lines_of_wide_text_fit),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/root_name.h"
 #include "analysis/root_rows.h"
 #include "analysis/set_tops.h"
 #include "analysis/type_family.h"
@@ -120,14 +121,15 @@ static void put_keys(const struct hs_browse *browse, const struct hs_browse_leve
         return;
     }
     put_begin(browse, "sql", text);
-    hs_append(text, HS_BROWSE_COMMAND_BYTES,
-              level->form == HS_BROWSE_OWNERS
-                  ? " 'select all_words, all_count, name from keys where parent = %llu order by 1 "
-                    "desc'"
-                  : " 'with recursive b(id) as (values(%llu) union all select keys.id from keys "
-                    "join b on parent = b.id) select sum(words), name from keys join b using (id) "
-                    "where type_id not null group by name order by 1 desc'",
-              (unsigned long long)level->what.id);
+    hs_append(
+        text, HS_BROWSE_COMMAND_BYTES,
+        level->form == HS_BROWSE_OWNERS
+            ? " 'select all_words, all_objects, name from keys where parent = %llu order by 1 "
+              "desc'"
+            : " 'with recursive b(id) as (values(%llu) union all select keys.id from keys "
+              "join b on parent = b.id) select sum(words), name from keys join b using (id) "
+              "where type_id not null group by name order by 1 desc'",
+        (unsigned long long)level->what.id);
 }
 
 void hs_browse_command(struct hs_browse *browse, const struct hs_browse_level *level, char *text)

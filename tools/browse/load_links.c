@@ -5,6 +5,7 @@
 #include "analysis/field_path.h"
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
+#include "analysis/root_name.h"
 #include "analysis/root_rows.h"
 #include "analysis/set_tops.h"
 #include "analysis/type_rows.h"
@@ -128,13 +129,12 @@ static hs_status add_root(struct hs_browse *browse, struct hs_browse_level *leve
                           uint32_t group, struct hs_error *err)
 {
     const struct hs_root *root = hs_snap_root(browse->view.snap, leaf);
-    char place[256], name[HS_BROWSE_NAME_BYTES];
-    hs_root_place(&browse->view, root, place, sizeof place);
+    char where[HS_ROOT_WHERE_BYTES], name[HS_BROWSE_NAME_BYTES];
+    hs_root_where(&browse->view, root, where);
     bool is_doubtful = hs_index_tier(browse->view.index, leaf) == HS_TIER_DOUBTFUL;
     (void)snprintf(name, sizeof name, "%s %.400s%s%s%s%s", hs_root_kind_name(root->kind),
-                   hs_view_string(&browse->view, root->name), place[0] != 0 ? " (" : "",
-                   hs_file_short(place), place[0] != 0 ? ")" : "",
-                   is_doubtful ? "  [doubtful]" : "");
+                   hs_view_string(&browse->view, root->name), where[0] != 0 ? " (" : "", where,
+                   where[0] != 0 ? ")" : "", is_doubtful ? "  [doubtful]" : "");
     return hs_browse_add_node(browse, level, hs_path_root(&browse->view, leaf), name, group, err);
 }
 

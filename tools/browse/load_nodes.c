@@ -5,6 +5,7 @@
 #include "analysis/dominator_rows.h"
 #include "analysis/leak_report.h"
 #include "analysis/object_lookup.h"
+#include "analysis/root_name.h"
 #include "analysis/root_rows.h"
 #include "analysis/set_tops.h"
 #include "base/alloc.h"

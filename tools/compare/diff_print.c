@@ -173,7 +173,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(2, STRING, spark, "SERIES", HS_COLUMN_TABLE_ONLY),
     HS_COLUMN(3, STRING, growth, "    GROWTH", 0),
     HS_COLUMN(4, STRING, rate, "  AN HOUR", HS_COLUMN_SPARE(1) | HS_COLUMN_IF_KNOWN),
-    HS_COLUMN(5, STRING, up, "UP", 0),
+    HS_COLUMN(5, STRING, up, "UP", HS_COLUMN_NARROW(1)),
     HS_COLUMN(6, WORDS, words, "NOW", 0),
     HS_COLUMN(7, COUNT, objects, "OBJECTS", HS_COLUMN_SPARE(2)),
     HS_COLUMN(8, STRING, state, "STATE", HS_COLUMN_DATA_ONLY),

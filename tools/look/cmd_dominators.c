@@ -3,6 +3,7 @@
 
 #include "analysis/dominator_rows.h"
 #include "analysis/object_lookup.h"
+#include "analysis/root_name.h"
 #include "base/alloc.h"
 #include "commands.h"
 #include "open_view.h"
@@ -25,7 +26,7 @@ static const struct hs_field fields[] = {
     HS_FIELD(ADDRESS, address),
     HS_FIELD(STRING, name),
     HS_FIELD(STRING, type),
-    HS_COLUMN(3, WORDS, words, "OWN", 0),
+    HS_COLUMN(3, WORDS, words, "OWN", HS_COLUMN_NARROW(1)),
     HS_COLUMN(1, WORDS, retained_words, "RETAINED", 0),
     HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%", HS_COLUMN_TABLE_ONLY),
     HS_FIELD(COUNT, retained_objects),

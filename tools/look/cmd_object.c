@@ -27,10 +27,10 @@ struct line {
 static const struct hs_field fields[] = {
     HS_COLUMN(1, STRING, relation, "", HS_COLUMN_NOT_JSON),
     HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
-    HS_COLUMN(2, NUMBER, field, "FIELD", 0),
+    HS_COLUMN(2, NUMBER, field, "FIELD", HS_COLUMN_NARROW(1)),
     HS_FIELD(COUNT, offset),
     HS_FIELD(STRING, place),
-    HS_COLUMN(3, STRING, class, "CLASS", 0),
+    HS_COLUMN(3, STRING, class, "CLASS", HS_COLUMN_NARROW(2)),
     HS_FIELD(STRING, tier),
     HS_COLUMN(4, NODE, id, "ID", 0),
     HS_COLUMN(5, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/object_lookup.h"
+#include "analysis/root_name.h"
 #include "commands.h"
 #include "cut_print.h"
 #include "open_view.h"

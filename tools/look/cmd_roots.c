@@ -4,6 +4,7 @@
 
 #include "analysis/field_path.h"
 #include "analysis/leak_report.h"
+#include "analysis/root_name.h"
 #include "analysis/type_family.h"
 #include "base/alloc.h"
 #include "commands.h"
@@ -40,11 +41,11 @@ static const struct hs_field fields[] = {
     HS_COLUMN(1, WORDS, retained_words, "RETAINED", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
     HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
                  HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
-    HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", HS_COLUMN_WEIGHS),
+    HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", HS_COLUMN_WEIGHS | HS_COLUMN_NARROW(1)),
     HS_COLUMN(4, STRING, id, "ID", 0),
     HS_COLUMN(5, STRING, kind, "KIND", HS_COLUMN_SPARE(1)),
-    HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE),
-    HS_COLUMN(7, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH),
+    HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NAMES),
+    HS_COLUMN(7, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH | HS_COLUMN_NARROW(2)),
     HS_COLUMN(8, STRING, type, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_SPARE(2)),
 };
 static const struct hs_record typed_record = HS_RECORD(fields);

@@ -23,7 +23,7 @@ static const struct hs_field all_fields[N_FIELDS] = {
     HS_COLUMN(1, NUMBER, sample, "SAMPLE", 0),
     HS_FIELD(NODE, id),
     HS_COLUMN(7, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
-    HS_COLUMN(9, STRING, type, "TYPE", HS_COLUMN_SHRINKS),
+    HS_COLUMN(9, STRING, type, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_NARROW(1)),
     HS_COLUMN(4, WORDS, words, "WORDS", HS_COLUMN_SPARE(1)),
     HS_COLUMN(5, COUNT, n_samples, "SAMPLES", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(2, STRING, sampler, "SAMPLER", 0), /* in a table only when there are several */

@@ -27,7 +27,7 @@ static const struct hs_field fields[] = {
     HS_FIELD_AS("static_objects", COUNT, shallow.static_objects),
     HS_COLUMN_AS("static_words", 4, WORDS, shallow.static_words, "STATIC",
                  HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS | HS_COLUMN_SPARE(1)),
-    HS_COLUMN(5, WORDS, retained_words, "RETAINED", HS_COLUMN_WEIGHS),
+    HS_COLUMN(5, WORDS, retained_words, "RETAINED", HS_COLUMN_WEIGHS | HS_COLUMN_NARROW(1)),
 };
 static const struct hs_record record = HS_RECORD(fields);
 

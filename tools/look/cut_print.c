@@ -125,16 +125,16 @@ struct line {
 #define HS_ROW struct line
 static const struct hs_field fields[] = {
     HS_COLUMN(1, STRING, near, "NEAR", HS_COLUMN_NOT_JSON),
-    HS_COLUMN(2, STRING, kind, "KIND", 0),
+    HS_COLUMN(2, STRING, kind, "KIND", HS_COLUMN_NARROW(3)),
     HS_COLUMN(4, NODE, id, "ID", 0),
     HS_COLUMN(5, ADDRESS, address, "ADDRESS", HS_COLUMN_DATA_ONLY),
     HS_FIELD(COUNT, offset),
-    HS_COLUMN(3, COUNT, field, "FIELD", 0),
+    HS_COLUMN(3, COUNT, field, "FIELD", HS_COLUMN_NARROW(2)),
     HS_FIELD(STRING, place),
     HS_FIELD(STRING, type),
     HS_FIELD(STRING, name),
     HS_FIELD(STRING, expression),
-    HS_COLUMN(6, WORDS, words, "WORDS", 0),
+    HS_COLUMN(6, WORDS, words, "WORDS", HS_COLUMN_NARROW(1)),
     HS_COLUMN(7, WORDS, retained_words, "RETAINED", 0),
     HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
 };

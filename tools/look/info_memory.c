@@ -116,8 +116,8 @@ static const struct hs_field fields[] = {
     HS_COLUMN(2, STRING, state, "STATE", 0),
     HS_COLUMN(3, BYTES, resident_bytes, "RESIDENT", HS_COLUMN_SUMMED),
     HS_COLUMN_AS("resident_percent", 4, PERCENT, resident_bytes, "%", HS_COLUMN_SUMMED),
-    HS_COLUMN(5, BYTES, bytes, "BYTES", HS_COLUMN_SUMMED),
-    HS_COLUMN(6, COUNT, blocks, "BLOCKS", HS_COLUMN_SUMMED),
+    HS_COLUMN(5, BYTES, bytes, "BYTES", HS_COLUMN_SUMMED | HS_COLUMN_NARROW(1)),
+    HS_COLUMN(6, COUNT, blocks, "BLOCKS", HS_COLUMN_SUMMED | HS_COLUMN_NARROW(2)),
 };
 static const struct hs_record record = HS_RECORD(fields);
 

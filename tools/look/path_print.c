@@ -5,6 +5,7 @@
 
 #include "analysis/field_path.h"
 #include "analysis/neighbours.h"
+#include "analysis/root_name.h"
 #include "root_json.h"
 
 struct line {
@@ -18,14 +19,14 @@ static const struct hs_field fields[] = {
     HS_COLUMN(4, NODE, id, "ID", 0),
     HS_COLUMN(5, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
     HS_FIELD(COUNT, offset),
-    HS_COLUMN(3, NUMBER, field, "FIELD", 0),
+    HS_COLUMN(3, NUMBER, field, "FIELD", HS_COLUMN_NARROW(2)),
     HS_FIELD(STRING, place),
     HS_FIELD(STRING, type),
     HS_COLUMN(6, WORDS, words, "WORDS", HS_COLUMN_SPARE(1)),
     HS_COLUMN(7, WORDS, retained_words, "RETAINED", 0),
     HS_FIELD(STRING, class),
     HS_FIELD(STRING, tier),
-    HS_COLUMN(2, COUNT, repeat, "TIMES", 0),
+    HS_COLUMN(2, COUNT, repeat, "TIMES", HS_COLUMN_NARROW(1)),
     HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE | HS_COLUMN_NOT_JSON),
 };
 const struct hs_record hs_path_record = HS_RECORD(fields);
@@ -128,14 +129,13 @@ static hs_status put_root_line(struct hs_sink *sink, const struct hs_view *view,
                                hs_node leaf, struct hs_error *err)
 {
     const struct hs_root *root = hs_snap_root(view->snap, leaf);
-    char place[256], what[768];
+    char where[HS_ROOT_WHERE_BYTES], what[1200];
     struct line line = line_of(path, what);
-    hs_root_place(view, root, place, sizeof place);
+    hs_root_where(view, root, where);
     bool is_doubtful = hs_index_tier(view->index, leaf) == HS_TIER_DOUBTFUL;
     (void)snprintf(what, sizeof what, "%s %.400s%s%s%s%s", hs_root_kind_name(root->kind),
-                   hs_view_string(view, root->name), place[0] != 0 ? " (" : "",
-                   sink->is_table ? hs_file_short(place) : place, place[0] != 0 ? ")" : "",
-                   is_doubtful ? "  [doubtful]" : "");
+                   hs_view_string(view, root->name), where[0] != 0 ? " (" : "", where,
+                   where[0] != 0 ? ")" : "", is_doubtful ? "  [doubtful]" : "");
     line.id = hs_path_root(view, leaf);
     line.address = hs_or_unknown(root->address);
     line.retained_words = hs_index_retained(view->index, line.id).words;

@@ -5,6 +5,7 @@
 
 #include "analysis/field_path.h"
 #include "analysis/neighbours.h"
+#include "analysis/root_name.h"
 #include "analysis/root_rows.h"
 #include "base/alloc.h"
 #include "root_json.h"
@@ -67,11 +68,11 @@ static void step_text(const struct hs_view *view, const struct hs_path_tree_node
 static void root_text(const struct hs_view *view, hs_node node, char *text, size_t n_bytes)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);
-    char place[256];
-    hs_root_place(view, root, place, sizeof place);
+    char where[HS_ROOT_WHERE_BYTES];
+    hs_root_where(view, root, where);
     (void)snprintf(text, n_bytes, "%s %.400s%s%s%s", hs_root_kind_name(root->kind),
-                   hs_view_string(view, root->name), place[0] != 0 ? " (" : "",
-                   hs_file_short(place), place[0] != 0 ? ")" : "");
+                   hs_view_string(view, root->name), where[0] != 0 ? " (" : "", where,
+                   where[0] != 0 ? ")" : "");
 }
 
 /* Whether the node goes on in what its parent's text names. */
@@ -113,9 +114,9 @@ static const struct hs_field sampled_fields[] = {
     HS_COLUMN(2, COUNT, parent, "PARENT", HS_COLUMN_DATA_ONLY),
     HS_COLUMN_AS("n_samples", 3, COUNT, objects, "SAMPLES", 0),
     HS_COLUMN_AS("estimated_words", 4, WORDS, words, "SAMPLED", 0),
-    HS_COLUMN(5, WORDS, error_words, "+-", 0),
+    HS_COLUMN(5, WORDS, error_words, "+-", HS_COLUMN_NARROW(2)),
     HS_COLUMN_AS("share_percent", 6, PERCENT, words, "%", HS_COLUMN_TABLE_ONLY),
-    HS_COLUMN(7, COUNT, example, "EXAMPLE", 0),
+    HS_COLUMN(7, COUNT, example, "EXAMPLE", HS_COLUMN_NARROW(1)),
     HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE),
 };
 static const struct hs_record record = HS_RECORD(fields);

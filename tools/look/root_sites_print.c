@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/field_path.h"
+#include "analysis/root_name.h"
 #include "options.h"
 #include "site_print.h"
 
@@ -58,9 +59,9 @@ static const struct hs_field fields[] = {
     HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
                  HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY | HS_COLUMN_SPARE(1)),
     HS_COLUMN(3, WORDS, sampled_words, "SAMPLED", 0),
-    HS_COLUMN(4, WORDS, sampled_error_words, "+-", 0),
+    HS_COLUMN(4, WORDS, sampled_error_words, "+-", HS_COLUMN_NARROW(2)),
     HS_COLUMN(5, COUNT, n_samples, "SAMPLES", HS_COLUMN_SPARE(1)),
-    HS_COLUMN(6, NODE, id, "ID", 0),
+    HS_COLUMN(6, NODE, id, "ID", HS_COLUMN_NARROW(1)),
     HS_COLUMN(7, STRING, kind, "KIND", HS_COLUMN_SPARE(3)),
     HS_COLUMN(8, STRING, name, "ROOT, AND WHO ALLOCATED WHAT IT RETAINS", HS_COLUMN_FLEXIBLE),
     HS_COLUMN(9, STRING, site, "SITE", HS_COLUMN_DATA_ONLY),
@@ -155,7 +156,7 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
         HS_TRY(put_sites(sink, listing, i, err));
     }
     hs_sink_others(sink, rows->n_others, &(struct line){.retained_words = rows->others_words});
-    put_closing(sink, "[shared: kept by several roots]", rows->shared_words);
+    put_closing(sink, "[shared]", rows->shared_words);
     put_closing(sink, "[unreached]", hs_index_unreached_total(listing->join->view->index).words);
     return HS_OK;
 }

@@ -18,8 +18,8 @@ static const struct field {
     unsigned keys; /* 0: always */
 } all_fields[] = {
     {HS_COLUMN(1, WORDS, estimated_words, "SAMPLED", HS_COLUMN_SUMMED), 0},
-    {HS_COLUMN(2, WORDS, error_words, "+-", 0), 0},
-    {HS_COLUMN(4, COUNT, n_samples, "SAMPLES", HS_COLUMN_SUMMED), 0},
+    {HS_COLUMN(2, WORDS, error_words, "+-", HS_COLUMN_NARROW(1)), 0},
+    {HS_COLUMN(4, COUNT, n_samples, "SAMPLES", HS_COLUMN_SUMMED | HS_COLUMN_NARROW(2)), 0},
     {HS_COLUMN(5, COUNT, n_blocks, "BLOCKS", HS_COLUMN_SUMMED | HS_COLUMN_SPARE(1)), 0},
     {HS_FIELD_AS("share_percent", PERCENT, share), 0},
     {HS_COLUMN_AS("share_percent", 3, PERCENT, share, "%",

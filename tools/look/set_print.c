@@ -1,5 +1,6 @@
 #include "set_print.h"
 
+#include "analysis/root_name.h"
 #include "base/append.h"
 #include <stdio.h>
 
@@ -13,36 +14,21 @@ const char *hs_set_noun(enum hs_group_by group_by)
     return nouns[group_by];
 }
 
-static bool is_told(const hs_str *told, unsigned n, hs_str name)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (told[i] == name)
-            return true;
-    return false;
-}
-
-/* Of a set that is too large to be told each name is told once: many libraries may have one. */
 void hs_set_names(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
                   enum hs_group_by group_by, char *text)
 {
-    const bool is_large = sets->rows[row].n_members > HS_SET_NAMES;
-    hs_str told[HS_SET_NAMES];
-    unsigned n = 0;
-
+    struct hs_set_walk walk = {0};
     text[0] = 0;
-    for (int named = 1; named >= 0; named--) {
-        struct hs_set_walk walk = {0};
-        for (hs_node node; n < HS_SET_NAMES && hs_set_member_next(view, sets, row, &walk, &node);) {
-            bool is_named = group_by != HS_BY_ROOT || hs_root_is_named(view, node);
-            hs_str name = hs_snap_root(view->snap, node)->name;
-            if (is_named != (bool)named || (is_large && is_told(told, n, name)))
-                continue;
-            told[n++] = name;
-            hs_append_item(text, HS_SET_TEXT_BYTES, ", ",
-                           node == 0 ? "other roots" : hs_view_string(view, name));
-        }
+    if (group_by == HS_BY_ROOT) {
+        hs_set_roots_text(view, sets->rows[row].id, text, HS_SET_TEXT_BYTES);
+        return;
     }
-    if (is_large)
+    unsigned n = 0;
+    for (hs_node node; n < HS_SET_NAMES && hs_set_member_next(view, sets, row, &walk, &node); n++)
+        hs_append_item(text, HS_SET_TEXT_BYTES, ", ",
+                       node == 0 ? "other roots"
+                                 : hs_view_string(view, hs_snap_root(view->snap, node)->name));
+    if (sets->rows[row].n_members > HS_SET_NAMES)
         hs_append(text, HS_SET_TEXT_BYTES, ", ...");
 }
 

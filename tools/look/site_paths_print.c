@@ -19,9 +19,9 @@ struct line {
 static const struct hs_field fields[] = {
     HS_COLUMN_AS("path", 1, NUMBER, path_number, "PATH", HS_COLUMN_NOT_JSON),
     HS_COLUMN(2, WORDS, estimated_words, "SAMPLED", 0),
-    HS_COLUMN(3, WORDS, error_words, "+-", 0),
-    HS_COLUMN(4, COUNT, n_samples, "SAMPLES", 0),
-    HS_COLUMN(5, COUNT, n_blocks, "BLOCKS", 0),
+    HS_COLUMN(3, WORDS, error_words, "+-", HS_COLUMN_NARROW(1)),
+    HS_COLUMN(4, COUNT, n_samples, "SAMPLES", HS_COLUMN_NARROW(2)),
+    HS_COLUMN(5, COUNT, n_blocks, "BLOCKS", HS_COLUMN_NARROW(3)),
     HS_FIELD_AS("share_percent", PERCENT, share),
     HS_FIELD(STRING, sampler),
     HS_FIELD(STRING, keeper),

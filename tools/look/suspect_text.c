@@ -5,12 +5,18 @@
 
 #include "analysis/field_path.h"
 #include "analysis/object_lookup.h"
-#include "analysis/root_rows.h"
+#include "analysis/root_name.h"
 #include "base/append.h"
 #include "base/units.h"
 #include "report/text.h"
 
-enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LEAST_PART = 20 };
+enum {
+    NAME_COLUMNS = 60,
+    HOLDER_COLUMNS = 100,
+    WHERE_COLUMNS = 80,
+    NAME_BYTES = 512,
+    LEAST_PART = 20
+};
 
 struct writer {
     char *text;
@@ -63,59 +69,27 @@ void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text)
 
 /* ---- who */
 
-/* Is it called by its place in a section, which says nothing without the binary? */
-static bool is_place(const struct hs_view *view, const struct hs_root *root)
-{
-    return root->kind == HS_ROOT_GLOBAL && root->module != 0 &&
-           hs_view_string(view, root->name)[0] == '.';
-}
-
-/* Of such a place: a function that uses it says most. */
-static void put_user(struct writer *w, const struct hs_view *view, const struct hs_root *root,
-                     const char *before)
-{
-    if (!is_place(view, root) || root->function == 0)
-        return;
-    put(w, "%sused by ", before);
-    put_name(w, hs_view_string(view, root->function), NAME_COLUMNS);
-}
-
-/* A register is called so already. */
-static const char *how_of_thread(const struct hs_root *root)
-{
-    return root->kind == HS_ROOT_TLS                                    ? "thread-local, "
-           : root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ? "on the stack, "
-                                                                        : "";
-}
-
 static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);
-    const char *name = hs_view_string(view, root->name),
-               *module = hs_view_string(view, root->module);
-    char place[NAME_BYTES];
-    put_name(w, name, NAME_COLUMNS);
-    hs_root_place(view, root, place, sizeof place);
-    if (root->file != 0 && root->line != 0) {
-        put(w, " (");
-        put_name(w, hs_file_short(place), NAME_COLUMNS);
-        if (root->thread != 0)
-            put(w, ", thread %u", root->thread);
-        put(w, ")");
-    } else if (root->thread != 0) {
-        const char *function = hs_view_string(view, root->function);
-        put(w, " (%s", how_of_thread(root));
-        if (function[0] != 0 && strstr(name, function) == NULL) {
-            put_name(w, function, NAME_COLUMNS);
-            put(w, ", ");
-        }
-        put(w, "thread %u)", root->thread);
-    } else if (module[0] != 0) {
-        put(w, " (");
-        put_name(w, module, NAME_COLUMNS);
-        put_user(w, view, root, ", ");
-        put(w, ")");
-    }
+    char where[HS_ROOT_WHERE_BYTES];
+    put_name(w, hs_view_string(view, root->name), NAME_COLUMNS);
+    hs_root_where(view, root, where);
+    if (where[0] == '\0')
+        return;
+    put(w, " (");
+    put_name(w, where, WHERE_COLUMNS);
+    put(w, ")");
+}
+
+/* As one of several; of a long name so many columns. */
+static void put_short(struct writer *w, const struct hs_view *view, hs_node node, size_t columns)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    char tail[HS_ROOT_WHERE_BYTES];
+    put_name(w, hs_view_string(view, root->name), columns);
+    hs_root_tail(view, root, tail);
+    put_name(w, tail, NAME_COLUMNS);
 }
 
 /* The thread that all its roots are of; 0: none, or more roots than are known here. */
@@ -139,14 +113,8 @@ static void put_some(struct writer *w, const struct hs_view *view, const struct 
     enum { NAMED = 3 };
 
     for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
-        const struct hs_root *root = hs_snap_root(view->snap, suspect->roots[i]);
         put(w, "%s", i == 0 ? "" : ", ");
-        put_name(w, hs_view_string(view, root->name), NAME_COLUMNS / NAMED * 2);
-        put_user(w, view, root, " ");
-        if (is_place(view, root) && root->function == 0) {
-            put(w, " of ");
-            put_name(w, hs_view_string(view, root->module), NAME_COLUMNS);
-        }
+        put_short(w, view, suspect->roots[i], NAME_COLUMNS / NAMED * 2);
     }
     put(w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
 }
@@ -317,17 +285,16 @@ static void put_holder(struct writer *w, const struct hs_view *view,
 {
     const struct hs_root *root =
         suspect->holder_root == 0 ? NULL : hs_snap_root(view->snap, suspect->holder_root);
+    char tail[HS_ROOT_WHERE_BYTES];
 
     if (suspect->holder == NULL || suspect->holder[0] == '\0')
         return;
     put(w, ", at ");
     put_name(w, suspect->holder, HOLDER_COLUMNS);
-    if (root == NULL || !is_place(view, root))
-        return;
-    put(w, " (");
-    put_name(w, hs_view_string(view, root->module), NAME_COLUMNS);
-    put_user(w, view, root, ", ");
-    put(w, ")");
+    if (root != NULL && suspect->list == HS_SUSPECT_JOINT) {
+        hs_root_tail(view, root, tail); /* whose it is, which an owner has said already */
+        put_name(w, tail, NAME_COLUMNS);
+    }
 }
 
 /* Where no kind of block has most of it: of the members with what hangs on them. */

@@ -1,4 +1,5 @@
 #include "type_paths_print.h"
+#include "analysis/root_name.h"
 
 #include <string.h>
 

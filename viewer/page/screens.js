@@ -40,10 +40,15 @@ function keptStrip() {
       make('span', {}, make('i', { style: { background: colour } }), `${name} ${size(words)}, ${percent(words, heap)}`)))];
 }
 
+/* As hs_root_place has it: what stands under WHERE in tables. */
 function rootPlace(root) {
+  const symbol = root.symbol || '', module = root.module || '', isNamed = root.name.startsWith(symbol);
   if (root.file) return root.line ? `${root.file}:${root.line}` : root.file;
-  if ((root.symbol || '').startsWith('.') && root.module && root.function) return `${root.module}, used by ${root.function}`;
-  return root.function || root.module || '';
+  if (symbol.startsWith('.') && module) return root.function ? `${module}, used by ${root.function}` : module;
+  if (isNamed && module) return module;
+  if (symbol && root.offset) return `${symbol}+${root.offset}`;
+  if (symbol && !isNamed) return symbol;
+  return root.thread ? `thread ${root.thread}` : module;
 }
 
 function rootColumns(heap) {

@@ -54,9 +54,4 @@ void hs_root_rows_fini(struct hs_root_rows *rows);
 /* The row of one node of the root tree. */
 struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node);
 
-/* Where the root stands, for a table: "stm/stm.ml:318", the symbol, the thread; of what has no name
- * "libglib-2.0.so.0, used by g_intern_string"; of a symbol alone its binary; "" when unknown.
- * `text` has n bytes. */
-void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n);
-
 #endif

@@ -20,12 +20,6 @@ bool hs_set_tops_next(struct hs_set_tops *tops, hs_node *ret);
 hs_status hs_instances_of_set(struct hs_view *view, uint32_t set, struct hs_instances *ret,
                               struct hs_error *err);
 
-/* "Stm.VCS, Lib.lib_state, ..." as far as there is room. `text` has n_bytes. */
-void hs_set_roots_text(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes);
-
-/* "set:3: 5 roots: Stm.VCS, Lib.lib_state, ..."; `text` has n_bytes. */
-void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes);
-
 /* The set that keeps a block: 0 when a root alone does, or nothing. */
 uint32_t hs_set_keeping(const struct hs_view *view, hs_node node);
 

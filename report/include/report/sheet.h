@@ -62,11 +62,16 @@ enum hs_column_flags {
     HS_COLUMN_TREE = 1 << 6,       /* the flexible column: leading spaces are the depth in a tree */
     HS_COLUMN_WEIGHS = 1 << 9,     /* a part of the whole: a row is small when all of these are */
     HS_COLUMN_IF_KNOWN = 1 << 10,  /* not in a table that would have nothing in it */
+    HS_COLUMN_NAMES = 1 << 11,     /* several names, as of roots: cut behind one that is whole */
 };
 /* A flag: on a narrow terminal the column is left out of the table, those with the highest rank (1
  * to 15) first. */
 #define HS_COLUMN_SPARE(rank) ((unsigned)(rank) << 12)
 #define HS_COLUMN_SPARED(flags) ((flags) >> 12 & 15)
+/* The same, where lines would be longer than the terminal even so: after all that can be spared,
+ * and after names are as short as they get. */
+#define HS_COLUMN_NARROW(rank) ((unsigned)(rank) << 16)
+#define HS_COLUMN_NARROWED(flags) ((flags) >> 16 & 15)
 
 /* The least part of `whole` that a table does not print as 0.0 %; 0 of 0. */
 static inline uint64_t hs_percent_least(uint64_t whole)

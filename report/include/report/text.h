@@ -40,6 +40,11 @@ hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_
 hs_status hs_text_fit_end(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                           struct hs_error *err);
 
+/* The same of several names with commas between them: as many as are whole, and ", ..."; of the
+ * first what has room. What is one name alone is cut as that. */
+hs_status hs_text_fit_names(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                            struct hs_error *err);
+
 /* How many bytes of a sanitised text go on a line of `width` columns: all where they fit, else up
  * to behind the last space, or behind the last of / , : ; > or wherever the line ends. Not 0 but of
  * an empty text. */
