@@ -204,6 +204,13 @@ static hs_status walk_place(const struct hs_group_place *place, struct hs_tree_w
         *ret_words = hs_index_retained(view->index, place->node).words;
         return hs_tree_walk_run(walk, place->node, 0, err);
     }
+    if (place->roots != NULL) {
+        for (size_t i = 0; i < place->n_roots; i++) {
+            *ret_words += hs_index_retained(view->index, place->roots[i]).words;
+            HS_TRY(hs_tree_walk_run(walk, place->roots[i], 0, err));
+        }
+        return HS_OK;
+    }
     for (hs_node inner = 0; inner < view->n_tree; inner++)
         if (hs_view_root_of(view, inner) == HS_NO_NODE)
             HS_TRY(walk_tops(inner, place->set, walk, ret_words, err));
@@ -370,7 +377,7 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
                                 .context = walk,
                                 .what = "looking at members"};
     uint64_t words;
-    walk->is_set = place->node == HS_NO_NODE;
+    walk->is_set = place->node == HS_NO_NODE && place->roots == NULL;
     HS_TRY(walk_place(place, &tree, &words, err));
     struct hs_accumulation *at = walk->at;
     if (walk->n_at_place > at->n_direct) {

@@ -55,11 +55,13 @@ struct hs_group_tree {
     uint64_t reserved_bytes;
 };
 
-/* Where a group tree begins: a node of the root tree, or the blocks that stand directly below inner
- * nodes of the root tree and are of one owner set. */
+/* Where a group tree begins: a node of the root tree, several roots, or the blocks that stand
+ * directly below inner nodes of the root tree and are of one owner set. */
 struct hs_group_place {
-    hs_node node; /* HS_NO_NODE: a set */
+    hs_node node; /* HS_NO_NODE: several roots, or a set */
     uint32_t set;
+    const hs_node *roots; /* borrowed; NULL: a set */
+    size_t n_roots;
 };
 
 /* Walks all below the place once. 72 bytes a group, of the budget. */

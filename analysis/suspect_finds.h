@@ -10,6 +10,10 @@ hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list
 
 void hs_suspect_fini(struct hs_suspect *row);
 
+/* Adds roots that are alike and keep enough together, and leaves out owners that are among them. */
+hs_status hs_suspect_add_folds(const struct hs_view *view, const uint8_t *tiers,
+                               struct hs_suspects *found, struct hs_error *err);
+
 /* Finds where the memory of owners and joint owners has come together. */
 hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_query *query,
                                struct hs_suspects *found, struct hs_error *err);

@@ -29,6 +29,8 @@ void hs_suspect_fini(struct hs_suspect *row)
     hs_free(row->holder);
     hs_free(row->alias);
     hs_free(row->site);
+    hs_free(row->all_roots);
+    hs_free(row->fold_name);
 }
 
 void hs_suspects_fini(struct hs_suspects *suspects)

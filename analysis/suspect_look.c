@@ -7,6 +7,7 @@
 #include "analysis/path_find.h"
 #include "base/alloc.h"
 #include "group_tree.h"
+#include "root_folds.h"
 #include "suspect_finds.h"
 #include "type_rank.h"
 
@@ -124,6 +125,19 @@ static void trim_holder(char *holder, bool is_one_of_many)
         *end = '\0';
 }
 
+/* Of many roots the way from any one; nothing where they lead to the members themselves. */
+static hs_status fold_holder(struct hs_suspect *suspect, struct hs_error *err)
+{
+    char text[HS_FOLD_NAME_BYTES];
+
+    hs_root_fold_name(suspect->holder == NULL ? "" : suspect->holder, text);
+    hs_free(suspect->holder);
+    suspect->holder = NULL;
+    return text[0] == '\0' || strcmp(text, suspect->fold_name) == 0
+               ? HS_OK
+               : hs_strdup(text, &suspect->holder, err);
+}
+
 static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspect *suspect,
                              struct hs_error *err)
 {
@@ -136,7 +150,7 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
         HS_TRY(hs_name_by_dominators(kinds->view, suspect->evidence, suspect->roots[0],
                                      &suspect->holder, err));
     trim_holder(suspect->holder, !is_point && suspect->count >= MANY);
-    return HS_OK;
+    return suspect->fold_name == NULL ? HS_OK : fold_holder(suspect, err);
 }
 
 static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
@@ -166,9 +180,12 @@ hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_que
     for (size_t i = 0; i < found->n && status == HS_OK; i++) {
         struct hs_suspect *suspect = &found->rows[i];
         struct hs_group_place owner = {.node = suspect->roots[0]};
+        struct hs_group_place fold = {
+            .node = HS_NO_NODE, .roots = suspect->all_roots, .n_roots = (size_t)suspect->n_roots};
         struct hs_group_place joint = {.node = HS_NO_NODE, .set = suspect->set};
         if (suspect->list == HS_SUSPECT_OWNER)
-            status = look_into(&kinds, &owner, query->follow_percent, suspect, err);
+            status = look_into(&kinds, suspect->all_roots != NULL ? &fold : &owner,
+                               query->follow_percent, suspect, err);
         else if (suspect->list == HS_SUSPECT_JOINT)
             status = look_into(&kinds, &joint, query->follow_joint_percent, suspect, err);
     }

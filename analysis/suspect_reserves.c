@@ -11,7 +11,10 @@ static hs_status find_aliases(struct hs_view *view, struct hs_suspects *found,
     HS_TRY(HS_ALLOC(&groups, found->n, err));
     for (size_t i = 0; i < found->n; i++)
         if (found->rows[i].list == HS_SUSPECT_OWNER)
-            groups[i] = (struct hs_reserve_roots){found->rows[i].roots, 1};
+            groups[i] = found->rows[i].all_roots != NULL
+                            ? (struct hs_reserve_roots){found->rows[i].all_roots,
+                                                        (size_t)found->rows[i].n_roots}
+                            : (struct hs_reserve_roots){found->rows[i].roots, 1};
     return hs_name_aliases_find(view, groups, found->n, aliases, err);
 }
 

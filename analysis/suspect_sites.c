@@ -11,10 +11,26 @@ static double weight_of(const struct hs_sample_join *join, const struct hs_sampl
     return join->is_weighted ? group->estimate.words : (double)group->estimate.n_samples;
 }
 
+static bool has_root(const struct hs_suspect *suspect, hs_node root)
+{
+    size_t low = 0, high = suspect->all_roots == NULL ? 0 : (size_t)suspect->n_roots;
+
+    if (high == 0)
+        return root == suspect->roots[0];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (suspect->all_roots[middle] < root)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < suspect->n_roots && suspect->all_roots[low] == root;
+}
+
 static bool is_of(const struct hs_sample_group *group, const struct hs_suspect *suspect)
 {
     if (suspect->list == HS_SUSPECT_OWNER)
-        return group->keeper == HS_KEEPER_ROOT && group->root == suspect->roots[0];
+        return group->keeper == HS_KEEPER_ROOT && has_root(suspect, group->root);
     return suspect->list == HS_SUSPECT_LOST && group->keeper == HS_KEEPER_UNREACHED &&
            group->type == suspect->type;
 }

@@ -238,6 +238,7 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
     found->threshold_words = share_of(view->totals->heap_words, query->threshold_percent);
     HS_TRY(find_tiers(view, &tiers, err));
     HS_TRY(add_owners(view, tiers, found, err));
+    HS_TRY(hs_suspect_add_folds(view, tiers, found, err));
     HS_TRY(add_joint(view, tiers, found, err));
     drop_runtimes(view, query, found);
     if (!query->is_brief) {

@@ -632,6 +632,39 @@ def thresholds():
     suspects("no such file", code=5)
 
 
+def alike():
+    """Roots whose names differ in an index or an address are one suspect; not where one of them
+    has most of it, nor what has no name, nor variables of different files."""
+    def of_names(names, sizes=None, **more):
+        snap = native(Snap())
+        state = snap.type("struct state", 0, 12)
+        for i, name in enumerate(names):
+            unit = {"unit": f"{i}.c" if more.get("apart") else "a.c"}
+            snap.root(snap.block(sizes[i] if sizes else 100, state), name,
+                      kind=more.get("kind", "global"), **unit)
+        snap.root(snap.block(400, state), "other", unit="b.c")
+        return of(snap.write())
+
+    row = of_names([f"slots[{i}].first" for i in range(300)])[0]
+    equal((row["list"], row["words"], row["n_roots"], len(row["roots"])), ("owner", 30000, 300, 8),
+          "one suspect of 300 roots")
+    check(row["sentence"].startswith("300 x slots[*].first keep 234.4 KiB, 98.7 % of the heap: 300 "
+                                     "struct state of 800 B each"), row["sentence"])
+    shown(row["command"])
+    row = of_names([f"C root at {0x55550000 + 16 * i:#x}" for i in range(300)])[0]
+    check(row["sentence"].startswith("300 x C root at 0x* keep"), row["sentence"])
+    rows = of_names([f"slots[{i}]" for i in range(20)], [1900] + [20] * 19)
+    check(rows[0]["sentence"].startswith("slots[0] "), "one has 83 %")
+    rows = of_names([f"slots[{i}]" for i in range(7)])
+    check(all(" x " not in row["sentence"] for row in rows), "seven can be looked at")
+    rows = of_names([f"slots[{i}]" for i in range(30)], apart=True)
+    check(all(" x " not in row["sentence"] for row in rows), "of thirty files")
+    rows = of_names([f".bss+{8 * i:#x}" for i in range(30)])
+    check(all(" x " not in row["sentence"] for row in rows), "places without a name")
+    rows = of_names([f"v[{i}" for i in range(30)])
+    check(all(" x " not in row["sentence"] for row in rows), "that is no index")
+
+
 MIB = 1 << 20
 LIVE, FREE, DIRTY, INTERNAL, OTHER = 0, 2, 3, 4, 6
 
@@ -722,5 +755,5 @@ main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, many_without_names, jo
      by_convention, who_counts, plain_pointers, pointers_that_look, by_values_alone, small_heaps,
      at_the_end_of_info, what_is_lost,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
-     all_formats, hostile_names, thresholds, balance, by_brute_force)
+     all_formats, hostile_names, thresholds, alike, balance, by_brute_force)
 END

@@ -155,6 +155,11 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
 {
     struct writer w = {.text = text, .n_bytes = HS_SUSPECT_WHO_BYTES, .err = err};
     text[0] = '\0';
+    if (suspect->fold_name != NULL) {
+        put(&w, "%lu x ", (unsigned long)suspect->n_roots);
+        put_name(&w, suspect->fold_name, NAME_COLUMNS);
+        return w.status;
+    }
     if (suspect->list == HS_SUSPECT_OWNER) {
         put_root(&w, view, suspect->roots[0]);
         return w.status;
@@ -414,7 +419,7 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     if (w->status == HS_OK)
         w->status = hs_suspect_who(view, suspect, text, w->err);
     hs_suspect_much(view, suspect->words, much);
-    put(w, "%s %s %s", text, is_joint ? "keep" : "alone keeps", much);
+    put(w, "%s %s %s", text, is_joint || suspect->fold_name != NULL ? "keep" : "alone keeps", much);
     put_accumulation(w, view, suspect);
     put_site(w, suspect);
     put_reserve(w, view, suspect);

@@ -1,6 +1,7 @@
 /* Suspects: the few answers to "where has the memory gone?", each with its evidence.
  *
- *   owner   a root that alone retains at least the threshold
+ *   owner   a root that alone retains at least the threshold, or roots that are alike (tasks that
+ *           wait at one line, values that C registered) and do so together
  *   joint   blocks that several roots keep together, by the exact set of roots
  *   lost    blocks that no root reaches
  *   waste   memory that is taken and not used, as far as a snapshot without contents can tell
@@ -80,7 +81,9 @@ struct hs_suspect {
     uint8_t certainty;       /* enum hs_certainty */
     hs_node roots[HS_SUSPECT_SHOWN_ROOTS];
     uint64_t n_roots;
-    uint32_t n_shown; /* of these in roots[], the firmest first */
+    uint32_t n_shown;   /* of these in roots[], the firmest first */
+    hs_node *all_roots; /* owned: of an owner that is several roots: n_roots, ascending */
+    char *fold_name;    /* owned: what they are called; NULL: it is one root */
     struct hs_suspect_module modules[HS_SUSPECT_MODULES]; /* that have most of many roots */
     uint32_t n_modules;                                   /* 0: say the roots */
     uint64_t n_on_stacks;      /* of many roots: those of stacks and registers */
