@@ -140,31 +140,32 @@ static void drop_runtimes(const struct hs_view *view, const struct hs_suspect_qu
 
 /* ---- lost */
 
-static hs_status add_lost_group(const struct hs_leak_report *report, size_t at,
-                                struct hs_suspects *found, struct hs_error *err)
+/* All that is lost is one suspect, told by the fault that has lost most. */
+static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_suspects *found,
+                                struct hs_error *err)
 {
-    const struct hs_leak_group *group = &report->groups.groups[at];
+    const struct hs_leak_group *group = &report->groups.groups[0];
     struct hs_suspect *suspect;
     HS_TRY(hs_suspect_add(found, HS_SUSPECT_LOST, &suspect, err));
-    suspect->words = group->held_words;
+    suspect->words = report->groups.totals[HS_LEAK_CERTAIN].words;
+    suspect->objects = report->groups.totals[HS_LEAK_CERTAIN].count;
     suspect->certainty = HS_EXACT;
     suspect->type = group->type;
     suspect->count = group->count;
     suspect->each_words = group->words_each;
+    suspect->held_words = group->held_words;
     suspect->evidence = group->first;
     return HS_OK;
 }
 
-/* What is lost for certain: each fault that has lost enough. Where many have lost a little, the one
- * that has lost most, once all together are a twentieth of the threshold. */
+/* What is lost for certain. */
 static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struct hs_error *err)
 {
-    enum { MOST_GROUPS = 12, TOGETHER = 20 };
     static const struct hs_suppressions nothing = {0};
     const struct hs_leak_query query = {
         .suppressions = &nothing,
         .certainties = 1 << HS_LEAK_CERTAIN,
-        .max_rows = MOST_GROUPS,
+        .max_rows = 1,
     };
     struct hs_leak_report report = {0};
     if (hs_leak_is_garbage(view)) {
@@ -174,14 +175,10 @@ static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struc
     if (hs_index_unreached_total(view->index).words == 0)
         return HS_OK;
     HS_TRY(hs_leak_report_find(view, &query, &report, err));
-    hs_status status = HS_OK;
     uint64_t all_words = report.groups.totals[HS_LEAK_CERTAIN].words;
-    for (size_t i = 0; i < report.groups.n_groups && status == HS_OK; i++) {
-        uint64_t words = report.groups.groups[i].held_words;
-        bool is_enough = words >= found->threshold_words;
-        if (words > 0 && (is_enough || (i == 0 && all_words >= found->threshold_words / TOGETHER)))
-            status = add_lost_group(&report, i, found, err);
-    }
+    hs_status status = HS_OK;
+    if (report.groups.n_groups != 0 && all_words != 0 && all_words >= found->threshold_words)
+        status = add_lost_words(&report, found, err);
     hs_leak_report_fini(&report);
     return status;
 }

@@ -452,15 +452,30 @@ def what_is_lost():
     lost = rows[1]
     equal((lost["words"], lost["type"], lost["count"], lost["each_words"], lost["roots"]),
           (4000, "app::Job", 100, 6, []), "what is lost")
-    check("No root leads to 100 app::Job of 48 B" in lost["sentence"], lost["sentence"])
+    check(lost["sentence"].startswith("Lost, as no root leads to it: 31.3 KiB, 23.5 % of the heap: "
+                                      "100 app::Job, 320 B each with what hangs on them."),
+          lost["sentence"])
     equal(sum(row["words"] for row in rows) + 4,
           sum(words for words, _, _, _ in snap.blocks), "no word twice, none left out")
-    # Small faults: together enough to be told, not one by one.
+    # Small faults: together enough to be told, as one.
     snap = a_table()
     for n in range(60):
         snap.block(1 + n % 20, snap.type(f"struct odd{n}"))
     rows = of(snap.write())
-    equal([row["list"] for row in rows], ["owner", "lost"], "the largest of many small ones")
+    equal([(row["list"], row["words"]) for row in rows[1:]], [("lost", 630)], "small ones")
+    check("most of it one struct odd19 of 160 B." in rows[1]["sentence"], rows[1]["sentence"])
+    # Next to nothing is no alarm.
+    snap = a_table()
+    snap.block(200, job)
+    equal([row["list"] for row in of(snap.write())], ["owner"], "1.5 % of the heap")
+    # Of a size it is said that it is one.
+    snap = a_table()
+    plain = snap.type("block of 184 bytes", 0, 15)
+    for n in range(100):
+        snap.block(23, plain)
+    lost = of(snap.write())[1]["sentence"]
+    check("100 blocks of 184 bytes of 184 B each" not in lost and
+          ": 100 blocks of 184 bytes each." in lost, lost)
 
 
 def what_is_wasted():
@@ -541,7 +556,7 @@ def without_roots():
         snap.block(6, job)
     row, = of(snap.write())
     equal((row["list"], row["words"], row["type"]), ("lost", 600, "app::Job"), "all of it")
-    check("100.0 % of the heap is lost" in row["sentence"], row["sentence"])
+    check("100.0 % of the heap: 100 app::Job of 48 B each." in row["sentence"], row["sentence"])
     snap = Snap()
     snap.block(6)
     snap.record("runtime", "ocaml", "4.14.1", 0)

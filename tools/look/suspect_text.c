@@ -425,13 +425,45 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     put_reserve(w, view, suspect);
 }
 
+/* "1398 blocks of 184 bytes, perhaps _xmlDoc": of a size alone it is said what it may be. */
+static void put_lost_blocks(struct writer *w, const struct hs_view *view,
+                            const struct hs_suspect *suspect)
+{
+    static const char block[] = "block ";
+    const char *name = suspect->type == HS_UNTYPED
+                           ? ""
+                           : hs_view_string(view, hs_snap_type(view->snap, suspect->type)->name);
+
+    if (has_type(view, suspect->type) || strncmp(name, block, strlen(block)) != 0) {
+        put_blocks(w, view, suspect->type, suspect->count, 0);
+        return;
+    }
+    put(w, "%lu %s ", (unsigned long)suspect->count, suspect->count == 1 ? "block" : "blocks");
+    put_name(w, name + strlen(block), NAME_COLUMNS);
+}
+
 static void put_lost(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
 {
     char much[HS_SUSPECT_MUCH_BYTES];
+    uint64_t held_each = suspect->held_words / suspect->count;
+    bool is_more = held_each > suspect->each_words + suspect->each_words / 10;
     hs_suspect_much(view, suspect->words, much);
-    put(w, "No root leads to ");
-    put_blocks(w, view, suspect->type, suspect->count, suspect->each_words);
-    put(w, " and what hangs on %s: %s %s lost. ", suspect->count == 1 ? "it" : "them", much, "is");
+    put(w, "Lost, as no root leads to it: %s", much);
+    put(w, suspect->held_words / 9 * 10 < suspect->words ? ", most of it " : ": ");
+    put_lost_blocks(w, view, suspect);
+    if (is_more) {
+        put(w, ", ");
+        put_bytes(w, view, held_each);
+        put(w, " %swith what hangs on %s", suspect->count == 1 ? "" : "each ",
+            suspect->count == 1 ? "it" : "them");
+    } else {
+        if (has_type(view, suspect->type)) {
+            put(w, " of ");
+            put_bytes(w, view, suspect->each_words);
+        }
+        put(w, "%s", suspect->count == 1 ? "" : " each");
+    }
+    put(w, ". ");
     put_site(w, suspect);
 }
 

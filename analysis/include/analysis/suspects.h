@@ -3,7 +3,7 @@
  *   owner   a root that alone retains at least the threshold, or roots that are alike (tasks that
  *           wait at one line, values that C registered) and do so together
  *   joint   blocks that several roots keep together, by the exact set of roots
- *   lost    blocks that no root reaches
+ *   lost    blocks that no word of the program leads to, all together
  *   waste   memory that is taken and not used, as far as a snapshot without contents can tell
  *
  * The words of owners, joint owners and lost blocks are of different blocks: what they name may be
@@ -102,6 +102,7 @@ struct hs_suspect {
     bool is_class;             /* of it: the name tells what it is, not just how it is stored */
     uint64_t count;            /* blocks of it */
     uint64_t each_words;       /* the median of these */
+    uint64_t held_words;       /* lost: of these and of what hangs on them */
     struct hs_accumulation at; /* owner and joint */
     char *holder;              /* owned: "server.db[0].dict"; NULL: not known */
     hs_node holder_root;       /* joint: of the roots, the one that `holder` begins with; 0: none */
