@@ -1,4 +1,5 @@
 /* The parts of a type's name. */
+#include <stdio.h>
 #include <string.h>
 
 #include "private.h"
@@ -21,4 +22,11 @@ struct hs_rule_part hs_rule_part_of(const char *name, size_t n)
         }
     }
     return part;
+}
+
+bool hs_rule_pattern_of(const char *name, char *text, size_t n_bytes)
+{
+    size_t n = strlen(name), end = hs_rule_part_of(name, n).end;
+    int n_text = snprintf(text, n_bytes, "%.*s%s", (int)end, name, end == n ? "" : "<*>");
+    return n_text > 0 && (size_t)n_text < n_bytes;
 }

@@ -164,6 +164,17 @@ size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_b
     return 0;
 }
 
+/* No type has others within it. */
+size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes,
+                        hs_ctype ret[HS_CTYPE_MAX_AROUND], bool *ret_is_whole)
+{
+    (void)types;
+    (void)offset_bytes;
+    ret[0] = type;
+    *ret_is_whole = true;
+    return 1;
+}
+
 hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *name)
 {
     (void)types;

@@ -108,6 +108,17 @@ static void a_pattern_says_as_much_of_a_type_as_it_has(void **state)
     hs_rules_fini(&scoped);
 }
 
+static void a_type_has_a_pattern(void **state)
+{
+    (void)state;
+    char text[24];
+    assert_true(hs_rule_pattern_of("my::Ptr<a::b, 1>", text, sizeof text));
+    assert_string_equal(text, "my::Ptr<*>");
+    assert_true(hs_rule_pattern_of("List<int>::Link", text, sizeof text));
+    assert_string_equal(text, "List<int>::Link");
+    assert_false(hs_rule_pattern_of("a_name_of_just_24_letters", text, sizeof text));
+}
+
 static void a_line_is_a_rule(void **state)
 {
     (void)state;
@@ -376,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_star_is_any_text),
         cmocka_unit_test(a_pattern_says_as_much_of_a_type_as_it_has),
+        cmocka_unit_test(a_type_has_a_pattern),
         cmocka_unit_test(a_line_is_a_rule),
         cmocka_unit_test(a_fault_has_line_column_and_reason),
         cmocka_unit_test(what_is_too_much_is_refused),

@@ -374,6 +374,41 @@ static void put_aliases(struct writer *w, const struct hs_suspect *suspect)
     put(w, ". ");
 }
 
+/* The class of the program's own that leads to such a type by a plain pointer and of which no rule
+ * says whether it owns, as the dump noted it; false: there is none. */
+static bool unruled_class(const struct hs_view *view, const char *type, char *ret, size_t n_bytes)
+{
+    static const char of[] = HS_NOTE_WRAPPER_OF;
+    size_t n_begin = strlen(HS_NOTE_WRAPPER);
+
+    for (size_t i = 0; i < view->facts->n_notes; i++) {
+        const char *note = hs_view_string(view, view->facts->notes[i].text);
+        const char *at = strncmp(note, HS_NOTE_WRAPPER, n_begin) == 0 ? strstr(note, of) : NULL;
+        if (at == NULL || strcmp(at + strlen(of), type) != 0)
+            continue;
+        int n =
+            snprintf(ret, n_bytes, "%.*s", (int)(at - note - (ptrdiff_t)n_begin), note + n_begin);
+        return n > 0 && (size_t)n < n_bytes;
+    }
+    return false;
+}
+
+/* The line that would tell. */
+static void put_rule(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    char pattern[HOLDER_COLUMNS + 1]; /* whole, or it would not be a rule */
+
+    if (suspect->type == HS_UNTYPED ||
+        !unruled_class(view, hs_view_string(view, hs_snap_type(view->snap, suspect->type)->name),
+                       pattern, sizeof pattern))
+        return;
+    put(w, "If ");
+    put_name(w, pattern, HOLDER_COLUMNS);
+    put(w, " does not own it, a rule says so: type \"");
+    put_name(w, pattern, HOLDER_COLUMNS);
+    put(w, "\" pointers find (heapsnap rules --help). ");
+}
+
 /* Nothing where the figure is what letting go frees (docs/certainty.md). */
 static void put_reserve(struct writer *w, const struct hs_view *view,
                         const struct hs_suspect *suspect)
@@ -388,8 +423,10 @@ static void put_reserve(struct writer *w, const struct hs_view *view,
         put(w, "Of it ");
         put_percent(w, suspect->plain_words, suspect->words);
         put(w, " hangs on plain pointers, which do not say who frees. ");
-    } else if (suspect->reserve == HS_RESERVE_ALIAS)
+    } else if (suspect->reserve == HS_RESERVE_ALIAS) {
         put(w, "Some of them may only refer to it: no pointer says who frees. ");
+        put_rule(w, view, suspect);
+    }
     if (suspect->tier == HS_TIER_RUNTIME)
         put(w, "%s", who_leads_to_it(view, suspect));
     if (hs_reserve_is_due(suspect->doubtful_words, suspect->words)) {

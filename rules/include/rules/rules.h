@@ -144,6 +144,10 @@ bool hs_rules_may_type(const struct hs_rules *rules, enum hs_rule_kind kind, uns
 const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_kind kind,
                                     const char *name);
 
+/* The pattern of a type and, if it is of a template, of all of that: "my::Ptr<*>" of
+ * "my::Ptr<int>". False when it has no room. */
+bool hs_rule_pattern_of(const char *name, char *text, size_t n_bytes);
+
 /* Is it a rule, of whatever kind, of this name? */
 bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, const char *name);
 

@@ -141,5 +141,6 @@ hs_status hs_native_note(struct hs_native *native, const struct hs_flow *flow,
 {
     HS_TRY(facts_note_rules(native, err));
     HS_TRY(facts_note_types(native, flow, err));
+    HS_TRY(hs_native_note_wrappers(native, flow, err));
     return facts_note_marks(native, scan, err);
 }

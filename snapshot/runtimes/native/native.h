@@ -20,6 +20,7 @@
 #include "tasks.h"
 #include "types.h"
 #include "unions.h"
+#include "wrappers.h"
 
 /* Where types begin to flow from: a root's slot that is a typed pointer. */
 struct hs_native_seed {
@@ -51,7 +52,8 @@ struct hs_native {
     struct hs_native_object *of_object; /* owned; dump->objects.n */
     struct hs_native_told told;         /* see choose.h */
     struct hs_native_tasks tasks;       /* of tokio */
-    struct hs_unions unions;            /* see unions.h */
+    struct hs_native_wrappers wrappers;
+    struct hs_unions unions; /* see unions.h */
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;

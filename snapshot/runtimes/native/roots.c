@@ -294,6 +294,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     const struct hs_cslot *slot;
     enum hs_slot_form form =
         hs_native_slot_form(native->ctypes, variable->type, offset, &to.pointee, &slot);
+    hs_native_wrapper_of(native, variable->type, offset, slot);
     if (slot != NULL && slot->n_choices != 0 && address != 0)
         HS_TRY(hs_native_choose_at(native, slot, address, &to, err));
     to.is_alone = variable->is_alone;

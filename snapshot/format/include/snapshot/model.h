@@ -332,6 +332,11 @@ struct hs_binary {
 #define HS_NOTE_BLOCKS_OF "blocks of "
 #define HS_NOTE_OF_SIZE HS_NOTE_BLOCKS_OF "%llu bytes"
 
+/* A class that is one plain pointer, of which no rule says whether it owns: its pattern, and the
+ * type that it leads to. */
+#define HS_NOTE_WRAPPER "no rule says whether it owns: "
+#define HS_NOTE_WRAPPER_OF ", which leads to "
+
 /* The words of warning and of method that `info` prints: what was assumed, what is missing. */
 struct hs_note {
     hs_str text;
