@@ -466,7 +466,7 @@ def what_is_lost():
     check("most of it one struct odd19 of 160 B." in rows[1]["sentence"], rows[1]["sentence"])
     # Next to nothing is no alarm.
     snap = a_table()
-    snap.block(200, job)
+    snap.block(200, snap.type("app::Job"))
     equal([row["list"] for row in of(snap.write())], ["owner"], "1.5 % of the heap")
     # Of a size it is said that it is one.
     snap = a_table()
