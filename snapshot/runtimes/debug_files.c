@@ -128,12 +128,33 @@ static hs_status prepare_open_split(void *context, const char *directory, const 
     return HS_OK;
 }
 
+/* PROGRAM.dwp beside the program and where debug files are. */
+static hs_status prepare_open_package(void *context, struct hs_elf **ret, struct hs_error *err)
+{
+    const struct prepare_split *split = context;
+    const char *own = split->own_path != NULL ? strrchr(split->own_path, '/') : NULL;
+    char path[PATH_MAX];
+    hs_status status = HS_OK;
+
+    if (own == NULL)
+        return HS_OK;
+    int n = snprintf(path, sizeof path, "%s.dwp", split->own_path);
+    if (n > 0 && (size_t)n < sizeof path && prepare_try_split(path, ret, &status, err))
+        return status;
+    for (size_t i = 0; i < split->places->n; i++) {
+        n = snprintf(path, sizeof path, "%s%s.dwp", split->places->list[i], own);
+        if (n > 0 && (size_t)n < sizeof path && prepare_try_split(path, ret, &status, err))
+            return status;
+    }
+    return HS_OK;
+}
+
 /* What lies beside it by -gsplit-dwarf becomes its debug file. */
 static hs_status prepare_merge(struct hs_dump *dump, const struct prepare_places *places,
                                struct hs_object *object, const char *own_path, struct hs_error *err)
 {
     struct prepare_split split = {places, own_path};
-    const struct hs_split_places opener = {prepare_open_split, &split};
+    const struct hs_split_places opener = {prepare_open_split, prepare_open_package, &split};
     struct hs_split_found found;
     uint64_t most = hs_budget_left_bytes(dump->options->budget) / SPLIT_SHARE;
     char name[NOTE_BYTES];
@@ -143,7 +164,11 @@ static hs_status prepare_merge(struct hs_dump *dump, const struct prepare_places
     HS_TRY(hs_split_merge(object->elf, &opener, most, &object->merged, &found, err));
     if (found.n_used == 0)
         return HS_OK;
-    snprintf(name, sizeof name, "%zu .dwo file%s", found.n_used, found.n_used == 1 ? "" : "s");
+    if (found.n_packaged == found.n_used)
+        snprintf(name, sizeof name, "%zu unit%s of a .dwp file", found.n_used,
+                 found.n_used == 1 ? "" : "s");
+    else
+        snprintf(name, sizeof name, "%zu .dwo file%s", found.n_used, found.n_used == 1 ? "" : "s");
     return hs_elf_open_memory(object->merged.bytes, object->merged.n_bytes, name, &object->debug,
                               err);
 }

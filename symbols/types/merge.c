@@ -7,6 +7,9 @@
  *     .debug_str_offsets.dwo  appended; each offset is moved by what is before the strings
  *     the others              appended
  *
+ * Units of types (-fdebug-types-section) have sections of their own in a .dwo, all of one name. A
+ * .dwp (package.c) has the parts of many files, and their strings together.
+ *
  * A file is used when its unit has the number that the skeleton has (DWO id): it is of one build.
  * All of it is hostile: what is not as it should be is left out, whole. */
 #include <dwarf.h>
@@ -17,6 +20,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "entry.h"
+#include "package.h"
 #include "symbols/split.h"
 
 enum {
@@ -29,7 +33,15 @@ enum {
     MERGE_ATTRIBUTES = 1024, /* of one */
 };
 
-enum merge_section { M_INFO, M_ABBREV, M_STR, M_STR_OFFSETS, M_RNGLISTS, M_LOCLISTS, M_OTHERS };
+enum merge_section {
+    M_INFO = PACKAGE_INFO,
+    M_ABBREV = PACKAGE_ABBREV,
+    M_STR_OFFSETS = PACKAGE_STR_OFFSETS,
+    M_RNGLISTS = PACKAGE_RNGLISTS,
+    M_LOCLISTS = PACKAGE_LOCLISTS,
+    M_STR = PACKAGE_PARTS,
+    M_OTHERS
+};
 
 static const struct {
     const char *name, *of_split;
@@ -54,6 +66,14 @@ struct merge {
     uint64_t left_bytes; /* that may be taken */
     struct hs_buffer sections[MERGE_SECTIONS];
     struct hs_split_found *found;
+    struct package package;
+    bool package_is_tried, has_strings; /* its strings are here, from strings_at on */
+    uint64_t strings_at;
+    struct hs_dict tables; /* by the place of abbreviations in the package: which unit's, from 1 */
+    struct merge_table {
+        uint64_t at, str_offsets; /* here; those of its strings, in the package */
+    } * made;                     /* owned */
+    size_t n_made, made_capacity;
 };
 
 static uint32_t u32_at(const uint8_t *bytes)
@@ -84,10 +104,40 @@ struct merge_unit {
     uint64_t begin[M_OTHERS];
 };
 
+/* Of a .dwo, whose units are in all of its sections of one name, or of a package. */
 struct merge_parts {
+    struct hs_elf *dwo; /* borrowed; NULL: of a package */
     const uint8_t *bytes[M_OTHERS];
     size_t n[M_OTHERS];
 };
+
+/* The next section with units, from number *at on, which goes on behind it; false: no more. */
+static bool next_units(const struct merge_parts *parts, size_t *at, const uint8_t **ret,
+                       size_t *ret_n, hs_status *status, struct hs_error *err)
+{
+    struct hs_elf_section section;
+    struct hs_error why = HS_ERROR_INIT;
+
+    if (parts->dwo == NULL) {
+        *ret = parts->bytes[M_INFO];
+        *ret_n = parts->n[M_INFO];
+        return (*at)++ == 0;
+    }
+    for (size_t n = hs_elf_n_sections(parts->dwo); *at < n; (*at)++) {
+        if (!hs_elf_section(parts->dwo, *at, &section) ||
+            strcmp(section.name, merge_names[M_INFO].of_split) != 0)
+            continue;
+        hs_status read = hs_elf_section_bytes(parts->dwo, *at, ret, ret_n, &why);
+        if (read == HS_LIMIT) {
+            *err = why;
+            *status = HS_LIMIT;
+            return false;
+        }
+        if (read == HS_OK)
+            return (*at)++, true;
+    }
+    return false;
+}
 
 /* A section, or nothing. */
 static hs_status section_of(struct hs_elf *elf, const char *name, const uint8_t **ret,
@@ -105,23 +155,40 @@ static hs_status section_of(struct hs_elf *elf, const char *name, const uint8_t 
 
 static hs_status parts_of(struct hs_elf *dwo, struct merge_parts *ret, struct hs_error *err)
 {
-    *ret = (struct merge_parts){0};
+    *ret = (struct merge_parts){.dwo = dwo};
     for (size_t i = 0; i < M_OTHERS; i++)
         HS_TRY(section_of(dwo, merge_names[i].of_split, &ret->bytes[i], &ret->n[i], err));
     return HS_OK;
 }
 
-/* Are these of the unit that has the skeleton? */
-static bool parts_are_of(const struct merge_parts *ret, uint64_t id)
+/* Is this the unit that has the skeleton? */
+static bool unit_is_of(const uint8_t *head, size_t n, uint64_t id)
 {
     uint64_t found;
 
-    if (ret->n[M_INFO] < MERGE_UNIT_HEAD || ret->n[M_ABBREV] == 0 || ret->n[M_INFO] > UINT32_MAX)
+    if (n < MERGE_UNIT_HEAD)
         return false;
-    const uint8_t *head = ret->bytes[M_INFO];
     memcpy(&found, head + 12, sizeof found);
-    return u32_at(head) < ret->n[M_INFO] && head[4] == 5 && head[5] == 0 &&
-           head[6] == DW_UT_split_compile && found == id;
+    return u32_at(head) < n && head[4] == 5 && head[5] == 0 && head[6] == DW_UT_split_compile &&
+           found == id;
+}
+
+/* Are these of it? */
+static hs_status parts_are_of(const struct merge_parts *parts, uint64_t id, bool *ret,
+                              struct hs_error *err)
+{
+    const uint8_t *bytes;
+    size_t at = 0, n;
+    hs_status status = HS_OK;
+
+    *ret = false;
+    while (parts->n[M_ABBREV] != 0 && !*ret && next_units(parts, &at, &bytes, &n, &status, err))
+        for (size_t i = 0; i < n && !*ret; i += 4 + (size_t)u32_at(bytes + i)) {
+            *ret = unit_is_of(bytes + i, n - i, id);
+            if (n - i < MERGE_UNIT_HEAD || u32_at(bytes + i) > n - i - 4)
+                break;
+        }
+    return status;
 }
 
 static void put_sleb(struct hs_buffer *b, uint64_t value)
@@ -224,53 +291,154 @@ static void move_strings(uint8_t *bytes, size_t n, uint64_t strings_at)
         put_u32_at(bytes + at, u32_at(bytes + at) + (uint32_t)strings_at);
 }
 
-static hs_status merge_parts(struct merge *m, const struct merge_parts *parts,
-                             struct merge_unit *unit, struct hs_error *err)
+/* All units of these parts; *ret_is_sound is false when something is wrong with them. */
+static hs_status merge_units(struct merge *m, const struct merge_parts *parts,
+                             uint64_t abbreviations_at, bool *ret_is_sound, struct hs_error *err)
 {
-    uint64_t n_bytes = MERGE_ROOT_BYTES;
-    bool is_sound;
+    struct hs_buffer *info = &m->sections[M_INFO];
+    const uint8_t *bytes;
+    size_t at = 0, n;
+    hs_status status = HS_OK;
+
+    *ret_is_sound = true;
+    while (*ret_is_sound && next_units(parts, &at, &bytes, &n, &status, err)) {
+        uint64_t begin = info->n_bytes;
+        *ret_is_sound = n <= m->left_bytes && begin + n < UINT32_MAX;
+        if (!*ret_is_sound)
+            break;
+        HS_TRY(append(m, M_INFO, bytes, n, err));
+        *ret_is_sound = move_units(info->bytes + begin, n, abbreviations_at);
+    }
+    return status;
+}
+
+/* The strings of a package, once. */
+static hs_status merge_strings(struct merge *m, struct hs_error *err)
+{
+    if (m->has_strings)
+        return HS_OK;
+    m->has_strings = true;
+    m->strings_at = m->sections[M_STR].n_bytes;
+    return append(m, M_STR, m->package.strings, m->package.n_strings, err);
+}
+
+/* Which abbreviations of the package are here, for its units of types. */
+static hs_status note_table(struct merge *m, const struct package_row *row,
+                            const struct merge_unit *unit, struct hs_error *err)
+{
+    HS_TRY(HS_GROW(&m->made, &m->made_capacity, m->n_made + 1, err));
+    m->made[m->n_made++] =
+        (struct merge_table){unit->begin[M_ABBREV], row->at[PACKAGE_STR_OFFSETS]};
+    return hs_dict_put(&m->tables, row->at[PACKAGE_ABBREV], m->n_made, err);
+}
+
+static bool has_room(const struct merge *m, const struct merge_parts *parts,
+                     struct merge_unit *unit)
+{
+    uint64_t n_bytes = MERGE_ROOT_BYTES + (m->has_strings ? 0 : m->package.n_strings);
 
     for (size_t i = 0; i < M_OTHERS; i++) {
         unit->begin[i] = m->sections[i].n_bytes;
         n_bytes += parts->n[i];
-        if (unit->begin[i] + parts->n[i] + MERGE_ROOT_BYTES > UINT32_MAX)
-            return HS_OK;
+        if (unit->begin[i] + parts->n[i] + m->package.n_strings + MERGE_ROOT_BYTES > UINT32_MAX)
+            return false;
     }
-    if (n_bytes > m->left_bytes)
+    return n_bytes <= m->left_bytes;
+}
+
+static hs_status merge_parts(struct merge *m, const struct merge_parts *parts,
+                             struct merge_unit *unit, bool *ret, struct hs_error *err)
+{
+    bool is_sound;
+
+    *ret = false;
+    if (!has_room(m, parts, unit))
         return HS_OK;
     HS_TRY(copy_abbreviations(m, parts, unit, &is_sound, err));
-    HS_TRY(append(m, M_INFO, parts->bytes[M_INFO], parts->n[M_INFO], err));
-    if (!is_sound || !move_units(m->sections[M_INFO].bytes + unit->begin[M_INFO], parts->n[M_INFO],
-                                 unit->begin[M_ABBREV])) {
+    if (is_sound)
+        HS_TRY(merge_units(m, parts, unit->begin[M_ABBREV], &is_sound, err));
+    if (!is_sound) {
         m->sections[M_INFO].n_bytes = unit->begin[M_INFO];
         m->sections[M_ABBREV].n_bytes = unit->begin[M_ABBREV];
         return HS_OK;
     }
-    for (size_t i = M_STR; i < M_OTHERS; i++)
+    if (parts->dwo == NULL)
+        HS_TRY(merge_strings(m, err));
+    for (size_t i = M_ABBREV + 1; i < M_OTHERS; i++)
         HS_TRY(append(m, i, parts->bytes[i], parts->n[i], err));
     move_strings(m->sections[M_STR_OFFSETS].bytes + unit->begin[M_STR_OFFSETS],
-                 parts->n[M_STR_OFFSETS], unit->begin[M_STR]);
-    m->found->n_used++;
+                 parts->n[M_STR_OFFSETS], parts->dwo == NULL ? m->strings_at : unit->begin[M_STR]);
+    *ret = true;
     return HS_OK;
 }
 
-static hs_status merge_file(struct merge *m, struct debug_info *info,
-                            const struct debug_unit *skeleton, struct hs_error *err)
+static void parts_of_row(const struct merge *m, const struct package_row *row,
+                         struct merge_parts *ret)
 {
-    struct debug_entry root;
-    struct hs_error ignored = HS_ERROR_INIT;
-    struct merge_unit unit = {.id = skeleton->split_id,
-                              .low = skeleton->low,
-                              .addr_base = skeleton->addr_base,
-                              .line_at = skeleton->line_at,
-                              .has_lines = skeleton->has_lines};
-    hs_auto(hs_elf) *dwo = NULL;
+    *ret = (struct merge_parts){0};
+    for (size_t i = 0; i < PACKAGE_PARTS; i++) {
+        ret->bytes[i] = m->package.bytes[i] + row->at[i];
+        ret->n[i] = row->n[i];
+    }
+}
+
+/* The unit out of the package; *ret, whether it is there. */
+static hs_status merge_packaged(struct merge *m, struct merge_unit *unit, bool *ret,
+                                struct hs_error *err)
+{
+    struct package_row row;
     struct merge_parts parts;
 
-    if (!hs_entry_read_(info, skeleton->root, &root))
+    *ret = false;
+    if (!m->package_is_tried && m->places->open_package != NULL) {
+        struct hs_error ignored = HS_ERROR_INIT;
+        m->package_is_tried = true;
+        hs_status status = m->places->open_package(m->places->context, &m->package.elf, &ignored);
+        if (status == HS_LIMIT)
+            *err = ignored;
+        HS_TRY(status == HS_LIMIT ? HS_LIMIT : HS_OK);
+        HS_TRY(hs_package_read_(&m->package, err));
+    }
+    if (!hs_package_find_(&m->package, unit->id, &row))
         return HS_OK;
-    const char *name = hs_entry_text_(info, &root, DW_AT_dwo_name),
-               *directory = hs_entry_text_(info, &root, DW_AT_comp_dir);
+    parts_of_row(m, &row, &parts);
+    HS_TRY(parts_are_of(&parts, unit->id, ret, err));
+    if (*ret)
+        HS_TRY(merge_parts(m, &parts, unit, ret, err));
+    m->found->n_packaged += *ret;
+    return *ret ? note_table(m, &row, unit, err) : HS_OK;
+}
+
+/* The units of types of the package that go with what was taken out of it. */
+static hs_status merge_packaged_types(struct merge *m, struct hs_error *err)
+{
+    struct package_row row;
+
+    for (size_t i = 0; m->n_made != 0 && hs_package_type_(&m->package, i, &row); i++) {
+        uint64_t number = hs_dict_get(&m->tables, row.at[PACKAGE_ABBREV], 0);
+        struct merge_parts parts;
+        bool is_sound;
+        uint64_t begin = m->sections[M_INFO].n_bytes;
+        if (number == 0 || m->made[number - 1].str_offsets != row.at[PACKAGE_STR_OFFSETS])
+            continue;
+        parts_of_row(m, &row, &parts);
+        HS_TRY(merge_units(m, &parts, m->made[number - 1].at, &is_sound, err));
+        if (!is_sound)
+            m->sections[M_INFO].n_bytes = begin;
+    }
+    return HS_OK;
+}
+
+static hs_status merge_dwo(struct merge *m, struct debug_info *info, const struct debug_entry *root,
+                           struct merge_unit *unit, bool *ret, struct hs_error *err)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto(hs_elf) *dwo = NULL;
+    struct merge_parts parts;
+    const char *name = hs_entry_text_(info, root, DW_AT_dwo_name),
+               *directory = hs_entry_text_(info, root, DW_AT_comp_dir);
+
+    *ret = false;
     hs_status status = name == NULL
                            ? HS_OK
                            : m->places->open(m->places->context, directory != NULL ? directory : "",
@@ -281,7 +449,28 @@ static hs_status merge_file(struct merge *m, struct debug_info *info,
     if (status != HS_OK || dwo == NULL)
         return status == HS_LIMIT ? HS_LIMIT : HS_OK;
     HS_TRY(parts_of(dwo, &parts, err));
-    return parts_are_of(&parts, unit.id) ? merge_parts(m, &parts, &unit, err) : HS_OK;
+    HS_TRY(parts_are_of(&parts, unit->id, ret, err));
+    return *ret ? merge_parts(m, &parts, unit, ret, err) : HS_OK;
+}
+
+static hs_status merge_file(struct merge *m, struct debug_info *info,
+                            const struct debug_unit *skeleton, struct hs_error *err)
+{
+    struct debug_entry root;
+    struct merge_unit unit = {.id = skeleton->split_id,
+                              .low = skeleton->low,
+                              .addr_base = skeleton->addr_base,
+                              .line_at = skeleton->line_at,
+                              .has_lines = skeleton->has_lines};
+    bool is_used;
+
+    if (!hs_entry_read_(info, skeleton->root, &root))
+        return HS_OK;
+    HS_TRY(merge_dwo(m, info, &root, &unit, &is_used, err));
+    if (!is_used)
+        HS_TRY(merge_packaged(m, &unit, &is_used, err));
+    m->found->n_used += is_used;
+    return HS_OK;
 }
 
 static hs_status merge_all(struct merge *m, struct debug_info *info, struct hs_error *err)
@@ -304,7 +493,7 @@ static hs_status merge_all(struct merge *m, struct debug_info *info, struct hs_e
         m->found->n_files++;
         HS_TRY(merge_file(m, info, &info->units[i], err));
     }
-    return HS_OK;
+    return merge_packaged_types(m, err);
 }
 
 /* Sections, their names, their headers. */
@@ -389,5 +578,8 @@ hs_status hs_split_merge(struct hs_elf *elf, const struct hs_split_places *place
         status = write_file(&m, ret, err);
     for (size_t i = 0; i < MERGE_SECTIONS; i++)
         hs_buffer_fini(&m.sections[i]);
+    hs_elf_close(m.package.elf);
+    hs_dict_fini(&m.tables);
+    hs_free(m.made);
     return status;
 }

@@ -91,6 +91,20 @@ dump --debug-path "$work/packed" # of another build
 says "$lacks"
 named 0
 leave
+# All .dwo in one, beside the program; of units of types a .dwo has as many sections as types. (With
+# some .dwo of gcc's llvm-dwp 14 does not end.)
+if command -v clang >"$work/said" && command -v llvm-dwp >"$work/said"; then
+    build_split clang -gdwarf-5 -fdebug-types-section
+    (cd "$work" && timeout 20 llvm-dwp -e split -o split.dwp) || fail "packing"
+    rm "$work"/*.dwo
+    start "$work/split"
+    dump
+    says "debug information in 1 unit of a .dwp file"
+    named 4
+    "$HEAPSNAP" types "$work/heap.snap" -n 0 | grep 'struct item' >"$work/said" || fail "no types"
+    leave
+    rm "$work/split.dwp"
+fi
 gcc -gdwarf-4 -O1 -o "$work/whole" "$fixtures/native_basic.c" || fail "building"
 start "$work/whole"
 dump

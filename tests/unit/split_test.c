@@ -8,25 +8,24 @@
 #include "fail_each.h"
 #include "symbols/split.h"
 
-/* The .dwo of the fixture; `changed` instead of it, when that is not empty. */
-static char dwo_path[PATH_MAX], directory[32];
+/* The .dwo of the fixture, or with is_packaged the .dwp; `changed` instead of it, when that is not
+ * empty. */
+static char dwo_path[PATH_MAX], package_path[PATH_MAX], directory[32];
 static uint8_t changed[1 << 20];
 static size_t n_changed;
+static bool is_packaged;
 
-static hs_status open_dwo(void *context, const char *compiled_in, const char *name,
-                          struct hs_elf **ret, struct hs_error *err)
+static hs_status open_either(struct hs_elf **ret, struct hs_error *err)
 {
-    char path[PATH_MAX];
+    const char *path = is_packaged ? package_path : dwo_path;
+    char other[PATH_MAX + 16];
 
-    (void)context;
-    assert_true(compiled_in[0] == '/' && name[0] != '\0');
-    if (n_changed == 0) {
-        snprintf(path, sizeof path, "%s", dwo_path);
-    } else {
-        snprintf(path, sizeof path, "%s.changed", dwo_path);
-        int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (n_changed != 0) {
+        snprintf(other, sizeof other, "%s/changed", directory);
+        int out = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         assert_true(out >= 0 && write(out, changed, n_changed) == (ssize_t)n_changed);
         close(out);
+        path = other;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     hs_status status = fd < 0 ? HS_OK : hs_elf_open_sections(fd, path, ret, err);
@@ -35,7 +34,21 @@ static hs_status open_dwo(void *context, const char *compiled_in, const char *na
     return status == HS_LIMIT ? HS_LIMIT : HS_OK;
 }
 
-static const struct hs_split_places places = {open_dwo, NULL};
+static hs_status open_dwo(void *context, const char *compiled_in, const char *name,
+                          struct hs_elf **ret, struct hs_error *err)
+{
+    (void)context;
+    assert_true(compiled_in[0] == '/' && name[0] != '\0');
+    return is_packaged ? HS_OK : open_either(ret, err);
+}
+
+static hs_status open_package(void *context, struct hs_elf **ret, struct hs_error *err)
+{
+    (void)context;
+    return is_packaged ? open_either(ret, err) : HS_OK;
+}
+
+static const struct hs_split_places places = {.open = open_dwo, .open_package = open_package};
 
 /* What is known of the merged file: the sizes of some records, 0 for what is not there. */
 static uint64_t ask(const struct hs_buffer *merged)
@@ -65,10 +78,12 @@ static uint64_t ask(const struct hs_buffer *merged)
     return sum;
 }
 
-static void build(struct fixture *f, const char *compiler, const char *version)
+/* `types`: an option, such as for units of types. */
+static void build_with(struct fixture *f, const char *compiler, const char *version,
+                       const char *types)
 {
     char here[PATH_MAX];
-    const char *const command[] = {compiler, version, "-gsplit-dwarf",
+    const char *const command[] = {compiler, version, types, "-gsplit-dwarf",
                                    FIXTURE_DIRECTORY "ctypes_members.c"};
     struct hs_error err = HS_ERROR_INIT;
 
@@ -83,15 +98,39 @@ static void build(struct fixture *f, const char *compiler, const char *version)
     assert_int_equal(access(dwo_path, R_OK), 0);
     assert_int_equal(chdir(here), 0);
     assert_int_equal(hs_elf_open_path(f->program, &f->elf, &err), HS_OK);
+    snprintf(package_path, sizeof package_path, "%s/all.dwp", directory);
     n_changed = 0;
+    is_packaged = false;
+}
+
+static void build(struct fixture *f, const char *compiler, const char *version)
+{
+    build_with(f, compiler, version, "-fno-debug-types-section");
+}
+
+/* Skips the test where there is no llvm-dwp: that of binutils cannot do DWARF 5. */
+static void build_package(struct fixture *f, const char *compiler, const char *types)
+{
+    const char *const command[] = {"timeout", "20", "llvm-dwp", "-o", package_path, dwo_path, NULL};
+
+    build_with(f, compiler, "-gdwarf-5", types);
+    is_packaged = fixture_run(command, "/dev/null") == 0;
+    if (!is_packaged) {
+        unlink(dwo_path);
+        hs_elf_close(f->elf);
+        fixture_remove(f);
+        (void)rmdir(directory);
+        skip();
+    }
 }
 
 static void end(struct fixture *f)
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s.changed", dwo_path);
+    snprintf(path, sizeof path, "%s/changed", directory);
     unlink(path);
+    unlink(package_path);
     unlink(dwo_path);
     hs_elf_close(f->elf);
     fixture_remove(f);
@@ -115,7 +154,7 @@ static uint64_t merged_is(struct fixture *f, uint64_t most_bytes, size_t n_used)
 
 static void read_changed(void)
 {
-    int fd = open(dwo_path, O_RDONLY | O_CLOEXEC);
+    int fd = open(is_packaged ? package_path : dwo_path, O_RDONLY | O_CLOEXEC);
     ssize_t n = read(fd, changed, sizeof changed);
     assert_true(n > 0 && (size_t)n < sizeof changed);
     n_changed = (size_t)n;
@@ -140,14 +179,41 @@ static void brings_in_what_is_split(void **state)
     compare("clang");
 }
 
-/* Any byte may be any other: what comes of it is no crash, and nothing that is too much. */
-static void survives_damage(void **state)
+/* Of units of types there are as many sections of one name as types. */
+static void brings_in_units_of_types(void **state)
 {
     static struct fixture f;
-    uint64_t seed = 88172645463325252;
     (void)state;
-    build(&f, "gcc", "-gdwarf-5");
-    for (int i = 0; i < 1500; i++) {
+    build_with(&f, "gcc", "-gdwarf-5", "-fdebug-types-section");
+    assert_int_equal(merged_is(&f, 1 << 24, 1), UINT64_C(56032064024));
+    end(&f);
+}
+
+static void compare_package(const char *compiler, const char *types)
+{
+    static struct fixture f;
+    build_package(&f, compiler, types);
+    assert_int_equal(merged_is(&f, 1 << 24, 1), UINT64_C(56032064024));
+    assert_int_equal(merged_is(&f, 100, 0), 0); /* no room for it */
+    unlink(package_path);
+    assert_int_equal(merged_is(&f, 1 << 24, 0), 0);
+    end(&f);
+}
+
+static void brings_in_packages(void **state)
+{
+    (void)state;
+    /* llvm-dwp 14 does not end with some .dwo of gcc's. */
+    compare_package("clang", "-fno-debug-types-section");
+    compare_package("clang", "-fdebug-types-section");
+}
+
+/* Any byte may be any other: what comes of it is no crash, and nothing that is too much. */
+static void damage(struct fixture *f, int n_times)
+{
+    uint64_t seed = 88172645463325252;
+
+    for (int i = 0; i < n_times; i++) {
         read_changed();
         for (int k = 0; k < 3; k++) {
             seed ^= seed << 13;
@@ -157,9 +223,25 @@ static void survives_damage(void **state)
         }
         if (i % 10 == 9)
             n_changed = 1 + seed % n_changed;
-        (void)merged_is(&f, 1 << 24, SIZE_MAX);
+        (void)merged_is(f, 1 << 24, SIZE_MAX);
     }
-    end(&f);
+    end(f);
+}
+
+static void survives_damage(void **state)
+{
+    static struct fixture f;
+    (void)state;
+    build(&f, "gcc", "-gdwarf-5");
+    damage(&f, 1500);
+}
+
+static void survives_damaged_packages(void **state)
+{
+    static struct fixture f;
+    (void)state;
+    build_package(&f, "clang", "-fdebug-types-section");
+    damage(&f, 1000);
 }
 
 static void another_build_is_not_used(void **state)
@@ -177,28 +259,45 @@ static void another_build_is_not_used(void **state)
     end(&f);
 }
 
+static void fail_each(struct fixture *f)
+{
+    FAIL_EACH (each, .at_least = 8) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_buffer merged = {0};
+        struct hs_split_found found;
+        (void)FAIL_EACH_TRY(each, hs_split_merge(f->elf, &places, 1 << 24, &merged, &found, &err));
+        hs_buffer_fini(&merged);
+    }
+    end(f);
+}
+
 static void every_failed_allocation(void **state)
 {
     static struct fixture f;
     (void)state;
     build(&f, "gcc", "-gdwarf-5");
-    FAIL_EACH (each, .at_least = 8) {
-        struct hs_error err = HS_ERROR_INIT;
-        struct hs_buffer merged = {0};
-        struct hs_split_found found;
-        (void)FAIL_EACH_TRY(each, hs_split_merge(f.elf, &places, 1 << 24, &merged, &found, &err));
-        hs_buffer_fini(&merged);
-    }
-    end(&f);
+    fail_each(&f);
+}
+
+static void every_failed_allocation_of_packages(void **state)
+{
+    static struct fixture f;
+    (void)state;
+    build_package(&f, "clang", "-fdebug-types-section");
+    fail_each(&f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brings_in_what_is_split),
+        cmocka_unit_test(brings_in_units_of_types),
+        cmocka_unit_test(brings_in_packages),
         cmocka_unit_test(survives_damage),
+        cmocka_unit_test(survives_damaged_packages),
         cmocka_unit_test(another_build_is_not_used),
         cmocka_unit_test(every_failed_allocation),
+        cmocka_unit_test(every_failed_allocation_of_packages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Split debug information (-gsplit-dwarf): what describes types and variables is in a .dwo file for
- * each unit, and a skeleton alone in the program. Of DWARF 5 only, and not of .dwp files.
+ * each unit, or all of these in one .dwp, and a skeleton alone in the program. Of DWARF 5 only.
  *
  * The caller opens the files: what they are called is the program's to say, and so hostile. A file
  * of another build, or one that is damaged, is as if it were not there. */
@@ -15,11 +15,14 @@ struct hs_split_places {
      * not there. Anything but HS_LIMIT is as if it were not. The caller closes it. */
     hs_status (*open)(void *context, const char *directory, const char *name, struct hs_elf **ret,
                       struct hs_error *err);
+    /* Opens the .dwp of the program, likewise, if there is one; may be NULL. */
+    hs_status (*open_package)(void *context, struct hs_elf **ret, struct hs_error *err);
     void *context;
 };
 
 struct hs_split_found {
     size_t n_files, n_used; /* that skeletons name; of which there is all */
+    size_t n_packaged;      /* of these in the .dwp */
 };
 
 /* Puts the debug information of `elf` and what its skeletons lead to into one ELF file in *ret,

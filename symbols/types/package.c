@@ -1,0 +1,124 @@
+#include "package.h"
+
+#include <string.h>
+
+enum { INDEX_HEAD = 16, INDEX_MOST = 1 << 20, INDEX_COLUMNS = 16, INDEX_VERSION = 5 };
+
+static const char *const part_names[PACKAGE_PARTS] = {
+    [PACKAGE_INFO] = ".debug_info.dwo",
+    [PACKAGE_ABBREV] = ".debug_abbrev.dwo",
+    [PACKAGE_STR_OFFSETS] = ".debug_str_offsets.dwo",
+    [PACKAGE_RNGLISTS] = ".debug_rnglists.dwo",
+    [PACKAGE_LOCLISTS] = ".debug_loclists.dwo",
+};
+/* DW_SECT_...: DWARF 5, 7.3.5.3. */
+static const uint32_t part_columns[PACKAGE_PARTS] = {
+    [PACKAGE_INFO] = 1,     [PACKAGE_ABBREV] = 3,   [PACKAGE_STR_OFFSETS] = 6,
+    [PACKAGE_RNGLISTS] = 8, [PACKAGE_LOCLISTS] = 5,
+};
+
+static uint32_t u32_at(const uint8_t *bytes)
+{
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+static hs_status read_section(struct hs_elf *elf, const char *name, const uint8_t **ret,
+                              size_t *ret_n, struct hs_error *err)
+{
+    struct hs_error why = HS_ERROR_INIT;
+    hs_status status = hs_elf_section_bytes_named(elf, name, ret, ret_n, &why);
+
+    if (status == HS_OK)
+        return HS_OK;
+    *ret = NULL;
+    *ret_n = 0;
+    if (status == HS_LIMIT)
+        *err = why;
+    return status == HS_LIMIT ? HS_LIMIT : HS_OK;
+}
+
+static hs_status read_index(struct hs_elf *elf, const char *name, struct package_index *ret,
+                            struct hs_error *err)
+{
+    const uint8_t *bytes;
+    size_t n;
+
+    *ret = (struct package_index){0};
+    HS_TRY(read_section(elf, name, &bytes, &n, err));
+    if (n < INDEX_HEAD || bytes[0] != INDEX_VERSION || bytes[1] != 0)
+        return HS_OK;
+    struct package_index index = {.bytes = bytes,
+                                  .n_columns = u32_at(bytes + 4),
+                                  .n_rows = u32_at(bytes + 8),
+                                  .n_slots = u32_at(bytes + 12)};
+    if (index.n_columns > INDEX_COLUMNS || index.n_rows > INDEX_MOST ||
+        index.n_slots > 2 * INDEX_MOST || (index.n_slots & (index.n_slots - 1)) != 0)
+        return HS_OK;
+    size_t table = (2 * index.n_rows + 1) * index.n_columns * 4;
+    if (INDEX_HEAD + index.n_slots * 12 + table <= n)
+        *ret = index;
+    return HS_OK;
+}
+
+hs_status hs_package_read_(struct package *package, struct hs_error *err)
+{
+    if (package->elf == NULL)
+        return HS_OK;
+    for (size_t i = 0; i < PACKAGE_PARTS; i++)
+        HS_TRY(read_section(package->elf, part_names[i], &package->bytes[i], &package->n[i], err));
+    HS_TRY(
+        read_section(package->elf, ".debug_str.dwo", &package->strings, &package->n_strings, err));
+    HS_TRY(read_index(package->elf, ".debug_cu_index", &package->units, err));
+    return read_index(package->elf, ".debug_tu_index", &package->types, err);
+}
+
+/* Row `row`, from 0; false when it leads out of the sections. */
+static bool row_at(const struct package *package, const struct package_index *index, size_t row,
+                   struct package_row *ret)
+{
+    const uint8_t *columns = index->bytes + INDEX_HEAD + index->n_slots * 12;
+    const uint8_t *at = columns + (1 + row) * index->n_columns * 4,
+                  *n = at + index->n_rows * index->n_columns * 4;
+
+    *ret = (struct package_row){0};
+    for (size_t i = 0; i < index->n_columns; i++)
+        for (size_t part = 0; part < PACKAGE_PARTS; part++) {
+            if (u32_at(columns + i * 4) != part_columns[part])
+                continue;
+            ret->at[part] = u32_at(at + i * 4);
+            ret->n[part] = u32_at(n + i * 4);
+            if (ret->at[part] > package->n[part] || ret->n[part] > package->n[part] - ret->at[part])
+                return false;
+        }
+    return true;
+}
+
+bool hs_package_find_(const struct package *package, uint64_t id, struct package_row *ret)
+{
+    const struct package_index *index = &package->units;
+    uint64_t mask = index->n_slots - 1, slot = id & mask, step = ((id >> 32) & mask) | 1;
+
+    for (size_t i = 0; index->bytes != NULL && i < index->n_slots; i++) {
+        const uint8_t *numbers = index->bytes + INDEX_HEAD;
+        uint32_t row = u32_at(numbers + index->n_slots * 8 + slot * 4);
+        uint64_t number;
+        memcpy(&number, numbers + slot * 8, sizeof number);
+        if (row == 0)
+            return false;
+        if (number == id)
+            return row <= index->n_rows && row_at(package, index, row - 1, ret);
+        slot = (slot + step) & mask;
+    }
+    return false;
+}
+
+bool hs_package_type_(const struct package *package, size_t number, struct package_row *ret)
+{
+    if (package->types.bytes == NULL || number >= package->types.n_rows)
+        return false;
+    if (!row_at(package, &package->types, number, ret))
+        *ret = (struct package_row){0};
+    return true;
+}
