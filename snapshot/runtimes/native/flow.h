@@ -42,6 +42,34 @@ static inline uint64_t hs_flow_touched(const struct hs_native *native,
                : hs_flow_next_part(native, block, at);
 }
 
+/* ---- what flow.c holds besides the types themselves and the groups of enclosing.h */
+
+/* Of blocks whose type changes after types have flowed, and of those said to be two unrelated
+ * records, so many are noted at the most, as a part of all: of more none is judged, as which come
+ * first is luck. Of the latter twice as many types are counted. */
+enum { HS_FLOW_SETTLED = 1 << 18, HS_FLOW_SETTLED_ONE_IN = 8 };
+enum { HS_FLOW_CONTESTED = 1 << 16, HS_FLOW_CONTESTED_ONE_IN = 256, HS_FLOW_FEW = 64 };
+
+static inline uint64_t hs_flow_most(uint64_t n_blocks, uint64_t one_in, uint64_t most)
+{
+    uint64_t n = n_blocks / one_in + HS_FLOW_FEW;
+    return n < most ? n : most;
+}
+
+static inline uint64_t hs_flow_most_settled(uint64_t n_blocks)
+{
+    return hs_flow_most(n_blocks, HS_FLOW_SETTLED_ONE_IN, HS_FLOW_SETTLED);
+}
+
+static inline uint64_t hs_flow_most_contested(uint64_t n_blocks)
+{
+    return hs_flow_most(n_blocks, HS_FLOW_CONTESTED_ONE_IN, HS_FLOW_CONTESTED);
+}
+
+/* A bit for each block that waits. Limit: what is noted of blocks as above, hardly any in nearly
+ * all heaps, is not foreseen. */
+#define HS_FLOW_LATE_BYTES(n_blocks) ((n_blocks) / 7)
+
 /* ---- rtti.c: dynamic types of C++ by the first word of a block.
  *
  * Itanium C++ ABI 2.5.2 and 2.9.5: a virtual table pointer leads behind

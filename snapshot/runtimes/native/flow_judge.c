@@ -262,7 +262,7 @@ static hs_status judge_contest(struct flow *f, const struct hs_heap_block *block
     if (!hs_flow_is_record_(hs_native_type_of(types, one)))
         return HS_OK;
     *ret = decided != 0 && decided != one && hs_flow_are_others_(f, decided, one);
-    if (had == 0 || decided != 0 || f->contested.n > HS_FLOW_CONTESTED ||
+    if (had == 0 || decided != 0 || f->contested.n > hs_flow_most_contested(f->result->n_blocks) ||
         !hs_flow_is_record_(hs_native_type_of(types, had)) ||
         hs_dict_find(&f->contested, block->rank) != NULL || !hs_flow_are_others_(f, one, had))
         return HS_OK;

@@ -22,9 +22,6 @@ enum hs_flow_strength {
     HS_FLOW_WHOLE            /* it fills the block, or its owner says how much of it */
 };
 
-/* Of more contested blocks none is judged: which come first is luck. */
-enum { HS_FLOW_CONTESTED = 1 << 16 };
-
 struct flow {
     struct hs_native *native; /* borrowed */
     struct hs_flow *result;   /* borrowed */

@@ -2,13 +2,12 @@
 #include "flow_private.h"
 #include "said.h"
 
-enum { SETTLED_MOST = 1 << 18, SETTLED_ONE_IN = 8, SETTLED_FEW = 64, SETTLED_ELEMENTS = 1024 };
+enum { SETTLED_ELEMENTS = 1024 };
 enum { WORD = 8 };
 
 static size_t settled_most(const struct flow *f)
 {
-    uint64_t n = f->result->n_blocks / SETTLED_ONE_IN + SETTLED_FEW;
-    return n < SETTLED_MOST ? (size_t)n : SETTLED_MOST;
+    return (size_t)hs_flow_most_settled(f->result->n_blocks);
 }
 
 hs_status hs_flow_note_(struct flow *f, const struct hs_heap_block *block, hs_ntype had,

@@ -3,14 +3,13 @@
 #include "base/alloc.h"
 #include "flow_private.h"
 
-enum { VOTE_TYPES = 1 << 18 };
 /* What one pointer counts: more than all variables of calls together. */
 #define VOTE_ONE (UINT64_C(1) << 24)
 enum { VOTE_OF_CALLS = (1 << 24) - 1 };
 
 bool hs_flow_is_contested_(const struct flow *f)
 {
-    return f->contested.n != 0 && f->contested.n <= HS_FLOW_CONTESTED;
+    return f->contested.n != 0 && f->contested.n <= hs_flow_most_contested(f->result->n_blocks);
 }
 
 /* What a pointer says: the type that the block has, where the pointer agrees with it. */
@@ -44,7 +43,7 @@ hs_status hs_flow_count_(struct flow *f, const struct hs_heap_block *block, uint
         return HS_OK;
     uint64_t key = *number << 32 | type;
     uint64_t n = hs_dict_get(&f->votes, key, 0);
-    if (n == 0 && f->votes.n == VOTE_TYPES)
+    if (n == 0 && f->votes.n == 2 * hs_flow_most_contested(f->result->n_blocks))
         return HS_OK;
     if (!f->is_of_call)
         n += VOTE_ONE;
@@ -119,7 +118,9 @@ hs_status hs_flow_decide_(struct flow *f, bool *ret, struct hs_error *err)
     struct vote *best;
 
     *ret = false;
-    if (f->votes.n == VOTE_TYPES) /* perhaps not all were counted, and which is luck */
+    if (f->votes.n ==
+        2 * hs_flow_most_contested(
+                f->result->n_blocks)) /* perhaps not all were counted, and which is luck */
         return HS_OK;
     HS_TRY(HS_ALLOC(&best, f->contested.n, err));
     hs_status status = decide(f, best, ret, err);

@@ -176,8 +176,9 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     HS_TRY(
         hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks", err));
     if (native->ctypes != NULL)
-        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_ENCLOSING_BYTES(n_blocks),
-                                    "members that lists are linked by", err));
+        HS_TRY(hs_dump_plan_reserve(&dump->plan,
+                                    HS_ENCLOSING_BYTES(n_blocks) + HS_FLOW_LATE_BYTES(n_blocks),
+                                    "what is said of types and of members", err));
     bool is_cpp = hs_rtti_is_possible(&dump->objects);
     bool is_rust = native->ctypes != NULL && hs_native_rust_object(&dump->objects) != NULL;
     if (!is_cpp && !is_rust)
