@@ -104,13 +104,15 @@ static void the_tag_tells(void **state)
         all = of_left = value(all, LEFT, taken = node(taken));
     }
     hs_addr stale = value(all, NUMBER, taken), rare = value(stale, 77, taken);
-    root(rare, VALUE);
+    hs_addr alone = value(rare, 78, node(0));
+    root(alone, VALUE);
     root(taken, NODE);
     learn();
     assert_true(is_sure(of_list, 16));
     assert_false(is_sure(of_left, 16));
     assert_false(is_sure(stale, 16));
     assert_false(is_sure(rare, 16));
+    assert_true(is_sure(alone, 16)); /* nothing surer leads there */
     assert_true(is_sure(all, 0));
 }
 
@@ -143,7 +145,8 @@ static void without_a_tag(void **state)
         *world_word(w, bare[i]) = node(0);
         root(bare[i], BARE);
     }
-    hs_addr lone = value(0, LIST, node(0));
+    hs_addr owned = node(0), lone = value(0, LIST, owned);
+    root(owned, NODE);
     root(lone, VALUE);
     learn();
     for (size_t i = 0; i < 6; i++)

@@ -7,6 +7,7 @@
 #include "disguise.h"
 #include "flow.h"
 #include "owned.h"
+#include "unwritten.h"
 #include "verdict.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
@@ -272,6 +273,11 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
     struct hs_heap_block target;
     bool waits;
 
+    if (scan->slack.late.n_bits != 0 && hs_unwritten_is(block) &&
+        hs_scan_type(scan, block) == NULL) {
+        hs_bitmap_set(&scan->slack.late, block->rank);
+        return HS_OK;
+    }
     scan_python(scan, block, &words);
     mark_last(scan, block, &words, &waits);
     uint64_t end = waits ? block->n_bytes - WORD : block->n_bytes;
@@ -368,7 +374,8 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
     return HS_OK;
 }
 
-/* The last words that waited, of blocks and of what only such lead to. */
+/* The last words that waited, and blocks whose beginning was not written; of blocks and of what
+ * only such lead to. */
 static hs_status mark_late(struct hs_scan *scan, const struct hs_bitmap *late, struct hs_error *err)
 {
     struct hs_heap_block block;
@@ -380,6 +387,11 @@ static hs_status mark_late(struct hs_scan *scan, const struct hs_bitmap *late, s
         if (!hs_heap_map_next(&it, &block))
             break;
         hs_scan_cut(scan, &block);
+        if (hs_unwritten_is(&block) && hs_scan_type(scan, &block) == NULL) {
+            HS_TRY(mark_words(scan, &scan->queue, &block, err));
+            HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
+            continue;
+        }
         uint64_t at = block.n_bytes - WORD;
         scan_python(scan, &block, &words);
         if (!scan_is_passed_over(&words, words.links | words.weak, at))

@@ -42,7 +42,7 @@ bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block
                  enum hs_pointer how, uint64_t target_rank)
 {
     if (!hs_slack_has(block) || at + SLACK_WORD < block->n_bytes ||
-        (slack->sure.n_bits != 0 && !hs_bitmap_get(&slack->sure, target_rank)))
+        !hs_slack_is_led_to(slack, target_rank))
         return false;
     const struct hs_slack_size *size = slack_size(slack, block);
     if (size == NULL)

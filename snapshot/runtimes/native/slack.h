@@ -45,6 +45,13 @@ static inline void hs_slack_count(struct hs_slack_size *size, uint64_t word, enu
     size->n_middles += how == HS_POINTER_INTERIOR;
 }
 
+/* Is it known that words lead to the block of this rank that are not doubtful so; or is that not
+ * known yet? */
+static inline bool hs_slack_is_led_to(const struct hs_slack *slack, uint64_t rank)
+{
+    return slack->sure.n_bits == 0 || hs_bitmap_get(&slack->sure, rank);
+}
+
 /* Is a word that leads so to the block of this rank, at `at` of a block that no type describes
  * there, doubtful? */
 bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, uint64_t at,

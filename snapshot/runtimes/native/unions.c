@@ -13,6 +13,7 @@ void hs_unions_fini(struct hs_unions *unions)
     hs_free(unions->unions);
     hs_free(unions->variables);
     hs_table_fini(&unions->by_place);
+    hs_bitmap_fini(&unions->surer);
     *unions = (struct hs_unions){0};
 }
 
@@ -122,29 +123,49 @@ bool hs_union_has_addresses_(const struct hs_union_value *value)
     return value->n_good >= HS_UNION_LEAST && value->n_bad <= value->n_good / HS_UNION_ONE_IN;
 }
 
-bool hs_union_is_sure_(const struct hs_union *u, hs_cvalue_read *read, void *context)
+static bool value_has_others(const struct hs_union_value *value)
+{
+    return value->n_bad > value->n_good / HS_UNION_ONE_IN;
+}
+
+enum hs_union_verdict hs_union_judge_(const struct hs_union *u, hs_cvalue_read *read, void *context)
 {
     const struct hs_union_value *own = hs_union_value_(u, read, context);
     uint64_t number;
 
-    if (own == NULL || own->is_left || !hs_union_has_addresses_(own))
-        return false;
+    if (own == NULL)
+        return HS_UNION_UNKNOWN;
+    if (own->is_left || value_has_others(own))
+        return HS_UNION_NOT;
+    if (!hs_union_has_addresses_(own))
+        return HS_UNION_UNKNOWN;
     for (size_t i = 0; i < u->n_tags; i++) {
         struct hs_union_tag *tag = &u->tags[i];
         if (!tag->is_eligible || !hs_union_read_(&tag->at, read, context, &number))
             continue;
         const struct hs_union_value *value = hs_union_find_(tag, number);
-        if (value != NULL && value->n_bad > value->n_good / HS_UNION_ONE_IN)
-            return false;
+        if (value != NULL && value_has_others(value))
+            return HS_UNION_NOT;
     }
-    return true;
+    return HS_UNION_SURE;
 }
 
-bool hs_unions_is_sure(const struct hs_native *native, const struct hs_cslot *slot,
-                       const uint8_t *bytes, uint64_t n_bytes, uint64_t at)
+bool hs_unions_owns_(const struct hs_native *native, const struct hs_union *u, hs_cvalue_read *read,
+                     void *context, uint64_t target_rank)
 {
-    struct hs_value_bytes place = {bytes, n_bytes, at};
-    const struct hs_union *u = native->unions.is_known ? hs_unions_of_(native, slot) : NULL;
+    enum hs_union_verdict verdict =
+        u == NULL ? HS_UNION_UNKNOWN : hs_union_judge_(u, read, context);
 
-    return u != NULL && hs_union_is_sure_(u, hs_value_read_bytes, &place);
+    return verdict == HS_UNION_SURE ||
+           (verdict == HS_UNION_UNKNOWN && native->unions.surer.n_bits != 0 &&
+            !hs_bitmap_get(&native->unions.surer, target_rank));
+}
+
+bool hs_unions_owns(const struct hs_native *native, const struct hs_cslot *slot,
+                    const struct hs_value_bytes *place, uint64_t target_rank)
+{
+    struct hs_value_bytes at = *place;
+
+    return native->unions.is_known && hs_unions_owns_(native, hs_unions_of_(native, slot),
+                                                      hs_value_read_bytes, &at, target_rank);
 }

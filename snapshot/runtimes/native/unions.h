@@ -14,10 +14,12 @@
  * that nothing new is there.
  *
  * Nothing of these numbers leaves the dump. Resident: 8 KiB for each union that is met, 256 at
- * most; two bits a block while marking. Cost: one more walk over the heap, where there are such. */
+ * most; two bits a block while learning, of which one
+ * may stay. Cost: one more walk over the heap, where there are such. */
 #ifndef HS_NATIVE_UNIONS_H
 #define HS_NATIVE_UNIONS_H
 
+#include "base/bitmap.h"
 #include "base/table.h"
 #include "symbols/ctypes.h"
 
@@ -58,7 +60,8 @@ struct hs_unions {
         hs_ctype type;
     } * variables; /* owned: roots that have such slots */
     size_t n_variables, variables_capacity;
-    bool is_known; /* all that is to be learnt was; until then none is sure */
+    struct hs_bitmap surer; /* by rank: what leads there is sure; no bits: it need not be known */
+    bool is_known;          /* all that is to be learnt was; until then none is sure */
 };
 
 void hs_unions_fini(struct hs_unions *unions);
@@ -72,8 +75,10 @@ hs_status hs_unions_note(struct hs_native *native, const struct hs_native_variab
  * roots that are not sure. Fails with HS_LIMIT. */
 hs_status hs_unions_learn(struct hs_scan *scan, struct hs_error *err);
 
-/* Is the word of such a slot sure, where it stands at bytes[at]? O(tags). */
-bool hs_unions_is_sure(const struct hs_native *native, const struct hs_cslot *slot,
-                       const uint8_t *bytes, uint64_t n_bytes, uint64_t at);
+/* Does the word of such a slot, which leads to the block of this rank, own it? One of which too
+ * little is known does where nothing surer leads there. O(tags). */
+struct hs_value_bytes;
+bool hs_unions_owns(const struct hs_native *native, const struct hs_cslot *slot,
+                    const struct hs_value_bytes *place, uint64_t target_rank);
 
 #endif

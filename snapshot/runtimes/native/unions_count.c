@@ -2,7 +2,7 @@
 #include "flow.h"
 #include "unions_private.h"
 
-enum { UNIONS_COUNTED = 1 << 16, BAD_WEIGHT = 4, WORD = 8 };
+enum { BAD_WEIGHT = 4, WORD = 8 };
 
 /* What leads to a block, and what leads into a loaded object, may be an address; what leads to
  * memory that is free, or to none, is not one that is in use. */
@@ -32,7 +32,7 @@ static void unions_count(const struct hs_native *native, struct hs_union *u, uin
     enum unions_word is = unions_judge(native, word);
     uint64_t number;
 
-    if (is == WORD_NOTHING || u->n_counted == UNIONS_COUNTED)
+    if (is == WORD_NOTHING || u->n_counted == HS_UNION_COUNTED)
         return;
     u->n_counted++;
     for (size_t i = 0; i < u->n_tags; i++) {

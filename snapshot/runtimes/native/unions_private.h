@@ -10,6 +10,8 @@ struct hs_native_type;
 
 /* A number goes with addresses in so many words, of which one in so many may be none. */
 enum { HS_UNION_LEAST = 4, HS_UNION_ONE_IN = 16 };
+/* So many words of a union are counted: all, unless the numbers would not fit. */
+enum { HS_UNION_COUNTED = 1 << 30 };
 
 /* The union that the slot is of, noted; *ret is its number from 1, 0 where there are too many. */
 hs_status hs_unions_get_(struct hs_native *native, const struct hs_cslot *slot, uint32_t *ret,
@@ -35,6 +37,12 @@ void hs_union_choose_(struct hs_union *u);
 /* What was counted of the value of that number here, or NULL. */
 struct hs_union_value *hs_union_value_(const struct hs_union *u, hs_cvalue_read *read,
                                        void *context);
-bool hs_union_is_sure_(const struct hs_union *u, hs_cvalue_read *read, void *context);
+/* See hs_unions_owns. */
+bool hs_unions_owns_(const struct hs_native *native, const struct hs_union *u, hs_cvalue_read *read,
+                     void *context, uint64_t target_rank);
+/* What all values say of one word. */
+enum hs_union_verdict { HS_UNION_SURE, HS_UNION_UNKNOWN, HS_UNION_NOT };
+enum hs_union_verdict hs_union_judge_(const struct hs_union *u, hs_cvalue_read *read,
+                                      void *context);
 
 #endif

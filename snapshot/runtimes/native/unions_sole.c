@@ -25,7 +25,7 @@ static hs_status sole_word(struct sole *s, const struct hs_union *u, uint64_t wo
     struct hs_heap_block target;
 
     if (value == NULL || (value->value == 0) != s->takes_zero ||
-        !hs_union_is_sure_(u, read, context))
+        hs_union_judge_(u, read, context) != HS_UNION_SURE)
         return HS_OK;
     enum hs_pointer how = hs_flow_resolve(s->native, word, &target);
     if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) ||
@@ -134,7 +134,8 @@ static void sole_judge(struct hs_union *u)
     for (size_t i = 0; tag != NULL && i < tag->n_values; i++) {
         struct hs_union_value *value = &tag->values[i];
         bool is_nothing = value->value == 0 && tag->at.n_bytes != 0;
-        value->is_left = value->n_sole == 0 && (is_told || is_nothing);
+        value->is_left =
+            value->n_sole == 0 && value->n_good >= SOLE_LEAST && (is_told || is_nothing);
     }
 }
 
@@ -143,9 +144,12 @@ static void lower_roots(struct hs_native *native)
     for (size_t i = 0; i < native->roots.n_leaves; i++) {
         struct hs_root_leaf *leaf = &native->roots.leaves[i];
         struct hs_value_place place = {&native->dump->image, leaf->root.address};
+        struct hs_heap_block block;
         if (leaf->untold == 0 ||
-            (leaf->root.address != 0 && hs_union_is_sure_(&native->unions.unions[leaf->untold - 1],
-                                                          hs_value_read_image, &place)))
+            hs_heap_map_resolve(&native->dump->heaps.map, leaf->target, &block) !=
+                HS_POINTER_START ||
+            hs_unions_owns_(native, &native->unions.unions[leaf->untold - 1], hs_value_read_image,
+                            &place, block.rank))
             continue;
         leaf->root.edge_class = HS_EDGE_GUESSED;
         if (hs_edge_tier(HS_EDGE_GUESSED) > leaf->root.tier)
@@ -154,16 +158,21 @@ static void lower_roots(struct hs_native *native)
 }
 
 /* Does it matter whether addresses are there or were left: do they go with several values, or with
- * the one that may be nothing? */
+ * the one that may be nothing; or is there a value of which too little is known? */
 static bool sole_matters(const struct hs_union *u)
 {
     const struct hs_union_tag *tag = u->chosen == u->n_tags ? NULL : &u->tags[u->chosen];
     size_t n = 0;
+    bool is_full = tag != NULL && tag->n_values == HS_UNION_VALUES;
+    bool is_rare = tag == NULL || is_full || u->n_counted == HS_UNION_COUNTED;
 
-    for (size_t i = 0; tag != NULL && tag->at.n_bytes != 0 && i < tag->n_values; i++)
-        if (hs_union_has_addresses_(&tag->values[i]))
+    for (size_t i = 0; tag != NULL && i < tag->n_values; i++) {
+        bool has_addresses = hs_union_has_addresses_(&tag->values[i]);
+        is_rare |= !has_addresses && tag->values[i].n_bad == 0;
+        if (has_addresses && tag->at.n_bytes != 0)
             n += tag->values[i].value == 0 ? 2 : 1;
-    return n > 1;
+    }
+    return n > 1 || is_rare;
 }
 
 hs_status hs_unions_learn(struct hs_scan *scan, struct hs_error *err)
@@ -183,9 +192,9 @@ hs_status hs_unions_learn(struct hs_scan *scan, struct hs_error *err)
     if (is_any) {
         HS_TRY(hs_dump_plan_reserve(&native->dump->plan, n_bytes, "what unions lead to", err));
         hs_status status = sole_walk(&s, err);
-        hs_bitmap_fini(&s.marks);
+        native->unions.surer = s.marks;
         hs_bitmap_fini(&s.seen);
-        hs_dump_plan_release(&native->dump->plan, n_bytes);
+        hs_dump_plan_release(&native->dump->plan, n_bytes / 2);
         HS_TRY(status);
     }
     for (size_t i = 0; i < native->unions.n; i++)

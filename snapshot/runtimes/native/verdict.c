@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "owned.h"
 #include "qt.h"
+#include "unwritten.h"
 
 enum { WORD = 8, WORDS_OF_A_MASK = 64 };
 /* What is within so many bytes of the beginning of a block is a head or an alignment. */
@@ -131,8 +132,10 @@ static bool is_inactive(const struct word *w)
 /* Of a union of C nobody says which alternative is there: what all its values tell. */
 static bool is_unsure_union(const struct word *w)
 {
-    return w->slot != NULL && w->slot->is_untold &&
-           !hs_unions_is_sure(w->said->native, w->slot, w->said->block->bytes, w->end, w->at);
+    if (w->slot == NULL || !w->slot->is_untold)
+        return false;
+    const struct hs_value_bytes place = {w->said->block->bytes, w->end, w->at};
+    return !hs_unions_owns(w->said->native, w->slot, &place, w->target->rank);
 }
 
 static bool is_no_pointer(const struct word *w)
@@ -196,6 +199,12 @@ static bool is_qt_weak_pointer(const struct word *w)
 static bool is_number_beside_code(const struct word *w)
 {
     return !w->is_told && w->at % (2 * (uint64_t)WORD) == 0;
+}
+
+/* Where something surer leads there; what nothing surer has is owned by what there is. */
+static bool is_unwritten(const struct word *w)
+{
+    return hs_slack_is_led_to(w->said->slack, w->target->rank);
 }
 
 static bool is_slack(const struct word *w)
@@ -321,6 +330,7 @@ static uint32_t rules_of_type(const struct hs_said *said)
            rule_if(type != NULL, HS_RULE_AT_NO_POINTER) |
            rule_if(is_array && type->n_bytes == WORD && !said->use.is_said, HS_RULE_AT_STALE) |
            rule_if(has_slots && said->has_rest, HS_RULE_AT_ALLOCATOR_PADDING) |
+           rule_if(type == NULL && hs_unwritten_is(said->block), HS_RULE_AT_UNWRITTEN) |
            rule_if(type == NULL && hs_slack_has(said->block), HS_RULE_AT_SLACK_WORD);
 }
 
