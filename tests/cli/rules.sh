@@ -64,3 +64,13 @@ exits 2 rules --rules=-stt
 mentions "^hint: did you mean 'std'\?"
 exits 5 rules --check "$work/absent.rules"
 exits 5 rules --rules "$work/absent.rules"
+
+# Files that must be refused, called by the line and the column of their first fault.
+for file in "$SOURCE_DIR"/tests/cli/golden/rules/*.rules; do
+    place=$(basename "$file" .rules | grep -oE '[0-9]+_[0-9]+$')
+    exits 2 rules --check "$file" --format tsv
+    sed -n 2p "$work/out" | grep -q "$(printf '\t%s\t%s\t' "${place%_*}" "${place#*_}")" ||
+        fail "$file: $(sed -n 2p "$work/out")"
+    exits 2 dump $$ -o "$work/x.snap" --rules "$file"
+    mentions "line ${place%_*}, column ${place#*_}: "
+done
