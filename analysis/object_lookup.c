@@ -167,9 +167,10 @@ static hs_status hint_near(const struct hs_view *view, const char *asked, bool r
     for (unsigned i = 0; i < NEAR_NAMES && near[i].name != NULL; i++)
         list_near(list, sizeof list, &near[i]);
     if (list[0] != 0)
-        return hs_hint(err, "did you mean %s? 'heapsnap %s' lists all", list,
-                       roots ? "roots -n 0" : "types -n 0");
-    return hs_hint(err, "'heapsnap %s %s -n 0' lists all", roots ? "roots" : "types", view->path);
+        return hs_hint(err, "did you mean %s? 'heapsnap %s %s -n 0' lists all", list,
+                       roots ? "roots" : "types", HS_SHELL(view->path));
+    return hs_hint(err, "'heapsnap %s %s -n 0' lists all", roots ? "roots" : "types",
+                   HS_SHELL(view->path));
 }
 
 /* ---- roots by name */

@@ -70,7 +70,8 @@ static hs_status fail_by_trace(struct hs_sample_join *join, const char *text,
         (void)hs_fail(err, HS_USAGE,
                       "no sampled allocation '%.40s': neither the process nor the trace knows it",
                       text);
-        return hs_hint(err, "'heapsnap samples %s' lists those that were alive", join->view->path);
+        return hs_hint(err, "'heapsnap samples %s' lists those that were alive",
+                       HS_SHELL(join->view->path));
     }
     if (traced->stack != HS_NO_STACK)
         HS_TRY(hs_sample_join_site_text(join, join->n_snap_sites + traced->stack, site, sizeof site,
@@ -98,7 +99,7 @@ static hs_status fail_unknown(const struct hs_view *view, const char *text, stru
                   "no sampled allocation '%s' was alive: collected before the dump, or never "
                   "sampled (no trace given)",
                   text);
-    return hs_hint(err, "'heapsnap samples %s' lists the %lu that were", view->path,
+    return hs_hint(err, "'heapsnap samples %s' lists the %lu that were", HS_SHELL(view->path),
                    (unsigned long)view->totals->n_samples);
 }
 

@@ -39,7 +39,8 @@ static hs_status fail_unmatched(const struct hs_sample_join *join, const char *n
                        (unsigned long)n_further, name);
     if (n_sites == 0)
         return hs_hint(err, "no site is known: give the process's trace with --trace FILE");
-    return hs_hint(err, "'heapsnap samples %s --group-by site' lists the sites", join->view->path);
+    return hs_hint(err, "'heapsnap samples %s --group-by site' lists the sites",
+                   HS_SHELL(join->view->path));
 }
 
 struct picked {

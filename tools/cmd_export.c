@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "base/append.h"
 #include "commands.h"
 #include "export/exporters.h"
 #include "fleet_options.h"
@@ -85,19 +86,19 @@ static hs_status check_output(const struct hs_tool *tool, const struct hs_invoca
     if (exporter->makes_directory) {
         (void)hs_fail(err, HS_USAGE, "'export --to %s' writes several files and needs -o DIR",
                       name);
-        return hs_hint(err, "heapsnap export %s --to %s -o DIR", inv->arguments[0], name);
+        return hs_hint(err, "heapsnap export %s --to %s -o DIR", HS_SHELL(inv->arguments[0]), name);
     }
     if (!exporter->is_binary || !tool->terminal.is_terminal)
         return HS_OK;
     (void)hs_fail(err, HS_USAGE, "cannot write %s to a terminal", name);
-    return hs_hint(err, "heapsnap export %s --to %s -o FILE", inv->arguments[0], name);
+    return hs_hint(err, "heapsnap export %s --to %s -o FILE", HS_SHELL(inv->arguments[0]), name);
 }
 
 hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     if (!hs_given(inv, HS_OPT_EXPORT_TO)) {
         (void)hs_fail(err, HS_USAGE, "'export' needs --to FORMAT");
-        return hs_hint(err, "heapsnap export %s --to graph -o DIR", inv->arguments[0]);
+        return hs_hint(err, "heapsnap export %s --to graph -o DIR", HS_SHELL(inv->arguments[0]));
     }
     const struct hs_exporter *exporter = hs_exporters[inv->number[HS_OPT_EXPORT_TO]];
     struct hs_view view = {0};

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/append.h"
 #include "base/units.h"
 #include "options.h"
 
@@ -243,9 +244,10 @@ static hs_status hint_compare(const struct hs_invocation *inv, const char *word,
                               struct hs_error *err)
 {
     if (strcmp(inv->command->name, "types") == 0 && access(word, F_OK) != 0)
-        return hs_hint(err, "'heapsnap paths %s --to type:%s' says who keeps it", inv->arguments[0],
-                       word);
-    return hs_hint(err, "'heapsnap diff %s %s' compares two snapshots", inv->arguments[0], word);
+        return hs_hint(err, "'heapsnap paths %s --to type:%s' says who keeps it",
+                       HS_SHELL(inv->arguments[0]), HS_SHELL(word));
+    return hs_hint(err, "'heapsnap diff %s %s' compares two snapshots", HS_SHELL(inv->arguments[0]),
+                   HS_SHELL(word));
 }
 
 static hs_status add_argument(struct hs_invocation *inv, const char *word, struct hs_error *err)

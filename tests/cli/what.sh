@@ -3,6 +3,8 @@
 . "$(dirname "$0")/lib.sh"
 
 python <<'END'
+import re
+import subprocess
 from snapcli import *
 
 snap = a_snap()
@@ -119,6 +121,53 @@ def sites_by_name():
     out = run("paths", where, "--to", "Cache.add").out
     check(out.startswith("Cache.add: 1 samples"), out)
     check("no root and no type" in run("paths", where, "--to", "Cache.ad-", code=2).err, "no site")
+
+
+def proposed_commands_work():
+    """What any screen proposes does what it says when it is copied into a shell, as it stands."""
+    snap = Snap()
+    kind = snap.type("std::map<int, app::Job *>::node", 0, 12)
+    nodes = [snap.block(10, kind) for _ in range(300)]
+    shared = snap.block(9000, snap.type("block of 72000 bytes", 0, 15))
+    for one, after in zip(nodes, nodes[1:] + [shared]):
+        snap.edge(one, after)
+    other = snap.block(500, kind)
+    snap.edge(other, shared)
+    snap.root(nodes[0], "app's jobs (all)", file="a.c", line=1)
+    snap.root(other, ".bss+0x40", module="app", symbol=".bss", offset=64)
+    for _ in range(50):
+        snap.block(700, kind)
+    snap.sample(12, nodes[3])
+    folder = os.path.join(WORK, "a folder; #1 $HOME's")
+    os.mkdir(folder)
+    snap.facts["taken_ns"] = 10**18
+    old = snap.write(os.path.join(folder, "old one.snap"))
+    for _ in range(20):
+        snap.root(snap.block(300, kind), "more", file="b.c", line=2)
+    snap.facts["taken_ns"] = 2 * 10**18
+    path = snap.write(os.path.join(folder, "a 'heap'.snap"))
+    bin_folder = os.path.join(WORK, "bin")
+    os.mkdir(bin_folder)
+    os.symlink(HEAPSNAP, os.path.join(bin_folder, "heapsnap"))
+    shell = dict(os.environ, PATH=bin_folder + ":" + os.environ["PATH"])
+    screens = [(["suspects", path], 3), (["info", path], 1), (["leaks", path], 0),
+               (["roots", path], 1), (["diff", old, path], 1),
+               (["suspects", path, "--baseline", old], 3), (["paths", path, "--to", "no such"], 1),
+               (["roots", path, "--without", "no such"], 1),
+               (["paths", path, "--to", "job"], 1), (["roots", path, "--without", "set:99"], 1),
+               (["samples", path, "--group-by", "site"], 0), (["paths", path, "--to", "12"], 0),
+               (["paths", path, "--to", "#4"], 0), (["paths", path, "--to", "sample:77"], 1),
+               (["paths", path, "--to", "site:none"], 0), (["object", path, "set:1"], 0)]
+    for arguments, least in screens:
+        done = subprocess.run([HEAPSNAP, *arguments], capture_output=True, text=True)
+        said = done.stdout + done.stderr
+        found = re.findall(r"^(?: +|[A-Z][\w ]+: )(heapsnap .*)$", said, re.M)
+        found += re.findall(r"\((?:more: )(heapsnap suspects .*)\)$", said, re.M)
+        found += re.findall(r"'(heapsnap (?:[^'\\]|\\.)*)'", said)
+        check(len(found) >= least, f"{arguments} proposes {found}: {said}")
+        for command in found:
+            done = subprocess.run(["bash", "-c", command], env=shell, capture_output=True)
+            equal(done.returncode, 0, f"exit code of {command}: {done.stderr}")
 
 
 def one_spelling():
@@ -263,7 +312,6 @@ def four_cases():
     check("no root reaches" in texts[2].out + texts[2].err, texts[2].out + texts[2].err)
 
 
-main(one_spelling, found, printed_is_accepted, unknown, bare_names, sites_by_name, sets,
-     groups_have_no_paths, ambiguous,
-     of_a_heap_without_samples, four_cases)
+main(proposed_commands_work, one_spelling, found, printed_is_accepted, unknown, bare_names,
+     sites_by_name, sets, groups_have_no_paths, ambiguous, of_a_heap_without_samples, four_cases)
 END

@@ -98,8 +98,17 @@ try {
     // One function: who calls it, what it calls.
     await page.keyboard.press('2');
     await drawn(page, 'calls');
+    // The arrow keys go through the picture: into the largest, or the row that is chosen, and back.
+    const depth = () => page.evaluate(() => document.querySelectorAll('.crumbs button:not(.link)').length);
+    const depths = [await depth()];
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft', 'h', 'l', 'ArrowLeft', 'ArrowLeft']) {
+        await page.keyboard.press(key);
+        depths.push(await depth());
+    }
+    check(depths.join() === '1,2,3,2,1,2,1,1', 'the arrow keys lead to depths ' + depths);
     await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Enter');
+    await page.keyboard.press('ArrowRight');
+    check(await depth() === 2, 'the right arrow opens the chosen row');
     await page.keyboard.press('z');
     await page.waitForFunction(() => document.querySelector('section[aria-label="one function"]'), {timeout: 30000});
     check(requests.length === 1, 'requests: ' + requests);

@@ -45,9 +45,30 @@ static void what_has_no_room_is_cut(void **state)
     assert_memory_equal(text, "#########", 9);
 }
 
+static void words_are_read_back_by_a_shell(void **state)
+{
+    static const char *const cases[][2] = {
+        {"heap.snap", "heap.snap"},
+        {"a b", "a\\ b"},
+        {"it's \"$HOME\"", "it\\'s\\ \\\"\\$HOME\\\""},
+        {"#4", "\\#4"},
+        {"a#4~", "a#4~"},
+        {"", ""},
+    };
+    char text[HS_SHELL_WORD_BYTES], longer[2 * HS_SHELL_WORD_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(hs_shell_word(cases[i][0], text), cases[i][1]);
+    memset(longer, ' ', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_true(strlen(hs_shell_word(longer, text)) < HS_SHELL_WORD_BYTES);
+    assert_true(text[strlen(text) - 1] == ' ' && strlen(text) % 2 == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_read_back_by_a_shell),
         cmocka_unit_test(pieces_stand_one_behind_the_other),
         cmocka_unit_test(a_list_has_its_separator_between_items_alone),
         cmocka_unit_test(what_has_no_room_is_cut),

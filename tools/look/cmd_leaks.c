@@ -310,7 +310,7 @@ static void talk_closing(struct hs_tool *tool, const struct report *r)
         hs_tool_hint(tool,
                      "'heapsnap object %s 0x%lx' shows a block and what it points to; --json has a "
                      "path to each group's first",
-                     r->found.view->path, (unsigned long)r->found.facts[1].address);
+                     HS_SHELL(r->found.view->path), (unsigned long)r->found.facts[1].address);
 }
 
 /* ---- the command */

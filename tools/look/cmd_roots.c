@@ -7,6 +7,7 @@
 #include "analysis/root_name.h"
 #include "analysis/type_family.h"
 #include "base/alloc.h"
+#include "base/append.h"
 #include "commands.h"
 #include "open_view.h"
 #include "root_json.h"
@@ -290,7 +291,7 @@ static void talk_unattributed(struct hs_tool *tool, const struct listing *listin
     uint64_t unreached = hs_index_unreached_total(listing->view.index).words;
     if (unreached > a->reached_words && !hs_leak_is_garbage(&listing->view)) {
         hs_tool_hint(tool, "no root leads to most of the heap: 'heapsnap leaks %s' says what it is",
-                     path);
+                     HS_SHELL(path));
         return;
     }
     if (a->attributed_words >= a->reached_words - a->attributed_words)
@@ -300,12 +301,12 @@ static void talk_unattributed(struct hs_tool *tool, const struct listing *listin
             tool,
             "most of the heap is kept by more than 8 roots together: 'heapsnap paths %s --to set:1 "
             "--cut' says through which few places",
-            path);
+            HS_SHELL(path));
     else
         hs_tool_hint(tool,
                      "most of the heap is kept by roots without a name: debug information would "
                      "give them one ('heapsnap info %s' says of which binaries it is missing)",
-                     path);
+                     HS_SHELL(path));
 }
 
 /* Under a table that lists roots: groups have other shares. */

@@ -20,7 +20,7 @@ static hs_status add_set(struct hs_view *view, const char *number, struct hs_wha
     if (id == 0 || id > hs_index_n_sets(view->index)) {
         (void)hs_fail(err, HS_USAGE, "there is no set:%.20s", number);
         return hs_hint(err, "there are %u sets: 'heapsnap roots %s' lists the largest",
-                       hs_index_n_sets(view->index), view->path);
+                       hs_index_n_sets(view->index), HS_SHELL(view->path));
     }
     struct hs_row roots = hs_index_set_roots(view->index, (uint32_t)id);
     for (hs_node root; hs_row_next(&roots, &root);)

@@ -3,6 +3,7 @@
 
 #include "analysis/key_file.h"
 #include "base/alloc.h"
+#include "base/append.h"
 #include "capture.h"
 #include "commands.h"
 #include "look/open_view.h"
@@ -232,7 +233,7 @@ hs_status hs_cmd_report(struct hs_tool *tool, const struct hs_invocation *inv, s
     const struct shown shown = {inv, hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL};
     if (tool->terminal.is_terminal && !hs_given(inv, HS_OPT_OUTPUT)) {
         (void)hs_fail(err, HS_USAGE, "cannot write a page to a terminal");
-        return hs_hint(err, "heapsnap report %s -o report.html", inv->arguments[0]);
+        return hs_hint(err, "heapsnap report %s -o report.html", HS_SHELL(inv->arguments[0]));
     }
     return hs_trace_is_one(inv->arguments[0]) ? write_trace_page(tool, inv, err)
                                               : write_page(tool, &shown, err);

@@ -81,7 +81,7 @@ function fail(error) {
 }
 
 function help() {
-  const lines = [['1 to 9, 0', 'screens'], ['n, p', 'next screen, screen before'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree, back to the object before'],
+  const lines = [['1 to 9, 0', 'screens'], ['n, p', 'next screen, screen before'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree, back to the object before'], ['left, right or h, l', 'in a tree one up, and into the row or the largest'],
     ['/', 'search'], ['Escape', 'out of the search'], ['m', 'icicle or treemap'], ['w', 'words or bytes'],
     ['c', 'copy the command that prints this'], ['u', 'copy a link to this screen'],
     ...(hs.help || []), ['?', 'this']];
@@ -117,6 +117,10 @@ const actions = {
   'k': () => hs.shown.table?.move(-1),
   'Enter': () => hs.shown.table?.open?.(),
   'Backspace': () => hs.shown.up?.(),
+  'ArrowLeft': () => hs.shown.up?.(),
+  'h': () => hs.shown.up?.(),
+  'ArrowRight': () => hs.shown.into?.(),
+  'l': () => hs.shown.into?.(),
   'n': () => beside(1),
   'p': () => beside(-1),
 };

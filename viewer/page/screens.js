@@ -164,7 +164,11 @@ function drawTree(argument) {
       sizeColumn('words', row => keys.words[row.key], keys.words[0])] });
     holder.replaceChildren(rows.element);
   }
-  return { element, tree, start: draw, up: () => at > 0 && open(keys.parent[at]),
+  const into = () => {
+    const row = rows.row(), key = row?.key >= 0 ? row.key : keys.children[at][0];
+    if (key !== undefined) open(key);
+  };
+  return { element, tree, start: draw, into, up: () => at > 0 && open(keys.parent[at]),
     table: { move: by => rows.move(by), open: () => rows.open(), draw: () => draw() } };
 }
 

@@ -332,6 +332,10 @@ function drawCalls() {
       sampledText(), view.focus ? drawFocus(keys, view.focus) : '', crumbs, tree.element, holder);
     shown.tree = tree;
     shown.up = () => at > 0 && open(keys.parent[at]);
+    shown.into = () => {
+      const row = shown.rows.row(), key = row?.key >= 0 ? row.key : keys.children[at][0];
+      if (key !== undefined) open(key);
+    };
     draw();
     say(traceCommand('tree', ...(view.calls === 'function' ? [] : ['--by', view.calls])));
   });
