@@ -76,6 +76,7 @@ static hs_status describe(struct hs_view *view, struct piece *piece, struct hs_e
             .offset_words = link.offset_words,
             .type = facts.type,
             .edge_class = link.edge_class,
+            .reason = link.reason,
             .tier = (uint8_t)tier,
             .repeat = 1,
         };

@@ -194,14 +194,33 @@ static hs_status parse_names_timeout(const struct hs_invocation *inv, uint64_t *
     return hs_hint(err, "--no-names leaves the search out");
 }
 
+/* Takes out what names a rule of snapshot/reasons.def ("-qt-parent"); the rest are sets of rules,
+ * and files. Returns how many are left. */
+static size_t take_reasons(const char **given, size_t n_given, uint64_t *ret_off)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_given; i++) {
+        bool is_off = given[i][0] == '-', is_on = given[i][0] == '+';
+        unsigned reason = is_off || is_on ? hs_reason_by_name(given[i] + 1) : HS_REASON_NONE;
+        uint64_t bit = reason < 64 ? UINT64_C(1) << reason : 0;
+        if (reason == HS_REASON_NONE)
+            given[n++] = given[i];
+        else
+            *ret_off = is_off ? *ret_off | bit : *ret_off & ~bit;
+    }
+    return n;
+}
+
 static hs_status run_by_rules(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_dump_options *options, struct hs_dump_report *ret,
                               struct hs_error *err)
 {
     const char *given[HS_MAX_REPEATED];
     struct hs_rules rules = {0};
+    size_t n = take_reasons(given, hs_repeated(inv, HS_OPT_RULES, given), &options->reasons_off);
 
-    HS_TRY(hs_rules_load(given, hs_repeated(inv, HS_OPT_RULES, given), &rules, err));
+    HS_TRY(hs_rules_load(given, n, &rules, err));
     options->rules = &rules;
     hs_status status = hs_dump_process(options, &tool->out, ret, err);
     options->rules = NULL;

@@ -26,9 +26,10 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                            "also look for separate debug files below DIR; may be repeated"},
     [HS_OPT_POINTER_MASK] = {"pointer-mask", 0, HS_OPTION_TEXT, "MASK", NULL,
                              "bits (0x...) to clear in words that lead nowhere as they are"},
-    [HS_OPT_RULES] = {"rules", 0, HS_OPTION_REPEATED, "FILE", NULL,
-                      "also use the rules of FILE; -NAME: leave those called NAME out; +NAME: "
-                      "take them in again; may be repeated"},
+    [HS_OPT_RULES] =
+        {"rules", 0, HS_OPTION_REPEATED, "FILE", NULL,
+         "also use the rules of FILE; -NAME: leave those called NAME, or the rule that "
+         "--why calls so, out; +NAME: take them in again; may be repeated"},
     [HS_OPT_CHECK] = {"check", 0, HS_OPTION_TEXT, "FILE", NULL,
                       "tell each line of FILE that is no rule, with its column and why"},
     [HS_OPT_EXPLAIN] = {"explain", 0, HS_OPTION_TEXT, "TYPE", NULL,
@@ -181,6 +182,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                      "mode of new files, octal (default: 0600, for their owner alone)"},
     [HS_OPT_GROUP] = {"group", 0, HS_OPTION_TEXT, "GROUP", NULL,
                       "group of new files, a name or a number; without --mode they are 0640"},
+    [HS_OPT_WHY] = {"why", 0, HS_OPTION_FLAG, NULL, NULL,
+                    "say of each pointer that counts for less than an owner by which rule"},
     [HS_OPT_TRACE] = {"trace", 0, HS_OPTION_TEXT, "FILE", NULL,
                       "the process's allocation trace (memtrace, heapsnap record): where samples "
                       "were allocated"},

@@ -53,6 +53,7 @@ enum hs_option_id {
     HS_OPT_LIMIT,
     HS_OPT_DISJOINT,
     HS_OPT_CUT,
+    HS_OPT_WHY,
     HS_OPT_OF,
     HS_OPT_DEPTH,
     HS_OPT_FROM,

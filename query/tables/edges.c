@@ -16,7 +16,8 @@ enum {
     EDGES_CLASS,
     EDGES_TIER,
     EDGES_STRONG,
-    EDGES_USED
+    EDGES_USED,
+    EDGES_RULE
 };
 enum { KEY_SRC, KEY_DST };
 enum { AT_ONCE = 1024, TELL_EVERY = 1 << 16 };
@@ -155,6 +156,9 @@ static hs_status edges_column(struct hs_sql_cursor *cursor, sqlite3_context *ret
     case EDGES_CLASS:
         hs_sql_put_name(ret, hs_edge_class_name(link->edge_class));
         return HS_OK;
+    case EDGES_RULE:
+        hs_sql_put_name(ret, hs_reason_name(link->reason));
+        return HS_OK;
     case EDGES_STRONG:
         sqlite3_result_int(ret, link->edge_class <= HS_EDGE_EPHEMERON);
         return HS_OK;
@@ -180,7 +184,7 @@ static const struct hs_sql_key keys[] = {
 const struct hs_sql_table hs_sql_table_edges = {
     .name = "edges",
     .columns = "src INTEGER, dst INTEGER, offset INTEGER, field TEXT, class TEXT, tier TEXT, "
-               "strong INTEGER, used INTEGER",
+               "strong INTEGER, used INTEGER, rule TEXT",
     .cursor_bytes = sizeof(struct edges),
     .keys = keys,
     .n_keys = sizeof keys / sizeof *keys,

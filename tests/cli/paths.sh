@@ -241,6 +241,36 @@ def doubt_is_marked():
           [("exact", "firm"), ("guessed", "doubtful")], "tiers of referrers")
 
 
+def why_an_edge_counts_for_less():
+    snap = Snap()
+    owner, finder, kept, only, later = (snap.block(3) for _ in range(5))
+    snap.edge(owner, kept)
+    snap.edge(finder, kept, 0, edge_class=3, reason=10)
+    snap.edge(finder, only, 1, edge_class=3, reason=16)
+    snap.edge(finder, later, 2, edge_class=3, reason=250)
+    snap.root(owner, "A.a")
+    snap.root(finder, "B.b")
+    path, n_tree = snap.write(), snap.graph().n_tree
+    at = [f"#{n_tree + block}" for block in (finder, kept, only)]
+    plain, why = run("object", path, at[0]).out, run("object", path, at[0], "--why").out
+    check("by rule" not in plain, plain)
+    for text in ("[not counted: non-owning by rule weak-pointer]",
+                 "[in doubt: left in the last word of the block by rule slack-word]",
+                 "[in doubt: by rule 250 of a later heapsnap]"):
+        check(text in why, why)
+    fields = run("object", path, at[0], "--json").json()["fields"]
+    equal([field["rule"] for field in fields], ["weak-pointer", "slack-word", "rule 250"], "rules")
+    found = run("object", path, at[1], "--json").json()["referrers"]
+    equal(sorted(str(one["rule"]) for one in found), ["None", "weak-pointer"], "of referrers")
+    steps = run("paths", path, "--to", at[2], "--json").json()["paths"][0]["steps"]
+    equal([step["rule"] for step in steps], ["slack-word", None], "rules of steps")
+    out = run("paths", path, "--to", at[2], "--why").out
+    check("[in doubt: left in the last word of the block by rule slack-word]" in out, out)
+    rows = run("sql", path, "select rule from edges where rule is not null order by offset",
+               "--format", "tsv").out.split()[1:]
+    equal(rows, ["weak-pointer", "slack-word"], "rules in SQL")
+
+
 def trees_close():
     """The objects of all roots of a tree are those that any root reaches."""
     for seed in range(rounds(30)):
@@ -260,6 +290,6 @@ def trees_close():
                   sum(graph.words[node] for node in of_type), "words")
 
 
-main(doubt_is_marked, one_tree_for_a_type, trees_close,
+main(doubt_is_marked, why_an_edge_counts_for_less, one_tree_for_a_type, trees_close,
      a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
 END

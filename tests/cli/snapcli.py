@@ -92,6 +92,7 @@ class Snap:
                       "pause_ns": 12345678, "read_bytes": 4096, "attempts": 1}
         self.more, self.types, self.blocks, self.edges, self.samples = [], [], [], [], []
         self.samplers, self.sites = [], []
+        self.reasons = {}  # (block, number of its edge) -> number of a rule
         self.kinds = {}  # kind -> binary or thread -> unit or frame -> [leaf]
 
     def type(self, name, tag=0, form=0, stride=0):
@@ -103,8 +104,10 @@ class Snap:
         self.edges.append([])
         return len(self.blocks) - 1
 
-    def edge(self, source, target, offset=0, edge_class=EXACT):
+    def edge(self, source, target, offset=0, edge_class=EXACT, reason=None):
         self.edges[source].append((target, offset, edge_class))
+        if reason is not None:
+            self.reasons[source, len(self.edges[source]) - 1] = reason
 
     def root(self, target, name, kind="global", binary="coqtop", unit="Stm", weak=False,
              variable=None, **more):
@@ -179,8 +182,10 @@ class Snap:
             lines.append(("type", text_of(name), tag, form, stride))
         for at, (words, type_, state, _) in enumerate(self.blocks):
             lines.append(("block", hex(self.addresses_now[at]), words, type_, state))
-            for target, offset, edge_class in self.edges[at]:
+            for i, (target, offset, edge_class) in enumerate(self.edges[at]):
                 lines.append(("edge", number(target), offset, edge_class))
+                if (at, i) in self.reasons:
+                    lines.append(("reason", self.reasons[at, i]))
         for sampler in self.samplers:
             lines.append(("sampler", *sampler[:4], text_of(sampler[4])))
         for id, target, n, words, state, sampler, site in sorted(self.samples,

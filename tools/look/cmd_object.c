@@ -10,17 +10,19 @@
 #include "root_json.h"
 #include "sample_print.h"
 #include "set_object.h"
+#include "why.h"
 
 struct object {
     struct hs_surroundings around;
     struct hs_sample_join join;
+    bool with_why; /* each link tells why it counts for less */
 };
 
 /* ---- rows: an object and what it has to do with the one that was asked for */
 
 struct line {
     uint64_t field, offset, id, address, words, retained_words;
-    const char *place, *class, *tier, *name, *type, *relation, *what;
+    const char *place, *class, *tier, *rule, *name, *type, *relation, *what;
 };
 
 #define HS_ROW struct line
@@ -32,6 +34,7 @@ static const struct hs_field fields[] = {
     HS_FIELD(STRING, place),
     HS_COLUMN(3, STRING, class, "CLASS", HS_COLUMN_NARROW(2)),
     HS_FIELD(STRING, tier),
+    HS_FIELD(STRING, rule),
     HS_COLUMN(4, NODE, id, "ID", 0),
     HS_COLUMN(5, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
     HS_FIELD(STRING, name),
@@ -57,12 +60,25 @@ static void what_text(const struct hs_view *view, const struct hs_node_facts *fa
                        facts->is_root ? "" : hs_field_arrow(view, facts->type, place), place);
 }
 
+/* Puts why the link counts for less behind `what`: "  [not counted: ...]". */
+static void add_why(const struct object *object, const struct hs_link *link, hs_node target,
+                    unsigned tier, char *what, size_t n_bytes)
+{
+    bool counts = tier != HS_TIER_NONE && tier <= hs_index_tier(object->around.view->index, target);
+    char why[HS_WHY_BYTES];
+    size_t n = strlen(what);
+    hs_why_text(link->reason, counts, why);
+    if (object->with_why && why[0] != '\0')
+        (void)snprintf(what + n, n_bytes - n, "  [%s]", why);
+}
+
 static hs_status put_link(struct hs_sink *sink, const struct object *object, const char *relation,
                           const struct hs_link *link, struct hs_error *err)
 {
     struct hs_view *view = object->around.view;
     struct hs_node_facts facts;
-    char place[HS_FIELD_NAME_BYTES], what[512 + HS_FIELD_NAME_BYTES];
+    char place[HS_FIELD_NAME_BYTES], what[512 + HS_FIELD_NAME_BYTES + HS_WHY_BYTES];
+    char rule[HS_WHY_BYTES];
     bool is_out = strcmp(relation, out_relation) == 0;
     bool is_edge = link->edge_class < HS_N_EDGE_CLASSES;
     bool has_offset = is_edge && link->offset_words != HS_NO_OFFSET;
@@ -79,6 +95,7 @@ static hs_status put_link(struct hs_sink *sink, const struct object *object, con
         .place = hs_or_null(place),
         .class = is_edge ? hs_edge_class_name(link->edge_class) : NULL,
         .tier = hs_tier_name(tier),
+        .rule = is_edge ? hs_why_rule(link->reason, rule) : NULL,
         .id = link->other,
         .address = hs_or_unknown(facts.address),
         .name = facts.is_root ? facts.label : NULL,
@@ -88,6 +105,8 @@ static hs_status put_link(struct hs_sink *sink, const struct object *object, con
         .what = what,
     };
     what_text(view, &facts, is_out, place, what, sizeof what);
+    add_why(object, link, is_out ? link->other : object->around.facts.node, tier, what,
+            sizeof what);
     return hs_sink_row(sink, &line, err);
 }
 
@@ -333,7 +352,7 @@ hs_status hs_cmd_object(struct hs_tool *tool, const struct hs_invocation *inv, s
 {
     struct hs_view view = {0};
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
-    struct object object = {0};
+    struct object object = {.with_why = hs_given(inv, HS_OPT_WHY)};
     hs_status status = run(tool, inv, &view, &object, err);
     hs_sample_join_close(&object.join);
     hs_surroundings_fini(&object.around);

@@ -44,6 +44,7 @@ struct answer {
     const struct hs_object_spec *what;
     hs_node target;
     struct hs_paths paths;
+    bool with_why; /* each step tells why it counts for less */
 };
 
 static hs_status put_target(void *context, struct hs_sink *sink, struct hs_error *err)
@@ -118,7 +119,7 @@ static hs_status put_paths(void *context, struct hs_sink *sink, struct hs_error 
 {
     const struct answer *answer = context;
     for (size_t i = 0; i < answer->paths.n_paths; i++)
-        HS_TRY(hs_path_put(sink, answer->join->view, &answer->paths, i, err));
+        HS_TRY(hs_path_put(sink, answer->join->view, &answer->paths, i, answer->with_why, err));
     return HS_OK;
 }
 
@@ -201,6 +202,7 @@ static hs_status show_target(struct hs_tool *tool, const struct hs_invocation *i
 {
     struct answer answer = {.join = join, .what = what, .target = target};
     bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
+    answer.with_why = hs_given(inv, HS_OPT_WHY);
     HS_TRY(hs_paths_to(join->view, target, limit_of(inv), hs_given(inv, HS_OPT_DISJOINT),
                        &answer.paths, err));
     hs_status status = is_table ? print_heading(tool, join, what, target, err) : HS_OK;

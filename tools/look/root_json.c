@@ -2,6 +2,7 @@
 #include "root_json.h"
 
 #include "graph/edges.h"
+#include "why.h"
 
 struct group {
     const struct hs_view *view;
@@ -56,6 +57,7 @@ hs_status hs_root_put(struct hs_sink *sink, const struct hs_view *view,
     /* A variable is its symbol; its slots have offsets. */
     bool has_offset = root->symbol != 0 && root->level != HS_LEVEL_VARIABLE;
     struct group context = {view, root};
+    char rule[HS_WHY_BYTES];
     const struct hs_list group = {.each = put_group, .context = &context, .is_line = true};
     return hs_sink_pairs(
         sink,
@@ -79,7 +81,8 @@ hs_status hs_root_put(struct hs_sink *sink, const struct hs_view *view,
                  HS_COUNT("retained_objects", retained->objects),
                  HS_COUNT("static_retained_words", retained->static_words),
                  HS_TEXT("certainty", hs_certainty_name(root->certainty)),
-                 HS_TEXT("tier", hs_tier_name(tier_of(view, row->node))), HS_SPLICE(more)),
+                 HS_TEXT("tier", hs_tier_name(tier_of(view, row->node))),
+                 HS_TEXT("rule", hs_why_rule(root->reason, rule)), HS_SPLICE(more)),
         err);
 }
 
@@ -96,12 +99,14 @@ hs_status hs_slot_one(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct hs_root_of *of = context;
     const struct hs_root *root = hs_snap_root(of->view->snap, of->node);
+    char rule[HS_WHY_BYTES];
     return hs_sink_pairs(
         sink,
         HS_PAIRS(HS_VALUE("id", NODE, of->node), HS_TEXT("name", text_of(of->view, root->name)),
                  HS_COUNT("offset", root->symbol != 0 ? root->offset : HS_UNKNOWN),
                  HS_COUNT("field", root->field != HS_NO_FIELD ? root->field : HS_UNKNOWN),
                  HS_VALUE("address", ADDRESS, hs_or_unknown(root->address)),
-                 HS_TEXT("class", hs_edge_class_name(root->edge_class))),
+                 HS_TEXT("class", hs_edge_class_name(root->edge_class)),
+                 HS_TEXT("rule", hs_why_rule(root->reason, rule))),
         err);
 }

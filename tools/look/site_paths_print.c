@@ -65,7 +65,7 @@ static hs_status put_path(void *context, struct hs_sink *sink, struct hs_error *
         return HS_OK;
     hs_status status = hs_paths_to(view, of->way->largest->node, 1, false, &paths, err);
     if (status == HS_OK && paths.n_paths != 0)
-        status = hs_path_put(sink, view, &paths, 0, err);
+        status = hs_path_put(sink, view, &paths, 0, /* with_why= */ false, err);
     hs_paths_fini(&paths);
     return status;
 }

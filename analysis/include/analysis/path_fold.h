@@ -13,6 +13,7 @@ struct hs_path_step {
     uint64_t offset_words; /* the field by which the path goes on; HS_NO_OFFSET at the end */
     uint32_t type;
     uint8_t edge_class; /* of that field; HS_N_EDGE_CLASSES at the end */
+    uint8_t reason;     /* enum hs_reason: why it is no more than guessed */
     uint8_t tier;       /* enum hs_tier: what the step is worth; HS_TIER_NONE at the end */
     uint64_t repeat;    /* objects of the run; objects left out for the gap */
 };

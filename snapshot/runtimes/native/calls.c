@@ -155,7 +155,7 @@ static void lend_found(struct calls *c, const struct call *call)
     for (size_t i = call->first; i < call->first + call->n; i++) {
         struct hs_root_leaf *leaf = leaf_of(c, i);
         if (leaf->may_own && is_met(c, leaf))
-            leaf->root.tier = HS_TIER_RUNTIME;
+            hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
     }
 }
 
@@ -165,7 +165,7 @@ static void lend_moved(struct calls *c)
     for (size_t i = 0; i < c->n_variables; i++) {
         struct hs_root_leaf *leaf = leaf_of(c, i);
         if (leaf->owning == HS_OWNING_ALONE && is_met(c, leaf))
-            leaf->root.tier = HS_TIER_RUNTIME;
+            hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_MOVED_AWAY);
     }
 }
 
@@ -197,7 +197,7 @@ static hs_status meet_all(struct calls *c, struct hs_error *err)
 static void lend_to(struct calls *c, const struct call *call)
 {
     for (size_t i = call->first; i < call->first + call->n; i++)
-        leaf_of(c, i)->root.tier = HS_TIER_RUNTIME;
+        hs_root_lower(&leaf_of(c, i)->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
 }
 
 /* Of the calls [begin, end), those of one stack, the first is the outermost. */

@@ -32,7 +32,7 @@ static hs_status describe(struct disguised *d, hs_addr at, struct hs_root_leaf *
                               (unsigned long long)at));
     }
     v.leaf.root.certainty = HS_CONSERVATIVE;
-    v.leaf.root.tier = HS_TIER_DOUBTFUL;
+    hs_root_lower(&v.leaf.root, HS_TIER_DOUBTFUL, HS_REASON_ENCODED);
     v.leaf.root.edge_class = HS_EDGE_GUESSED;
     v.leaf.root.field = HS_NO_FIELD;
     v.leaf.root.address = at;

@@ -130,6 +130,11 @@ static hs_status facts_note_rules(struct hs_native *native, struct hs_error *err
 {
     char names[NOTE_BYTES];
 
+    for (unsigned reason = 1; reason < 64; reason++)
+        if ((native->dump->options->reasons_off >> reason & 1) != 0)
+            HS_TRY(hs_findings_note(&native->dump->findings, true, err,
+                                    "words are counted as if there were no rule %s (--rules)",
+                                    hs_reason_name(reason)));
     if (native->dump->options->rules == NULL)
         return HS_OK;
     hs_rules_tell(native->dump->options->rules, names, sizeof names);

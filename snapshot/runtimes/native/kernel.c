@@ -66,10 +66,12 @@ static hs_status add_kernel_word(struct hs_native *native, const struct hs_kerne
                                  struct hs_error *err)
 {
     bool is_vector = word->place == HS_KERNEL_VECTOR;
-    struct hs_root_leaf leaf = {.root = {.kind = is_vector ? HS_ROOT_REGISTER : HS_ROOT_REGISTERED,
-                                         .certainty = HS_CONSERVATIVE,
-                                         .tier = is_vector ? HS_TIER_DOUBTFUL : HS_TIER_RUNTIME,
-                                         .field = HS_NO_FIELD}};
+    struct hs_root_leaf leaf = {
+        .root = {.kind = is_vector ? HS_ROOT_REGISTER : HS_ROOT_REGISTERED,
+                 .certainty = HS_CONSERVATIVE,
+                 .tier = is_vector ? HS_TIER_DOUBTFUL : HS_TIER_RUNTIME,
+                 .reason = is_vector ? HS_REASON_NO_VARIABLE : HS_REASON_KERNEL_WORD,
+                 .field = HS_NO_FIELD}};
     struct hs_heap_block block;
     enum hs_pointer how;
 

@@ -153,7 +153,7 @@ static void moved_lower(struct moved *m, size_t begin, size_t end)
         struct hs_root *root = &m->native->roots.leaves[m->holders[i].leaf].root;
         n += i != begin && !moved_is_same(&m->holders[i - 1], &m->holders[i]);
         if (n > n_owners)
-            root->tier = HS_TIER_DOUBTFUL;
+            hs_root_lower(root, HS_TIER_DOUBTFUL, HS_REASON_MOVED_AWAY);
     }
 }
 

@@ -261,7 +261,7 @@ static void qt_lower_roots(struct hs_native *native, const struct hs_flow *flow)
             hs_heap_map_resolve(&native->dump->heaps.map, leaf->target, &block) ==
                 HS_POINTER_START &&
             hs_bitmap_get(&flow->qt_children, block.rank))
-            leaf->root.tier = HS_TIER_RUNTIME;
+            hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_QT_PARENT);
     }
 }
 

@@ -119,10 +119,21 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
         return HS_OK; /* the first and the last object that Python's collector tracks */
     leaf->target = block.begin;
     bool is_end = how == HS_POINTER_START && is_end_of_other(native, leaf, to, &block);
-    if (leaf->root.edge_class != HS_EDGE_GUESSED)
+    if (leaf->root.edge_class != HS_EDGE_GUESSED) {
         leaf->root.edge_class = is_end ? HS_EDGE_GUESSED : edge_class_of(how);
-    if (is_interpreters(native, &python, leaf, &block) || is_owned_by_other(native, leaf, &block))
-        leaf->root.tier = HS_TIER_RUNTIME;
+        if (is_end)
+            leaf->root.reason = HS_REASON_END_POINTER;
+        else if (how == HS_POINTER_PAST_END)
+            leaf->root.reason = HS_REASON_PAST_END;
+    }
+    if (!hs_edge_is_sure(leaf->root.edge_class))
+        ; /* doubtful, and why is known */
+    else if (is_interpreters(native, &python, leaf, &block))
+        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
+    else if (is_owned_by_other(native, leaf, &block))
+        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_OWNED_ELSEWHERE);
+    else if (leaf->root.tier == HS_TIER_RUNTIME && leaf->root.reason == HS_REASON_NONE)
+        leaf->root.reason = HS_REASON_RUNTIME_TABLE;
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
     if (to->pointee != 0 && !is_end && !is_left_over(leaf, &block)) {
@@ -301,8 +312,12 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     to.is_end = slot != NULL ? slot->is_end : form == HS_SLOT_POINTER && is_named_end(variable);
     if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;
-    if (form == HS_SLOT_NONE || form == HS_SLOT_WEAK || !to.is_there)
+    if (form == HS_SLOT_NONE || form == HS_SLOT_WEAK || !to.is_there) {
         leaf.root.edge_class = HS_EDGE_GUESSED;
+        leaf.root.reason = form == HS_SLOT_NONE   ? HS_REASON_NO_POINTER
+                           : form == HS_SLOT_WEAK ? HS_REASON_WEAK_POINTER
+                                                  : HS_REASON_INACTIVE_ALTERNATIVE;
+    }
     HS_TRY(note_union(native, variable, slot, &leaf, err));
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;
@@ -313,7 +328,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     name_by_content(native, variable, &block, &leaf);
     if (leaf.root.tier == HS_TIER_FIRM && strcmp(variable->text, "_PyRuntime") == 0 &&
         hs_native_is_python_cache(hs_strtab_get(&native->dump->strings, leaf.root.name)))
-        leaf.root.tier = HS_TIER_RUNTIME;
+        hs_root_lower(&leaf.root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
     return add_word(native, word, &leaf, &to, err);
 }
 

@@ -352,7 +352,7 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
 {
     *scan = (struct hs_scan){.native = native,
                              .flow = flow,
-                             .rules = HS_RULES_ALL,
+                             .rules = hs_verdict_without(native->dump->options->reasons_off),
                              .python = hs_dump_interpreter(native->dump)};
     if (scan->python.model != NULL && scan->python.model->named != NULL)
         scan->named = scan->python.model->named(scan->python.state);

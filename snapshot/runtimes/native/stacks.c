@@ -59,17 +59,20 @@ struct stacks {
 static struct hs_native_variable variable_in(const struct stacks *s, enum hs_root_kind kind,
                                              const struct hs_native_frame_label *label)
 {
-    return (struct hs_native_variable){.leaf = {.root = {.kind = (uint8_t)kind,
-                                                         .certainty = HS_CONSERVATIVE,
-                                                         .tier = label->tier,
-                                                         .module = label->module,
-                                                         .thread = (uint32_t)s->thread->tid,
-                                                         .frame = label->number,
-                                                         .function = label->function,
-                                                         .file = label->file,
-                                                         .line = label->line},
-                                                .group_module = s->module,
-                                                .group_unit = label->unit}};
+    return (struct hs_native_variable){
+        .leaf = {
+            .root = {.kind = (uint8_t)kind,
+                     .certainty = HS_CONSERVATIVE,
+                     .tier = label->tier,
+                     .reason = label->tier == HS_TIER_FIRM ? HS_REASON_NONE : HS_REASON_INTERPRETER,
+                     .module = label->module,
+                     .thread = (uint32_t)s->thread->tid,
+                     .frame = label->number,
+                     .function = label->function,
+                     .file = label->file,
+                     .line = label->line},
+            .group_module = s->module,
+            .group_unit = label->unit}};
 }
 
 static const char *function_of(const struct stacks *s, const struct hs_native_frame_label *label)
@@ -117,7 +120,7 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     ret->is_whole = ret->n_bytes > HS_WORD_BYTES && local->reg >= HS_N_REGISTERS;
     enum hs_borrowed borrowed = hs_native_borrowed(s->native, label, local, offset, word);
     if (borrowed == HS_BORROWED)
-        ret->leaf.root.tier = HS_TIER_RUNTIME;
+        hs_root_lower(&ret->leaf.root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
     ret->leaf.may_own = borrowed == HS_MAYBE_OWNED;
     if (borrowed != HS_BORROWED && !label->is_c)
         ret->leaf.owning =
@@ -171,7 +174,7 @@ static hs_status add_in_slot(struct stacks *s, hs_addr at, uint64_t word)
     bool is_bare = s->label.has_locals && s->locals->is_complete && !is_argument;
     struct hs_native_variable v = variable_in(s, HS_ROOT_STACK, &s->label);
     v.begin = at;
-    v.leaf.root.tier = HS_TIER_DOUBTFUL;
+    hs_root_lower(&v.leaf.root, HS_TIER_DOUBTFUL, HS_REASON_NO_VARIABLE);
     snprintf(v.text, sizeof v.text, "%s %s sp%s%llu", function_of(s, &s->label),
              is_bare ? "slot without a variable" : "slot", at >= sp ? "+" : "-",
              (unsigned long long)(at >= sp ? at - sp : sp - at));
@@ -201,7 +204,7 @@ static hs_status add_register(struct stacks *s, unsigned number)
     w->is_waiting = false;
     v.begin = w->address;
     v.is_alone = true;
-    v.leaf.root.tier = HS_TIER_DOUBTFUL;
+    hs_root_lower(&v.leaf.root, HS_TIER_DOUBTFUL, HS_REASON_NO_VARIABLE);
     if (w->address == 0) {
         snprintf(v.text, sizeof v.text, "register %s", hs_register_name(number));
         HS_TRY(hs_native_name(s->native, &v.leaf.group_unit, s->err, "registers"));
@@ -329,7 +332,7 @@ static hs_status add_rest(struct stacks *s)
     while (hs_native_next_word(s->native, &scan, &at, &word)) {
         struct hs_native_variable v = variable_in(s, HS_ROOT_STACK, &label);
         v.begin = at;
-        v.leaf.root.tier = HS_TIER_DOUBTFUL;
+        hs_root_lower(&v.leaf.root, HS_TIER_DOUBTFUL, HS_REASON_NO_VARIABLE);
         snprintf(v.text, sizeof v.text, "stack end-0x%llx",
                  (unsigned long long)(s->frames.extent.end - at));
         HS_TRY(hs_native_add_slot(s->native, &v, 0, at, word, s->err));

@@ -24,7 +24,7 @@ static void lower(struct hs_scan *scan)
             hs_heap_map_resolve(&scan->native->dump->heaps.map, leaf->target, &block) ==
                 HS_POINTER_START &&
             hs_bitmap_get(&scan->own, block.rank))
-            leaf->root.tier = HS_TIER_RUNTIME;
+            hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_OPAQUE_LIBRARY);
     }
 }
 

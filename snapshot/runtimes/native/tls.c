@@ -344,11 +344,13 @@ static hs_status find_all(struct hs_native *native, struct tls_all *all, struct 
 static hs_status add_of_ended(struct hs_native *native, hs_addr at, enum hs_tier tier,
                               const char *name, struct hs_error *err)
 {
-    struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_TLS,
-                                         .certainty = HS_CONSERVATIVE,
-                                         .tier = (uint8_t)tier,
-                                         .field = HS_NO_FIELD,
-                                         .address = at}};
+    struct hs_root_leaf leaf = {
+        .root = {.kind = HS_ROOT_TLS,
+                 .certainty = HS_CONSERVATIVE,
+                 .tier = (uint8_t)tier,
+                 .reason = tier == HS_TIER_FIRM ? HS_REASON_NONE : HS_REASON_ENDED_THREAD,
+                 .field = HS_NO_FIELD,
+                 .address = at}};
     uint64_t word;
 
     if (!hs_image_u64(&native->dump->image, at, &word))

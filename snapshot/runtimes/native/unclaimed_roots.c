@@ -113,6 +113,7 @@ static hs_status add_piece(struct hs_native *native, const struct hs_heap_block 
     struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_UNCLAIMED,
                                          .certainty = HS_CONSERVATIVE,
                                          .tier = HS_TIER_DOUBTFUL,
+                                         .reason = HS_REASON_UNREAD_MEMORY,
                                          .field = HS_NO_FIELD}};
     const struct hs_mapping *mapping = hs_target_mapping_at(&native->dump->target, block->begin);
     char label[256];

@@ -153,7 +153,7 @@ static void lower_roots(struct hs_native *native)
             continue;
         leaf->root.edge_class = HS_EDGE_GUESSED;
         if (hs_edge_tier(HS_EDGE_GUESSED) > leaf->root.tier)
-            leaf->root.tier = (uint8_t)hs_edge_tier(HS_EDGE_GUESSED);
+            hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_UNSURE_UNION);
     }
 }
 

@@ -19,7 +19,7 @@ static hs_status add_state(struct py_state *s, hs_addr state, struct hs_root_lea
     hs_bitmap_set(&s->own, block.rank);
     HS_TRY(hs_strtab_add(&s->dump->strings, text, &leaf.root.name, err));
     leaf.root.address = state;
-    leaf.root.tier = HS_TIER_RUNTIME;
+    hs_root_lower(&leaf.root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
     return hs_python_add_root(s, &leaf, state, false, err);
 }
 

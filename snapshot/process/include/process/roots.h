@@ -38,6 +38,13 @@ struct hs_roots {
 };
 
 void hs_roots_fini(struct hs_roots *roots);
+/* What a rule (snapshot/reasons.def) says of a root: it is of this tier. */
+static inline void hs_root_lower(struct hs_root *root, enum hs_tier tier, enum hs_reason reason)
+{
+    root->tier = (uint8_t)tier;
+    root->reason = (uint8_t)reason;
+}
+
 hs_status hs_roots_add(struct hs_roots *roots, const struct hs_root_leaf *leaf,
                        struct hs_error *err);
 

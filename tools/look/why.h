@@ -1,0 +1,16 @@
+/* Why a word counts for less than a reference that owns, in words. */
+#ifndef HS_LOOK_WHY_H
+#define HS_LOOK_WHY_H
+
+#include "snapshot/model.h"
+
+enum { HS_WHY_BYTES = 160 };
+
+/* "weak-pointer", "rule 200" of a later program; NULL: no rule lowered it. Borrowed, or in `text`,
+ * which has HS_WHY_BYTES. */
+const char *hs_why_rule(unsigned reason, char *text);
+/* "not counted: non-owning by rule weak-pointer"; "in doubt: ..." of a word that counts all the
+ * same, because nothing surer leads there. "" when no rule lowered it. */
+void hs_why_text(unsigned reason, bool counts, char text[HS_WHY_BYTES]);
+
+#endif
