@@ -1,8 +1,9 @@
-/* links: hs_symbols hs_base */
+/* links: hs_symbols hs_rules hs_base */
 /* Any bytes as an ELF file with debug information: variables, types, slots, places, functions. The
  * seeds are small programs, linked without a C library, with DWARF 4 and 5 and type units. */
 #include <string.h>
 
+#include "rules/rules.h"
 #include "symbols/types/ctypes_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
@@ -130,10 +131,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     hs_type_file file = 0;
     size_t n_symbols = 0;
     struct hs_cvariable v;
+    static struct hs_rules rules; /* read once */
+    if (rules.n_sets == 0 && hs_rules_shipped(&rules, &err) != HS_OK)
+        return 0;
     if (hs_elf_open_memory(bytes, n_bytes, "fuzz", &elf, &err) != HS_OK)
         return 0;
-    if (hs_ctypes_new(&types, &err) == HS_OK && hs_ctypes_add(types, elf, &file, &err) == HS_OK &&
-        file != 0) {
+    if (hs_ctypes_new(&types, &err) == HS_OK)
+        hs_ctypes_use_rules(types, &rules);
+    if (types != NULL && hs_ctypes_add(types, elf, &file, &err) == HS_OK && file != 0) {
         const struct hs_elf_symbol *symbols = hs_elf_symbols(elf, &n_symbols);
         for (size_t i = 0; i < n_symbols && i < 64; i++)
             if (hs_ctypes_variable_at(types, file, symbols[i].vaddr, &v))
