@@ -16,6 +16,7 @@ struct grouper {
     uint32_t *group_of; /* owned pages: by rank */
     struct hs_table by_key;
     struct hs_bitmap suppressed; /* by rank */
+    bool *has_weak;              /* owned: by type, has it a weak reference? NULL: none has */
     uint64_t reserved_bytes;
 };
 
@@ -67,6 +68,7 @@ static hs_status group_chunk(struct grouper *g, const struct hs_suppressions *su
             .words_each = chunk->words[i],
             .certainty = is_unsure || is_reached ? HS_LEAK_POSSIBLE : HS_LEAK_CERTAIN,
             .first = HS_NO_NODE,
+            .weak_from = HS_NO_NODE,
         };
         uint32_t at;
         size_t n_before = g->found.n_groups;
@@ -84,13 +86,72 @@ static hs_status group_chunk(struct grouper *g, const struct hs_suppressions *su
     return HS_OK;
 }
 
-static void reason_add(struct grouper *g, hs_node target, enum hs_leak_reason reason)
+/* What leads to a lost block; NULL where that is no reason, as the block is lost for sure. */
+static struct hs_leak_group *reason_add(struct grouper *g, hs_node target,
+                                        enum hs_leak_reason reason)
 {
     if (!hs_bitmap_get(&g->set->lost, target))
-        return;
+        return NULL;
     struct hs_leak_group *group = &g->found.groups[g->group_of[hs_leak_rank(g->set, target)]];
-    if (group->certainty == HS_LEAK_POSSIBLE)
-        group->reasons |= (uint8_t)reason;
+    if (group->certainty != HS_LEAK_POSSIBLE)
+        return NULL;
+    group->reasons |= (uint8_t)reason;
+    return group;
+}
+
+/* Of these a root is named before a block, and a block that is alive before a lost one. */
+static void reason_add_weak(struct grouper *g, hs_node target, hs_node from)
+{
+    struct hs_leak_group *group = reason_add(g, target, HS_LEAK_WEAK);
+    if (group != NULL &&
+        (group->weak_from == HS_NO_NODE || from < g->view->n_tree ||
+         (group->weak_from >= g->view->n_tree && hs_bitmap_get(&g->set->lost, group->weak_from))))
+        group->weak_from = from;
+}
+
+static bool is_weak_member(const struct grouper *g, const struct hs_member *member)
+{
+    return strncmp(hs_view_string(g->view, member->type_name), HS_MEMBER_WEAK,
+                   strlen(HS_MEMBER_WEAK)) == 0;
+}
+
+static hs_status find_weak_types(struct grouper *g, struct hs_error *err)
+{
+    uint32_t n_types = (uint32_t)g->view->totals->n_types;
+    for (uint32_t i = 0; i < n_types; i++) {
+        size_t n;
+        const struct hs_member *members = hs_snap_members(g->view->snap, i, &n);
+        for (size_t k = 0; k < n; k++) {
+            if (!is_weak_member(g, &members[k]))
+                continue;
+            if (g->has_weak == NULL)
+                HS_TRY(HS_ALLOC(&g->has_weak, n_types, err));
+            g->has_weak[i] = true;
+        }
+    }
+    return HS_OK;
+}
+
+/* Is there a weak reference in this word of a block of the type? */
+static bool is_weak_word(const struct grouper *g, uint32_t type, uint64_t word)
+{
+    uint64_t offset = word * g->view->facts->word_bytes;
+    const struct hs_member *member = hs_snap_member_at(g->view->snap, type, offset, NULL);
+    uint64_t stride = hs_snap_type(g->view->snap, type)->stride_bytes;
+    return member != NULL && member->offset_bytes == (stride != 0 ? offset % stride : offset) &&
+           is_weak_member(g, member);
+}
+
+/* The node of the variable above a slot says so. */
+static bool is_weak_root(const struct grouper *g, const struct hs_root *root)
+{
+    if (root->edge_class != HS_EDGE_GUESSED)
+        return false;
+    const struct hs_root *above = hs_snap_root(g->view->snap, root->parent);
+    const char *name = hs_view_string(g->view, above->name);
+    size_t n = strlen(name), n_end = strlen(HS_ROOT_WEAK);
+    return above->level == HS_LEVEL_VARIABLE && n > n_end &&
+           strcmp(name + n - n_end, HS_ROOT_WEAK) == 0;
 }
 
 static enum hs_leak_reason reason_of_class(unsigned edge_class)
@@ -98,17 +159,23 @@ static enum hs_leak_reason reason_of_class(unsigned edge_class)
     return edge_class == HS_EDGE_PAST_END ? HS_LEAK_PAST_END : HS_LEAK_GUESSED;
 }
 
-static void reason_of_root(struct grouper *g, const struct hs_root *root)
+static void reason_of_root(struct grouper *g, hs_node node)
 {
+    const struct hs_root *root = hs_snap_root(g->view->snap, node);
     if (root->target == HS_NO_NODE || root->weak || hs_root_tier(root) != HS_TIER_DOUBTFUL)
         return;
+    if (is_weak_root(g, root)) {
+        reason_add_weak(g, root->target, node);
+        return;
+    }
     bool is_sure = hs_edge_is_sure(root->edge_class);
     bool is_stack = root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ||
                     root->kind == HS_ROOT_REGISTER;
-    reason_add(g, root->target,
-               is_sure && is_stack                          ? HS_LEAK_STACK
-               : is_sure && root->kind == HS_ROOT_UNCLAIMED ? HS_LEAK_MAPPING
-                                                            : reason_of_class(root->edge_class));
+    (void)reason_add(g, root->target,
+                     is_sure && is_stack ? HS_LEAK_STACK
+                     : is_sure && root->kind == HS_ROOT_UNCLAIMED
+                         ? HS_LEAK_MAPPING
+                         : reason_of_class(root->edge_class));
 }
 
 static hs_status reason_chunk(struct grouper *g, const struct hs_suppressions *suppressions,
@@ -116,9 +183,18 @@ static hs_status reason_chunk(struct grouper *g, const struct hs_suppressions *s
 {
     (void)suppressions;
     (void)err;
-    for (uint64_t e = 0; e < chunk->n_edges; e++)
-        if (!hs_edge_is_sure(chunk->edge_class[e]))
-            reason_add(g, chunk->target[e], reason_of_class(chunk->edge_class[e]));
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        bool has_weak = g->has_weak != NULL && g->has_weak[chunk->type[i]];
+        for (uint64_t e = chunk->edge_begin[i]; e < chunk->edge_begin[i + 1]; e++) {
+            if (hs_edge_is_sure(chunk->edge_class[e]))
+                continue;
+            if (has_weak && chunk->edge_class[e] == HS_EDGE_GUESSED &&
+                is_weak_word(g, chunk->type[i], chunk->offset_words[e]))
+                reason_add_weak(g, chunk->target[e], chunk->first + i);
+            else
+                (void)reason_add(g, chunk->target[e], reason_of_class(chunk->edge_class[e]));
+        }
+    }
     return HS_OK;
 }
 
@@ -224,9 +300,12 @@ static hs_status grouper_run(struct grouper *g, const struct hs_leak_query *quer
     for (size_t i = 0; i < g->found.n_groups; i++)
         has_possible |= g->found.groups[i].certainty == HS_LEAK_POSSIBLE;
     if (has_possible) {
-        HS_TRY(visit_chunks(g, query->suppressions, HS_COL_CLASSES, reason_chunk, err));
+        HS_TRY(find_weak_types(g, err));
+        HS_TRY(visit_chunks(g, query->suppressions,
+                            g->has_weak != NULL ? HS_COL_TYPES | HS_COL_FIELDS : HS_COL_CLASSES,
+                            reason_chunk, err));
         for (uint64_t i = 0; i < g->view->n_tree; i++)
-            reason_of_root(g, hs_snap_root(g->view->snap, i));
+            reason_of_root(g, i);
     }
     sum_up(g);
     select_groups(g, query);
@@ -242,6 +321,7 @@ hs_status hs_leak_groups_find(struct hs_view *view, const struct hs_leak_set *se
     hs_pages_free(g.group_of, set->n_lost, sizeof *g.group_of);
     hs_budget_release(view->session.budget, g.reserved_bytes);
     hs_bitmap_fini(&g.suppressed);
+    hs_free(g.has_weak);
     hs_table_fini(&g.by_key);
     if (status == HS_OK)
         *ret = g.found;

@@ -28,6 +28,8 @@ const char *hs_leak_reason_text(const struct hs_leak_report *report,
         return "nothing leads to it";
     if (group->reasons & HS_LEAK_UNSURE)
         return reason_unsure(report, group->words_each);
+    if (group->reasons & HS_LEAK_WEAK && report->weak != NULL)
+        return report->weak[group->number];
     bool is_other = (group->reasons & (HS_LEAK_PAST_END | HS_LEAK_GUESSED)) != 0;
     switch (group->reasons & (HS_LEAK_STACK | HS_LEAK_MAPPING)) {
     case HS_LEAK_STACK:
@@ -72,6 +74,73 @@ const char *hs_leak_perhaps(const struct hs_leak_report *report, const struct hs
     (void)snprintf(text, n_bytes, "%.*s", cut == NULL ? (int)strlen(name) : (int)(cut - name),
                    name);
     return cut == NULL ? NULL : cut + strlen(HS_TYPE_PERHAPS);
+}
+
+/* ---- weak references */
+
+static void weak_text(const struct hs_leak_report *report, size_t at,
+                      const struct hs_node_facts *facts, hs_node root)
+{
+    const struct hs_view *view = report->view;
+    const struct hs_leak_group *group = &report->groups.groups[at];
+    char from[200] = "";
+
+    if (root != HS_NO_NODE)
+        hs_append(from, sizeof from, "%.90s",
+                  hs_view_string(view, hs_snap_root(view->snap, root)->name));
+    if (group->weak_from >= view->n_tree)
+        hs_append(from, sizeof from, root != HS_NO_NODE ? " (%.90s)" : "a block of type %.90s",
+                  hs_view_string(view, hs_snap_type(view->snap, facts->type)->name));
+    unsigned others = group->reasons & ~(unsigned)(HS_LEAK_WEAK | HS_LEAK_BELOW);
+    (void)snprintf(
+        report->weak[at], HS_LEAK_WEAK_BYTES, "only weak references%s lead to it, from %s",
+        (others & HS_LEAK_STACK) != 0 ? ", or stack slots or registers without a variable,"
+        : others != 0                 ? ", or words that need not be pointers,"
+                                      : "",
+        from);
+}
+
+static hs_status weak_texts(struct hs_leak_report *report, hs_node *from, hs_node *roots,
+                            struct hs_node_facts *facts, struct hs_error *err)
+{
+    struct hs_view *view = report->view;
+    size_t n = 0, k = 0;
+
+    for (size_t i = 0; i < report->groups.n_groups; i++)
+        if (report->groups.groups[i].weak_from != HS_NO_NODE)
+            from[n++] = report->groups.groups[i].weak_from;
+    HS_TRY(hs_view_facts_of(view, from, n, facts, err));
+    HS_TRY(hs_view_retaining_roots(view, from, n, roots, err));
+    for (size_t i = 0; i < report->groups.n_groups; i++) {
+        hs_node node = report->groups.groups[i].weak_from;
+        if (node == HS_NO_NODE)
+            continue;
+        weak_text(report, i, &facts[k], node < view->n_tree ? node : roots[k]);
+        k++;
+    }
+    return HS_OK;
+}
+
+/* Where one of the weak references stands that lead to blocks of a group: who keeps what it is in.
+ */
+static hs_status name_weak(struct hs_leak_report *report, struct hs_error *err)
+{
+    hs_auto_free hs_node *from = NULL, *roots = NULL;
+    hs_auto_free struct hs_node_facts *facts = NULL;
+    size_t n = report->groups.n_groups;
+    bool has_weak = false;
+
+    for (size_t i = 0; i < n; i++) {
+        report->groups.groups[i].number = i;
+        has_weak |= report->groups.groups[i].weak_from != HS_NO_NODE;
+    }
+    if (!has_weak)
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&from, n, err));
+    HS_TRY(HS_ALLOC(&roots, n, err));
+    HS_TRY(HS_ALLOC(&facts, n, err));
+    HS_TRY(HS_ALLOC(&report->weak, n, err));
+    return weak_texts(report, from, roots, facts, err);
 }
 
 static hs_node head_of(const struct hs_leak_report *report, hs_node node)
@@ -229,6 +298,7 @@ static hs_status find(struct hs_leak_report *report, const struct hs_leak_query 
     HS_TRY(hs_leak_set_find(report->view, held_by, &report->set, err));
     HS_TRY(hs_leak_groups_find(report->view, &report->set, query, &report->groups, err));
     HS_TRY(find_blind(report, err));
+    HS_TRY(name_weak(report, err));
     return look_up(report, err);
 }
 
@@ -248,6 +318,7 @@ void hs_leak_report_fini(struct hs_leak_report *report)
 {
     hs_free(report->facts);
     hs_free(report->of_size);
+    hs_free(report->weak);
     hs_leak_groups_fini(&report->groups);
     hs_leak_set_fini(&report->set);
     *report = (struct hs_leak_report){0};

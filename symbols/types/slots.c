@@ -390,6 +390,13 @@ static void slots_keep(struct hs_ctypes *types, hs_ctype number, bool is_whole)
     types->n_all_slots += n;
 }
 
+/* GLib's weak reference has a name by its typedef alone. */
+static bool is_weak(const struct ctypes_type *type)
+{
+    return (type->flags & TYPE_WEAK) != 0 ||
+           (type->alias != NULL && strcmp(type->alias, "GWeakRef") == 0);
+}
+
 static void slots_finish(struct hs_ctypes *types, hs_ctype number)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
@@ -408,7 +415,7 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         qsort(types->scratch, types->n_scratch, sizeof(*types->scratch), found_order);
     for (size_t i = 0; i < types->n_scratch; i++) {
         types->scratch[i].slot.may_dangle |= (type.flags & TYPE_DANGLES) != 0;
-        types->scratch[i].slot.is_weak |= (type.flags & TYPE_WEAK) != 0;
+        types->scratch[i].slot.is_weak |= is_weak(&type);
         types->scratch[i].slot.is_owned |= (type.flags & TYPE_OWNS) != 0;
     }
     slots_merge(types, &parts);

@@ -16,6 +16,7 @@ enum hs_leak_reason {
     HS_LEAK_BELOW = 1 << 3,    /* it hangs on blocks of such groups alone */
     HS_LEAK_STACK = 1 << 4,    /* a register or a stack slot where no variable is known to live */
     HS_LEAK_MAPPING = 1 << 5,  /* a mapping that nobody claims */
+    HS_LEAK_WEAK = 1 << 6,     /* a weak reference, which finds and does not keep */
 };
 
 struct hs_leak_group {
@@ -28,6 +29,8 @@ struct hs_leak_group {
     uint64_t heads;      /* blocks of it that no other lost block leads to */
     uint64_t held_words; /* of all lost blocks that hang on these, their own included */
     hs_node first;       /* at the lowest address */
+    hs_node weak_from;   /* of HS_LEAK_WEAK, one of them: a root, or else a block */
+    size_t number;       /* hs_leak_report_find sets it: its place among them */
 };
 
 struct hs_leak_sum {

@@ -5,6 +5,8 @@
 #include "analysis/field_path.h"
 #include "analysis/leak_groups.h"
 
+enum { HS_LEAK_WEAK_BYTES = 400 };
+
 struct hs_leak_report {
     struct hs_view *view; /* borrowed */
     struct hs_leak_set set;
@@ -16,6 +18,8 @@ struct hs_leak_report {
         char text[512];
     } * of_size; /* owned: why blocks of one size are not certain */
     size_t n_of_size, of_size_capacity;
+    char (*weak)[HS_LEAK_WEAK_BYTES]; /* owned: by group, what is said of its weak references, or
+                                         "". NULL: none has any */
 };
 
 /* hs_leak_set_find and hs_leak_groups_find; roots that the query suppresses count as holding what

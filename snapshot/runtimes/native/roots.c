@@ -324,6 +324,9 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     leaf.root.offset = offset;
     if (variable->is_whole)
         leaf.group_variable = variable->name;
+    if (form == HS_SLOT_WEAK)
+        HS_TRY(
+            hs_native_name(native, &leaf.group_variable, err, "%s" HS_ROOT_WEAK, variable->text));
     HS_TRY(slot_name(native, variable, offset, &leaf.root.name, err));
     name_by_content(native, variable, &block, &leaf);
     if (leaf.root.tier == HS_TIER_FIRM && strcmp(variable->text, "_PyRuntime") == 0 &&

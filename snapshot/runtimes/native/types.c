@@ -468,8 +468,12 @@ static hs_status types_add_member(struct hs_native_types *types, size_t index,
     if (n == 0 && facts.kind != HS_CTYPE_POINTER)
         return HS_OK;
     HS_TRY(hs_strtab_add(types->strings, n == 0 ? "value" : name, &member.name, err));
-    if (inner != 0 && !slot->is_owned)
+    if (slot->is_weak) {
+        (void)snprintf(name, sizeof name, HS_MEMBER_WEAK "%s", inner == 0 ? "" : facts.name);
+        HS_TRY(hs_strtab_add(types->strings, name, &member.type_name, err));
+    } else if (inner != 0 && !slot->is_owned) {
         HS_TRY(hs_strtab_add(types->strings, facts.name, &member.type_name, err));
+    }
     HS_TRY(HS_GROW(&list->members, &list->capacity, list->n + 1, err));
     list->members[list->n++] = member;
     return HS_OK;

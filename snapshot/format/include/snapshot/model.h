@@ -212,8 +212,13 @@ struct hs_member {
     uint64_t offset_bytes; /* below stride_bytes when that is not 0 */
     hs_str name;
     hs_str type_name; /* as declared: "dictEntry **"; may be 0: where a container or a smart pointer
-                         of C++ owns what it leads to, too */
+                         of C++ owns what it leads to, too; "weak Session *" of a weak pointer */
 };
+
+/* How the type of a member begins that finds and does not keep, and how the variable's node (level
+ * HS_LEVEL_VARIABLE) above a slot ends that does so. */
+#define HS_MEMBER_WEAK "weak "
+#define HS_ROOT_WEAK " (weak)"
 
 enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
 
