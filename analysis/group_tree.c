@@ -279,6 +279,9 @@ uint32_t hs_group_largest(const struct hs_group_tree *tree, uint32_t group, uint
     return best;
 }
 
+/* The product of two numbers below 2^64, to compare shares without rounding. */
+__extension__ typedef unsigned __int128 wide;
+
 /* Sizes in classes: each of its own below EXACT words, then 128 classes for each power of two. */
 enum { EXACT_BITS = 12, CLASS_BITS = 7, N_CLASSES = (1 << EXACT_BITS) + (64 << CLASS_BITS) };
 
@@ -304,7 +307,9 @@ static uint64_t class_words(unsigned at)
 /* The second walk: looks at the members. */
 struct member_walk {
     const struct hs_group_tree *tree;
-    uint32_t members;    /* group */
+    uint32_t members;    /* group; HS_NO_GROUP: none */
+    uint32_t classes[2]; /* groups of the parts; HS_NO_GROUP: none */
+    uint64_t class_words[2];
     uint64_t *n_sizes;   /* owned: by class */
     uint64_t n_at_place; /* members that hang on nodes of the root tree */
     bool is_set;         /* the place is an owner set: its top units hang on nothing */
@@ -325,6 +330,19 @@ static void see_member(struct member_walk *walk, hs_node node, uint64_t children
     if (own_words > at->largest_words)
         at->largest_words = own_words;
     walk->n_sizes[class_of(own_words)]++;
+}
+
+/* Of the parts the block that retains most. */
+static void see_class(struct member_walk *walk, uint32_t group, hs_node node)
+{
+    const struct hs_view *view = walk->tree->kinds->view;
+    for (unsigned i = 0; i < 2 && node >= view->n_tree; i++) {
+        uint64_t words = hs_index_retained(view->index, node).words;
+        if (group != walk->classes[i] || words <= walk->class_words[i])
+            continue;
+        walk->class_words[i] = words;
+        walk->at->class_tops[i] = node;
+    }
 }
 
 static void see_point(struct member_walk *walk, hs_node node, uint64_t n_direct)
@@ -349,6 +367,7 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
     if (group == HS_NO_GROUP)
         group = above;
     *ret = group;
+    see_class(walk, group, node);
     struct hs_row row = hs_index_dominated(index, node);
     bool is_member = group == walk->members;
     if (!is_member && (row.n == 0 || row.n < walk->at->n_direct))
@@ -369,6 +388,21 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
     return HS_OK;
 }
 
+/* The size of which all members have most words together, of equal ones the smallest. */
+static void find_common_size(struct member_walk *walk)
+{
+    struct hs_accumulation *at = walk->at;
+    wide most = 0;
+    for (unsigned i = 0; i < N_CLASSES; i++) {
+        wide words = (wide)walk->n_sizes[i] * class_words(i);
+        if (words <= most)
+            continue;
+        most = words;
+        at->common_words = class_words(i);
+        at->n_common = walk->n_sizes[i];
+    }
+}
+
 static hs_status look_at_members(struct member_walk *walk, const struct hs_group_place *place,
                                  struct hs_error *err)
 {
@@ -384,6 +418,9 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
         at->n_direct = walk->n_at_place;
         at->point = place->node;
     }
+    if (walk->members == HS_NO_GROUP)
+        return HS_OK;
+    find_common_size(walk);
     uint64_t n = 0, half = (at->steps[at->members].n_blocks + 1) / 2;
     for (unsigned i = 0; i < N_CLASSES && n < half; i++) {
         n += walk->n_sizes[i];
@@ -398,9 +435,6 @@ static struct hs_accumulated step_of(const struct hs_group_tree *tree, uint32_t 
     return (struct hs_accumulated){tree->kinds->types[of->kind], of->n_blocks, of->own_words,
                                    of->words};
 }
-
-/* The product of two numbers below 2^64, to compare shares without rounding. */
-__extension__ typedef unsigned __int128 wide;
 
 static bool is_more_grown(const struct hs_accumulated *steps, unsigned a, unsigned b)
 {
@@ -496,20 +530,43 @@ static bool is_enough(const struct hs_group_tree *tree, uint32_t group, uint32_t
            (wide)tree->groups[next].words * 100 >= (wide)tree->groups[group].words * percent;
 }
 
+/* The groups of the steps, and of the parts below the last. */
+struct way {
+    uint32_t passed[HS_GROUP_STEPS + 1];
+    uint32_t parts[2]; /* HS_NO_GROUP: none */
+};
+
 /* Goes on from the last step to the largest group below it, as long as that has enough. */
-static void follow(const struct hs_group_tree *tree, unsigned percent, uint32_t *passed,
+static void follow(const struct hs_group_tree *tree, unsigned percent, struct way *way,
                    struct hs_accumulation *at)
 {
-    uint32_t group = passed[at->n_steps - 1], next = hs_group_largest(tree, group, HS_NO_GROUP);
+    uint32_t group = way->passed[at->n_steps - 1],
+             next = hs_group_largest(tree, group, HS_NO_GROUP);
     while (at->n_steps <= HS_GROUP_STEPS && is_enough(tree, group, next, percent)) {
         group = next;
-        passed[at->n_steps] = group;
+        way->passed[at->n_steps] = group;
         at->steps[at->n_steps++] = step_of(tree, group);
         next = hs_group_largest(tree, group, HS_NO_GROUP);
     }
-    uint32_t second = next == HS_NO_GROUP ? next : hs_group_largest(tree, group, next);
-    at->parts[0] = next == HS_NO_GROUP ? (struct hs_accumulated){0} : step_of(tree, next);
-    at->parts[1] = second == HS_NO_GROUP ? (struct hs_accumulated){0} : step_of(tree, second);
+    way->parts[0] = next;
+    way->parts[1] = next == HS_NO_GROUP ? next : hs_group_largest(tree, group, next);
+    for (unsigned i = 0; i < 2; i++)
+        at->parts[i] = way->parts[i] == HS_NO_GROUP ? (struct hs_accumulated){0}
+                                                    : step_of(tree, way->parts[i]);
+}
+
+/* Of a part what tells most of it: from where there are several blocks on. */
+static uint32_t class_of_part(const struct hs_group_tree *tree, uint32_t group, unsigned percent)
+{
+    enum { SEVERAL = 8 };
+    enum hs_type_rank rank;
+    for (uint32_t next = group; tree->groups[group].n_blocks < SEVERAL;) {
+        next = hs_group_largest(tree, group, HS_NO_GROUP);
+        if (!is_enough(tree, group, next, percent))
+            break;
+        group = next;
+    }
+    return best_below(tree, group, &rank);
 }
 
 /* What a group is made of, where that is another group below it: the one with most words of its
@@ -527,34 +584,53 @@ static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t 
 }
 
 /* The way to a group. */
-static void begin_at(const struct hs_group_tree *tree, uint32_t group, uint32_t *passed,
+static void begin_at(const struct hs_group_tree *tree, uint32_t group, struct way *way,
                      struct hs_accumulation *at)
 {
     at->n_steps = tree->groups[group].steps + 1;
     for (unsigned i = at->n_steps; i-- > 0; group = tree->groups[group].parent) {
-        passed[i] = group;
+        way->passed[i] = group;
         at->steps[i] = step_of(tree, group);
     }
+}
+
+/* The steps, and which of them the members are. */
+static void find_steps(const struct hs_group_tree *tree, unsigned percent, struct way *way,
+                       struct hs_accumulation *at)
+{
+    begin_at(tree, 0, way, at);
+    follow(tree, percent, way, at);
+    uint32_t class = choose_class(tree, way->passed, at);
+    at->members = choose_members(at);
+    if (class == HS_NO_GROUP || rank_of(tree, class) <= rank_of(tree, way->passed[at->members]))
+        return;
+    begin_at(tree, class, way, at);
+    at->members = at->n_steps - 1;
+    follow(tree, percent, way, at);
 }
 
 hs_status hs_group_accumulation(const struct hs_group_tree *tree,
                                 const struct hs_group_place *place, unsigned follow_percent,
                                 struct hs_accumulation *ret, struct hs_error *err)
 {
-    struct hs_accumulation at = {.top = HS_NO_NODE, .point = HS_NO_NODE};
-    uint32_t passed[HS_GROUP_STEPS + 1];
-    begin_at(tree, 0, passed, &at);
-    follow(tree, follow_percent, passed, &at);
-    uint32_t class = choose_class(tree, passed, &at);
-    at.members = choose_members(&at);
-    if (class != HS_NO_GROUP && rank_of(tree, class) > rank_of(tree, passed[at.members])) {
-        begin_at(tree, class, passed, &at);
-        at.members = at.n_steps - 1;
-        follow(tree, follow_percent, passed, &at);
-    }
+    struct hs_accumulation at = {
+        .top = HS_NO_NODE, .point = HS_NO_NODE, .class_tops = {HS_NO_NODE, HS_NO_NODE}};
+    struct member_walk walk = {
+        .tree = tree, .members = HS_NO_GROUP, .classes = {HS_NO_GROUP, HS_NO_GROUP}, .at = &at};
+    struct way way;
+    find_steps(tree, follow_percent, &way, &at);
     if (at.members != 0) {
-        at.bulk = bulk_of(tree, passed[at.members]);
-        struct member_walk walk = {.tree = tree, .members = passed[at.members], .at = &at};
+        walk.members = way.passed[at.members];
+        at.bulk = bulk_of(tree, walk.members);
+    }
+    /* One block is many things: what it has is told by its parts. */
+    for (unsigned i = 0; i < 2 && (at.members == 0 || at.steps[at.members].n_blocks == 1); i++) {
+        if (way.parts[i] == HS_NO_GROUP)
+            continue;
+        walk.classes[i] = class_of_part(tree, way.parts[i], follow_percent);
+        at.classes[i] = step_of(tree, walk.classes[i]);
+    }
+    if (walk.members != HS_NO_GROUP || walk.classes[0] != HS_NO_GROUP) {
         HS_TRY(HS_ALLOC(&walk.n_sizes, N_CLASSES, err));
         hs_status status = look_at_members(&walk, place, err);
         hs_free(walk.n_sizes);

@@ -18,7 +18,7 @@ hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list
         .objects = HS_SUSPECT_UNKNOWN,
         .type = HS_UNTYPED,
         .evidence = HS_NO_NODE,
-        .at = {.top = HS_NO_NODE, .point = HS_NO_NODE},
+        .at = {.top = HS_NO_NODE, .point = HS_NO_NODE, .class_tops = {HS_NO_NODE, HS_NO_NODE}},
     };
     *ret = row;
     return HS_OK;
@@ -28,6 +28,8 @@ void hs_suspect_fini(struct hs_suspect *row)
 {
     hs_free(row->holder);
     hs_free(row->alias);
+    hs_free(row->class_holders[0]);
+    hs_free(row->class_holders[1]);
     hs_free(row->site);
     hs_free(row->all_roots);
     hs_free(row->fold_name);

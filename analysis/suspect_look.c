@@ -32,9 +32,17 @@ static unsigned tells_little(const struct hs_view *view, hs_node leaf)
     return root->function != 0 ? 1 : is_named ? 2 : 3;
 }
 
+static bool is_owner(struct hs_view *view, const struct hs_suspect *suspect, hs_node root)
+{
+    if (suspect->list == HS_SUSPECT_JOINT)
+        return is_of_set(view, suspect->set, root);
+    return suspect->all_roots != NULL || root == suspect->roots[0];
+}
+
 /* The path from the firmest of the set's roots, of these the shortest, where two steps more are
  * worth a better name; n_paths when there is none: doubtful words lead in from elsewhere, too. */
-static size_t best_path(struct hs_view *view, uint32_t set, const struct hs_paths *paths)
+static size_t best_path(struct hs_view *view, const struct hs_suspect *suspect,
+                        const struct hs_paths *paths)
 {
     enum { STEPS_FOR_A_NAME = 2 };
     size_t best = paths->n_paths, best_steps = SIZE_MAX;
@@ -45,7 +53,7 @@ static size_t best_path(struct hs_view *view, uint32_t set, const struct hs_path
         size_t steps = paths->begin[i + 1] - paths->begin[i] +
                        STEPS_FOR_A_NAME * (size_t)tells_little(view, leaf);
         bool is_better = tier < best_tier || (tier == best_tier && steps < best_steps);
-        if (is_better && is_of_set(view, set, hs_path_root(view, leaf))) {
+        if (is_better && is_owner(view, suspect, hs_path_root(view, leaf))) {
             best = i;
             best_tier = tier;
             best_steps = steps;
@@ -54,23 +62,23 @@ static size_t best_path(struct hs_view *view, uint32_t set, const struct hs_path
     return best;
 }
 
-/* What several roots keep, by a path from one of them. */
-static hs_status name_joint_holder(struct hs_view *view, hs_node block, struct hs_suspect *suspect,
-                                   struct hs_error *err)
+/* What is kept, by a path from one of the roots; *ret_root: which of them. */
+static hs_status name_by_path(struct hs_view *view, hs_node block, const struct hs_suspect *suspect,
+                              char **ret, hs_node *ret_root, struct hs_error *err)
 {
     enum { PATHS = 16 };
     struct hs_paths paths = {0};
     struct hs_path_fold fold = {0};
     HS_TRY(hs_paths_to(view, block, PATHS, /* disjoint= */ false, &paths, err));
-    size_t best = best_path(view, suspect->set, &paths);
+    size_t best = best_path(view, suspect, &paths);
     hs_status status = HS_OK;
     if (best < paths.n_paths) {
         const hs_node *nodes = paths.nodes + paths.begin[best];
         size_t n = paths.begin[best + 1] - paths.begin[best];
         status = hs_path_fold_nodes(&fold, view, nodes + 1, n - 1, err);
         if (status == HS_OK)
-            status = hs_fold_text(view, nodes[0], &fold, &suspect->holder, err);
-        suspect->holder_root = nodes[0];
+            status = hs_fold_text(view, nodes[0], &fold, ret, err);
+        *ret_root = nodes[0];
     }
     hs_path_fold_fini(&fold);
     hs_paths_fini(&paths);
@@ -106,6 +114,23 @@ static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
     suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
 }
 
+/* Where a container's own links begin in the way to one of its elements, as containers.c calls
+ * them: "sessions_.root->left"; NULL: nowhere. */
+static char *links_of_container(char *holder)
+{
+    static const char *const links[] = {".root", ".first", ".last", ".buckets", ".head"};
+    char *found = NULL;
+
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        char *at = strstr(holder, links[i]);
+        const char *after = at == NULL ? NULL : at + strlen(links[i]);
+        bool is_link = after != NULL && (*after == '\0' || *after == '[' || *after == '-');
+        if (is_link && (found == NULL || at < found))
+            found = at;
+    }
+    return found;
+}
+
 /* Backs out of the container that many hang in: of the way to one of them what all share, without
  * its place in a list, "{x1588}" and what follows, and without its index where it is one of many.
  */
@@ -118,8 +143,10 @@ static void trim_holder(char *holder, bool is_one_of_many)
             end--;
         end -= end > holder && *end == '>';
     } else if (holder != NULL && is_one_of_many) {
+        char *links = links_of_container(holder);
         end = strrchr(holder, '[');
         end = end != NULL && end[1] >= '0' && end[1] <= '9' ? end : NULL;
+        end = links != NULL && (end == NULL || links < end) ? links : end;
     }
     if (end != NULL && end > holder)
         *end = '\0';
@@ -145,11 +172,19 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
     bool is_point = suspect->evidence == suspect->at.point;
 
     if (suspect->list == HS_SUSPECT_JOINT)
-        HS_TRY(name_joint_holder(kinds->view, suspect->evidence, suspect, err));
+        HS_TRY(name_by_path(kinds->view, suspect->evidence, suspect, &suspect->holder,
+                            &suspect->holder_root, err));
     else if (suspect->at.members != 0)
         HS_TRY(hs_name_by_dominators(kinds->view, suspect->evidence, suspect->roots[0],
                                      &suspect->holder, err));
     trim_holder(suspect->holder, !is_point && suspect->count >= MANY);
+    for (unsigned i = 0; i < 2; i++) {
+        hs_node root, top = suspect->at.class_tops[i];
+        if (top == HS_NO_NODE)
+            continue;
+        HS_TRY(name_by_path(kinds->view, top, suspect, &suspect->class_holders[i], &root, err));
+        trim_holder(suspect->class_holders[i], suspect->at.classes[i].n_blocks >= MANY);
+    }
     return suspect->fold_name == NULL ? HS_OK : fold_holder(suspect, err);
 }
 

@@ -96,6 +96,46 @@ def a_few_are_most_of_it():
     equal(row["each_words"], 62, "the median")
 
 
+def untyped_of_one_size():
+    """A table of records that no type is known for: told are those of the size that has most."""
+    snap = native(Snap())
+    plain, slots = snap.type("block", 0, 15), snap.type("void *[]", 0, 13, 8)
+    table = snap.block(300, slots)
+    for n in range(300):
+        one, value = snap.block(4 + n % 3, plain), snap.block(129, plain)
+        snap.edge(table, one, n)
+        snap.edge(one, value, 1)
+    snap.root(table, "thumbs", unit="a.c")
+    row = of(snap.write())[0]
+    check(": 600 blocks of unknown type, mostly 300 of 1.0 KiB each, at thumbs" in row["sentence"],
+          row["sentence"])
+
+
+def by_members():
+    """One object with two members that grow: the members are told, each with its class."""
+    snap = native(Snap())
+    app, node, order, text, slots = (snap.type(*t) for t in [
+        ("App", 0, 12), ("std::map<int, Order>::node", 0, 12), ("Order", 0, 12), ("char[]", 0, 14),
+        ("std::string[]", 0, 13, 8)])
+    for type_, offset, name in [(app, 0, "cache_"), (app, 8, "log_"), (node, 0, "next"),
+                                (node, 8, "value")]:
+        snap.record("member", type_, offset, name, "void *")
+    one, log = snap.block(2, app), snap.block(200, slots)
+    snap.edge(one, log, 1)
+    above = one
+    for n in range(300):
+        item, value = snap.block(2, node), snap.block(9, order)
+        snap.edge(above, item, 0)
+        snap.edge(item, value, 1)
+        above = item
+    for n in range(200):
+        snap.edge(log, snap.block(8, text), n)
+    snap.root(one, "app", unit="app.cc")
+    row = of(snap.write())[0]
+    check(" of it is 300 Order, 72 B each, at app->cache_" in row["sentence"] and
+          ", and 35.3 % 200 char[], 64 B each, at app->log_." in row["sentence"], row["sentence"])
+
+
 def of_a_thread():
     """A variable of a thread is not on its stack; a register says itself what it is."""
     snap = native(Snap())
@@ -765,10 +805,10 @@ def by_brute_force():
     check(n_joint > rounds(40), f"only {n_joint} sets")
 
 
-main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, many_without_names, joint_owners,
-     joint_owners_of_many, doubtful, who_leads_to_it, what_every_program_of_a_runtime_has,
-     by_convention, who_counts, plain_pointers, pointers_that_look, by_values_alone, small_heaps,
-     at_the_end_of_info, what_is_lost,
+main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, by_members, of_a_thread,
+     many_without_names, joint_owners, joint_owners_of_many, doubtful, who_leads_to_it,
+     what_every_program_of_a_runtime_has, by_convention, who_counts, plain_pointers,
+     pointers_that_look, by_values_alone, small_heaps, at_the_end_of_info, what_is_lost,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
      all_formats, hostile_names, thresholds, alike, balance, by_brute_force)
 END

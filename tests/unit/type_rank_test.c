@@ -32,6 +32,7 @@ static void ranks(void **state)
         {"collections.deque", HS_FORM_PYTHON, HS_RANK_COLLECTION},
         {"closure Stdlib.List.map", HS_FORM_CLOSURE, HS_RANK_COLLECTION},
         {"ValueError", HS_FORM_PYTHON, HS_RANK_ERROR},
+        {"generator rows()", HS_FORM_PYTHON, HS_RANK_CLOSURE},
         {"closure Stm.observe", HS_FORM_CLOSURE, HS_RANK_CLOSURE},
         {"asyncio.tasks._GatheringFuture", HS_FORM_PYTHON, HS_RANK_LIBRARY},
         {"std::make_shared<boost::asio::io_context>", HS_FORM_RECORD, HS_RANK_LIBRARY},

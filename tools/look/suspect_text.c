@@ -248,10 +248,19 @@ static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t ty
 static void put_sizes(struct writer *w, const struct hs_view *view,
                       const struct hs_suspect *suspect)
 {
-    enum { MANY_TIMES = 4 };
+    enum { MANY_TIMES = 4, MANY_ALIKE = 8 };
     const struct hs_accumulation *at = &suspect->at;
     uint64_t own_words = at->steps[at->members].own_words;
     bool is_uneven = own_words / MANY_TIMES / suspect->count > suspect->each_words;
+    bool is_common = !has_type(view, suspect->type) && at->n_common < suspect->count &&
+                     at->n_common >= MANY_ALIKE && at->common_words > own_words / 2 / at->n_common;
+    if (is_common) {
+        put_blocks(w, view, suspect->type, suspect->count, 0);
+        put(w, ", mostly %lu of ", (unsigned long)at->n_common);
+        put_bytes(w, view, at->common_words);
+        put(w, " each");
+        return;
+    }
     put_blocks(w, view, suspect->type, suspect->count, is_uneven ? 0 : suspect->each_words);
     if (is_uneven) {
         put(w, ", ");
@@ -302,22 +311,40 @@ static void put_holder(struct writer *w, const struct hs_view *view,
     }
 }
 
-/* Where no kind of block has most of it: of the members with what hangs on them. */
-static void put_parts(struct writer *w, const struct hs_view *view,
-                      const struct hs_accumulation *at)
+/* "200000 Order, 190 B each with what hangs on them, at app->repo.cache_" */
+static void put_part(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect,
+                     unsigned i)
 {
+    const struct hs_accumulated *part = &suspect->at.classes[i];
+    put_blocks(w, view, part->type, part->n_blocks, 0);
+    put(w, ", ");
+    put_bytes(w, view, part->words / part->n_blocks);
+    put(w, "%s%s", part->n_blocks == 1 ? "" : " each",
+        part->words / 10 * 9 <= part->own_words ? ""
+        : part->n_blocks == 1                   ? " with what hangs on it"
+                                                : " with what hangs on them");
+    if (suspect->class_holders[i] == NULL || suspect->class_holders[i][0] == '\0')
+        return;
+    put(w, ", at ");
+    put_name(w, suspect->class_holders[i], HOLDER_COLUMNS);
+}
+
+/* Where one block, or none, has most of it: the largest parts of that, each by its place. */
+static bool put_parts(struct writer *w, const struct hs_view *view,
+                      const struct hs_suspect *suspect)
+{
+    const struct hs_accumulation *at = &suspect->at;
     uint64_t whole = at->steps[at->members].words;
-    bool has_parts = at->parts[0].n_blocks != 0 && at->parts[0].words >= whole / LEAST_PART;
-    for (unsigned i = 0; i < 2 && has_parts && at->parts[i].n_blocks != 0 &&
-                         at->parts[i].words >= whole / LEAST_PART;
-         i++) {
-        put(w, "%s", i == 0 ? "Its largest parts: " : " and ");
-        put_percent(w, at->parts[i].words, whole);
-        put(w, "%s is ", i == 0 ? " of it" : "");
-        put_blocks(w, view, at->parts[i].type, at->parts[i].n_blocks, 0);
-        put(w, " with what hangs on %s", at->parts[i].n_blocks == 1 ? "it" : "them");
+    unsigned n = 0;
+    while (n < 2 && at->classes[n].n_blocks != 0 && at->parts[n].words >= whole / LEAST_PART)
+        n++;
+    for (unsigned i = 0; i < n; i++) {
+        put(w, i == 0 ? ": " : ", and ");
+        put_percent(w, at->parts[i].words, suspect->words);
+        put(w, "%s ", i == 0 ? " of it is" : "");
+        put_part(w, view, suspect, i);
     }
-    put(w, "%s", has_parts ? ". " : "");
+    return n != 0;
 }
 
 /* Goes on behind who keeps how much. */
@@ -325,18 +352,20 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
                              const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;
-    if (at->members == 0) {
+    const struct hs_accumulated *members = &at->steps[at->members];
+    bool is_one =
+        at->members == 0 || (members->n_blocks == 1 && members->own_words < members->words / 2);
+    if (is_one && put_parts(w, view, suspect)) {
         put(w, ". ");
-        put_parts(w, view, at);
         return;
     }
-    bool is_most = at->steps[at->members].words / 9 * 10 < suspect->words;
-    put(w, is_most ? ", most of it " : ": ");
-    put_members(w, view, suspect);
-    put_holder(w, view, suspect);
+    if (at->members != 0) {
+        bool is_most = members->words / 9 * 10 < suspect->words;
+        put(w, is_most ? ", most of it " : ": ");
+        put_members(w, view, suspect);
+        put_holder(w, view, suspect);
+    }
     put(w, ". ");
-    if (suspect->count == 1)
-        put_parts(w, view, at);
 }
 
 /* Of what is of the tier of a runtime. */

@@ -54,12 +54,16 @@ struct hs_accumulation {
     unsigned members;           /* index of the step; 0: no group is so large, the place itself */
     struct hs_accumulated bulk; /* below the members, what most of them is; n_blocks 0: they
                                    are most themselves */
-    struct hs_accumulated parts[2]; /* below the last step: its largest parts; n_blocks 0: none */
-    uint64_t median_words;          /* of a member's own; exact below 4096 words, else to 1 % */
-    uint64_t largest_words;         /* of a member's own */
-    hs_node top;                    /* the member that retains most; HS_NO_NODE without members */
-    hs_node point;                  /* the node that most members hang on directly */
-    uint64_t n_direct;              /* so many */
+    struct hs_accumulated parts[2];   /* below the last step: its largest parts; n_blocks 0: none */
+    struct hs_accumulated classes[2]; /* of each part what tells most of it, as of members */
+    hs_node class_tops[2];            /* the block of each of these that retains most */
+    uint64_t median_words;            /* of a member's own; exact below 4096 words, else to 1 % */
+    uint64_t largest_words;           /* of a member's own */
+    uint64_t common_words, n_common;  /* the size of members that has most words, and how many have
+                                         it; as exact as the median */
+    hs_node top;                      /* the member that retains most; HS_NO_NODE without members */
+    hs_node point;                    /* the node that most members hang on directly */
+    uint64_t n_direct;                /* so many */
 };
 
 enum hs_suspect_waste {
@@ -105,6 +109,7 @@ struct hs_suspect {
     uint64_t held_words;       /* lost: of these and of what hangs on them */
     struct hs_accumulation at; /* owner and joint */
     char *holder;              /* owned: "server.db[0].dict"; NULL: not known */
+    char *class_holders[2];    /* owned: the same for at.classes */
     hs_node holder_root;       /* joint: of the roots, the one that `holder` begins with; 0: none */
     char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
     uint64_t site_percent; /* of the samples of it */
