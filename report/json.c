@@ -79,6 +79,12 @@ static void json_put_escape(struct hs_json *json, uint32_t code)
     json_put_text(json, text);
 }
 
+/* Most of every text: ASCII that stands for itself. */
+static bool json_is_plain(char byte)
+{
+    return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
 static void json_put_string(struct hs_json *json, const char *text, size_t n_bytes)
 {
     const char *end = text + n_bytes;
@@ -86,6 +92,10 @@ static void json_put_string(struct hs_json *json, const char *text, size_t n_byt
 
     json_put_text(json, "\"");
     for (const char *at = text; at < end;) {
+        if (json_is_plain(*at)) {
+            at++;
+            continue;
+        }
         const char *begin = at;
         uint32_t code = hs_text_next(&at, end);
         if (code != '"' && code != '\\' && !hs_text_is_hidden(code))

@@ -33,8 +33,8 @@ bool hs_text_is_hidden(uint32_t code)
     };
     if (code > 0x10ffff || (code & 0xfffe) == 0xfffe)
         return true;
-    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
-        if (code >= hidden[i].first && code <= hidden[i].last)
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0] && code >= hidden[i].first; i++)
+        if (code <= hidden[i].last)
             return true;
     return false;
 }
