@@ -34,19 +34,6 @@ static inline struct hs_row_value string(const struct hs_view *view, hs_str id)
     return text(hs_view_string(view, id));
 }
 
-/* Room for a text of the row that is read: n_bytes, empty. The texts of all columns of a row must
- * fit. */
-static inline char *hs_rows_room(struct hs_rows *rows, size_t n_bytes)
-{
-    char *room = rows->text + rows->n_text;
-    if (rows->n_text + n_bytes > HS_ROWS_TEXT_BYTES) /* never of one row */
-        room = rows->text;
-    else
-        rows->n_text += n_bytes;
-    room[0] = '\0';
-    return room;
-}
-
 #define HS_ROWS_COLUMN(noun, name, kind, get) {#name, HS_ROW_##kind},
 #define HS_ROWS_COLUMNS(NOUN) \
     static const struct hs_row_column columns[] = {HS_ROWS_##NOUN(HS_ROWS_COLUMN)}

@@ -1,6 +1,7 @@
 /* Leaks: groups of lost blocks of one certainty, type and size. */
 #include "analysis/field_path.h"
 #include "analysis/leak_report.h"
+#include "analysis/type_family.h"
 #include "getters.h"
 
 static struct hs_row_value expression(struct hs_rows *rows, uint64_t at)
@@ -8,6 +9,20 @@ static struct hs_row_value expression(struct hs_rows *rows, uint64_t at)
     char *room = hs_rows_room(rows, HS_FIELD_PATH_BYTES);
     rows->status = hs_leak_expression(rows->state, at, room, &rows->error);
     return rows->status == HS_OK ? text(room) : none;
+}
+
+/* What is known of the type; what it may be, stands apart. */
+static struct hs_row_value type_name(struct hs_rows *rows, const struct hs_leak_group *group)
+{
+    char *room = hs_rows_room(rows, HS_TYPE_NAME_BYTES);
+    (void)hs_leak_perhaps(rows->state, group, room, HS_TYPE_NAME_BYTES);
+    return text(room);
+}
+
+static struct hs_row_value perhaps(struct hs_rows *rows, const struct hs_leak_group *group)
+{
+    char *room = hs_rows_room(rows, HS_TYPE_NAME_BYTES);
+    return text(hs_leak_perhaps(rows->state, group, room, HS_TYPE_NAME_BYTES));
 }
 
 static void get_one(struct hs_rows *rows, uint64_t at, unsigned column, struct hs_row_value *ret)

@@ -1,4 +1,6 @@
 /* Roots: all nodes of the tree of roots, by number. */
+#include <string.h>
+
 #include "analysis/root_rows.h"
 #include "getters.h"
 #include "graph/edges.h"
@@ -68,3 +70,10 @@ static hs_status find(struct hs_rows *rows, struct hs_error *err)
 
 HS_ROWS_COLUMNS(ROOTS);
 const struct hs_noun hs_noun_roots = {HS_ROWS_NOUN(roots), .has_ids = true, .find = find};
+
+struct hs_rows hs_rows_of_roots(const struct hs_view *view)
+{
+    struct hs_rows rows = {.noun = &hs_noun_roots, .is_lent = true, .n = view->n_tree};
+    memcpy(&rows.view, &view, sizeof rows.view); /* which is only read */
+    return rows;
+}

@@ -10,10 +10,12 @@ ROOT = {"id": ID, "kind": TEXT, "name": TEXT, "group": list, "module": TEXT, "sy
         "thread": COUNT, "frame": COUNT, "address": ADDRESS, "reachable_words": COUNT,
         "reachable_objects": COUNT, "static_reachable_words": COUNT, "retained_words": COUNT,
         "retained_objects": COUNT, "static_retained_words": COUNT, "certainty": TEXT,
-        "tier": TEXT, "rule": TEXT}
+        "tier": TEXT, "parent": ID, "level": TEXT, "is_root": BOOL, "unit": TEXT, "target": ID,
+        "weak": BOOL, "rule": TEXT}
 NULLABLE = {"module", "symbol", "offset", "field", "file", "line", "function", "thread", "frame",
             "address", "site", "trace", "version", "build_id", "root", "root_id", "dominator",
-            "name", "type", "kind", "id", "sample", "rule"}
+            "name", "type", "kind", "id", "sample", "parent", "unit", "target",
+            "rule"}
 path = a_snap().write()
 
 

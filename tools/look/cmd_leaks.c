@@ -9,6 +9,7 @@
 #include "base/append.h"
 #include "base/units.h"
 #include "commands.h"
+#include "noun_fields.h"
 #include "open_view.h"
 #include "unread_print.h"
 
@@ -17,6 +18,7 @@ struct report {
     bool is_garbage;      /* the heap of a collector */
     unsigned certainties; /* asked for: a bit set of enum hs_leak_certainty */
     size_t at;            /* the group that is put */
+    struct hs_rows rows;  /* its columns */
 };
 
 /* A bit set of enum hs_leak_certainty. */
@@ -30,30 +32,25 @@ static unsigned certainties_of(const struct hs_invocation *inv)
 /* ---- rows */
 
 struct line {
-    const char *certainty, *label, *why, *type, *perhaps, *head_type, *expression, *what;
-    uint64_t words_each, count, words, heads, held_words, first, first_id, head;
+    uint64_t cells[HS_LEAKS_N];
+    const char *label, *what;
     const struct hs_list *path;
 };
 
 #define HS_ROW struct line
 static const struct hs_field fields[] = {
-    HS_FIELD(STRING, certainty),
+    HS_ROWS_LEAKS(HS_NOUN_FIELD) HS_FIELD(LIST, path),
     HS_COLUMN_AS("certainty", 1, STRING, label, "LEAK", HS_COLUMN_NOT_JSON),
-    HS_COLUMN(10, STRING, why, "WHY", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(9, STRING, type, "TYPE", HS_COLUMN_DATA_ONLY),
-    HS_FIELD(STRING, perhaps),
-    HS_COLUMN(4, WORDS, words_each, "EACH", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(2, COUNT, count, "COUNT", HS_COLUMN_SUMMED),
-    HS_COLUMN(3, WORDS, words, "WORDS", HS_COLUMN_SUMMED),
-    HS_COLUMN(5, COUNT, heads, "HEADS", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(6, WORDS, held_words, "HELD", HS_COLUMN_NARROW(1)),
-    HS_COLUMN(7, ADDRESS, first, "FIRST", HS_COLUMN_NARROW(2)),
-    HS_FIELD(NODE, first_id),
-    HS_FIELD(ADDRESS, head),
-    HS_FIELD(STRING, head_type),
-    HS_COLUMN(11, STRING, expression, "EXPRESSION", HS_COLUMN_DATA_ONLY),
-    HS_FIELD(LIST, path),
+    HS_SHOWN(LEAKS, count, 2, COUNT, "COUNT", HS_COLUMN_SUMMED),
+    HS_SHOWN(LEAKS, words, 3, WORDS, "WORDS", HS_COLUMN_SUMMED),
+    HS_SHOWN(LEAKS, words_each, 4, WORDS, "EACH", HS_COLUMN_DATA_ONLY),
+    HS_SHOWN(LEAKS, heads, 5, COUNT, "HEADS", HS_COLUMN_DATA_ONLY),
+    HS_SHOWN(LEAKS, held_words, 6, WORDS, "HELD", HS_COLUMN_NARROW(1)),
+    HS_SHOWN(LEAKS, first, 7, ADDRESS, "FIRST", HS_COLUMN_NARROW(2)),
     HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_TABLE_ONLY),
+    HS_SHOWN(LEAKS, type, 9, STRING, "TYPE", HS_COLUMN_DATA_ONLY),
+    HS_SHOWN(LEAKS, why, 10, STRING, "WHY", HS_COLUMN_DATA_ONLY),
+    HS_SHOWN(LEAKS, expression, 11, STRING, "EXPRESSION", HS_COLUMN_DATA_ONLY),
 };
 static const struct hs_record record = HS_RECORD(fields);
 
@@ -149,47 +146,40 @@ static void append_range(const struct report *r, const struct alike *alike, char
 static hs_status put_row(struct hs_sink *sink, struct report *r, size_t at,
                          const struct alike *alike, struct hs_error *err)
 {
-    const struct hs_leak_group *group = alike != NULL ? &alike->sum : &r->found.groups.groups[at];
+    const struct hs_leak_group *group = &r->found.groups.groups[at];
     const struct hs_list path = {.each = put_path, .context = r, .is_line = true};
     bool is_garbage = r->is_garbage && group->certainty == HS_LEAK_CERTAIN && sink->is_table;
-    char expression[HS_FIELD_PATH_BYTES], what[1024 + HS_FIELD_PATH_BYTES],
-        type[HS_TYPE_NAME_BYTES];
-    HS_TRY(hs_leak_expression(&r->found, at, expression, err));
-    write_what(r, at, expression, what, sizeof what);
-    if (alike != NULL)
+    char what[1024 + HS_FIELD_PATH_BYTES];
+    const char *expression;
+    struct line line = {.path = &path, .what = what};
+    HS_TRY(hs_noun_load(&r->rows, at, line.cells, err));
+    memcpy(&expression, &line.cells[HS_LEAKS_expression], sizeof expression);
+    write_what(r, at, expression != NULL ? expression : "", what, sizeof what);
+    hs_cell_text(&line.cells[HS_LEAKS_why], hs_leak_reason_text(&r->found, group));
+    if (alike != NULL) {
         append_range(r, alike, what, sizeof what);
-    const char *perhaps = hs_leak_perhaps(&r->found, group, type, sizeof type);
+        line.cells[HS_LEAKS_count] = alike->sum.count;
+        line.cells[HS_LEAKS_words] = alike->sum.words;
+        line.cells[HS_LEAKS_held_words] = alike->sum.held_words;
+    }
+    line.label = is_garbage ? "garbage" : hs_leak_certainty_name(group->certainty);
     r->at = at;
-    struct line line = {
-        .certainty = hs_leak_certainty_name(group->certainty),
-        .label = is_garbage ? "garbage" : hs_leak_certainty_name(group->certainty),
-        .why = hs_leak_reason_text(&r->found, group),
-        .type = type,
-        .perhaps = perhaps,
-        .words_each = group->words_each,
-        .count = group->count,
-        .words = group->words,
-        .heads = group->heads,
-        .held_words = group->held_words,
-        .first = r->found.facts[2 * at].address,
-        .first_id = group->first,
-        .head = r->found.facts[2 * at + 1].address,
-        .head_type = hs_leak_head_type(&r->found, at),
-        .expression = hs_or_null(expression),
-        .path = &path,
-        .what = what,
-    };
     return hs_sink_row(sink, &line, err);
 }
 
-/* A line that belongs to the sum and is no group. */
+/* A line that is no group. */
+static struct line line_of(const char *name, const struct hs_leak_sum *sum)
+{
+    struct line line = {.what = name};
+    hs_noun_clear(&hs_noun_leaks, line.cells);
+    line.cells[HS_LEAKS_count] = sum->count;
+    line.cells[HS_LEAKS_words] = sum->words;
+    return line;
+}
+
 static void put_closing(struct hs_sink *sink, const char *name, const struct hs_leak_sum *sum)
 {
-    struct line line = {.what = name,
-                        .count = sum->count,
-                        .words = sum->words,
-                        .held_words = HS_UNKNOWN,
-                        .first = HS_UNKNOWN};
+    struct line line = line_of(name, sum);
     if (sum->count != 0)
         hs_sink_close(sink, &line);
 }
@@ -248,7 +238,7 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
         HS_TRY(put_table(sink, r, err));
     for (size_t i = 0; i < g->n_groups && !sink->is_table; i++)
         HS_TRY(put_row(sink, r, i, NULL, err));
-    struct line others = {.count = g->others.count, .words = g->others.words};
+    struct line others = line_of(NULL, &g->others);
     hs_sink_others(sink, g->n_others, &others);
     for (unsigned i = 0; i < HS_N_LEAK_CERTAINTIES; i++)
         if ((r->certainties >> i & 1) == 0)
@@ -331,7 +321,11 @@ static hs_status find(const struct hs_invocation *inv, struct hs_view *view,
 static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, struct report *r,
                        struct hs_error *err)
 {
-    HS_TRY(print_rows(tool, inv, r, err));
+    HS_TRY(hs_rows_of(r->found.view, &hs_noun_leaks, &r->found, r->found.groups.n_groups, &r->rows,
+                      err));
+    hs_status status = print_rows(tool, inv, r, err);
+    hs_rows_fini(&r->rows);
+    HS_TRY(status);
     if (hs_tool_format(inv) == HS_FORMAT_TABLE)
         talk_closing(tool, r);
     return HS_OK;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/append.h"
 #include "commands.h"
+#include "noun_fields.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "root_sites_print.h"
@@ -33,19 +34,19 @@ struct listing {
 };
 
 struct line {
-    const char *id, *kind, *name, *type, *place;
-    uint64_t retained_words, reachable_words;
+    uint64_t cells[HS_ROOTS_N];
+    const char *id, *type, *place;
 };
 
 #define HS_ROW struct line
 static const struct hs_field fields[] = {
-    HS_COLUMN(1, WORDS, retained_words, "RETAINED", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
-    HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
-                 HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
-    HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", HS_COLUMN_WEIGHS | HS_COLUMN_NARROW(1)),
+    HS_SHOWN(ROOTS, retained_words, 1, WORDS, "RETAINED", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
+    HS_SHOWN_AS(ROOTS, retained_words, "retained_percent", 2, PERCENT, "%",
+                HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
+    HS_SHOWN(ROOTS, reachable_words, 3, WORDS, "REACHABLE", HS_COLUMN_WEIGHS | HS_COLUMN_NARROW(1)),
     HS_COLUMN(4, STRING, id, "ID", 0),
-    HS_COLUMN(5, STRING, kind, "KIND", HS_COLUMN_SPARE(1)),
-    HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NAMES),
+    HS_SHOWN(ROOTS, kind, 5, STRING, "KIND", HS_COLUMN_SPARE(1)),
+    HS_SHOWN(ROOTS, name, 6, STRING, "ROOT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NAMES),
     HS_COLUMN(7, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH | HS_COLUMN_NARROW(2)),
     HS_COLUMN(8, STRING, type, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_SPARE(2)),
 };
@@ -106,24 +107,33 @@ static hs_status put_row(struct hs_sink *sink, const struct listing *listing, si
     hs_root_place(view, root, place, sizeof place);
     (void)snprintf(id, sizeof id, "#%lu", (unsigned long)row->node);
     struct line line = {
-        .retained_words = row->retained.words,
-        .reachable_words = row->reachable.words,
         .id = id,
-        .kind = hs_root_kind_name(root->kind),
-        .name = hs_view_string(view, root->name),
         .type = type_of(listing, at, type, sizeof type),
         .place = hs_or_null(sink->is_table ? hs_file_short(place) : place),
     };
-    if (sink->is_table && line.place != NULL && strcmp(line.place, line.name) == 0)
+    HS_TRY(hs_root_load(view, row, line.cells, err));
+    const char *name = hs_view_string(view, root->name);
+    hs_cell_text(&line.cells[HS_ROOTS_name], name);
+    if (sink->is_table && line.place != NULL && strcmp(line.place, name) == 0)
         line.place = NULL; /* the symbol that gave the name */
     return hs_sink_row(sink, &line, err);
 }
 
-/* A line that belongs to the sum and is no root. */
+/* A line that is no root. */
+static struct line line_of(const char *kind, const char *name, uint64_t retained_words)
+{
+    struct line line = {.id = NULL};
+    hs_noun_clear(&hs_noun_roots, line.cells);
+    hs_cell_text(&line.cells[HS_ROOTS_kind], kind);
+    hs_cell_text(&line.cells[HS_ROOTS_name], name);
+    line.cells[HS_ROOTS_retained_words] = retained_words;
+    return line;
+}
+
 static void put_closing(struct hs_sink *sink, const char *name, uint64_t words)
 {
-    hs_sink_close(
-        sink, &(struct line){.name = name, .retained_words = words, .reachable_words = HS_UNKNOWN});
+    struct line line = line_of(NULL, name, words);
+    hs_sink_close(sink, &line);
 }
 
 static hs_status put_set(struct hs_sink *sink, const struct listing *listing, size_t at,
@@ -135,14 +145,9 @@ static hs_status put_set(struct hs_sink *sink, const struct listing *listing, si
     (void)snprintf(place, sizeof place, "%lu %s", (unsigned long)sets->rows[at].n_members,
                    hs_set_noun(listing->query.group_by));
     (void)snprintf(id, sizeof id, "set:%u", sets->rows[at].id);
-    const struct line line = {
-        .retained_words = sets->rows[at].retained.words,
-        .reachable_words = HS_UNKNOWN,
-        .id = sets->rows[at].id != 0 ? id : NULL,
-        .kind = "set",
-        .name = text,
-        .place = place,
-    };
+    struct line line = line_of("set", text, sets->rows[at].retained.words);
+    line.id = sets->rows[at].id != 0 ? id : NULL;
+    line.place = place;
     return hs_sink_row(sink, &line, err);
 }
 
@@ -175,7 +180,8 @@ static hs_status put_merged(struct hs_sink *sink, const struct listing *listing,
     }
     for (; root < rows->n_rows; root++, n_others++)
         others_words += rows->rows[root].retained.words;
-    hs_sink_others(sink, n_others, &(struct line){.retained_words = others_words});
+    struct line others = line_of(NULL, NULL, others_words);
+    hs_sink_others(sink, n_others, &others);
     if (shared_words != 0 || rows->sets.n == 0)
         put_closing(
             sink, set == 0 ? "[shared: kept by several roots]" : "[shared by other sets of roots]",

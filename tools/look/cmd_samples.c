@@ -4,6 +4,7 @@
 
 #include "analysis/sample_rows.h"
 #include "commands.h"
+#include "noun_fields.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "sample_groups_print.h"
@@ -11,83 +12,64 @@
 #include "site_print.h"
 
 struct line {
-    const char *type, *sampler, *state, *root, *keeper, *join, *place;
-    uint64_t sample, id, address, words, n_samples, estimated_words, error_words;
-    uint64_t retained_words, reached, root_id;
+    uint64_t cells[HS_SAMPLES_N];
+    const char *join, *keeper;
     const struct hs_list *site;
 };
 
-enum { FIELD_SAMPLER = 6, N_FIELDS = 18 };
 #define HS_ROW struct line
-static const struct hs_field all_fields[N_FIELDS] = {
-    HS_COLUMN(1, NUMBER, sample, "SAMPLE", 0),
-    HS_FIELD(NODE, id),
-    HS_COLUMN(7, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
-    HS_COLUMN(9, STRING, type, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_NARROW(1)),
-    HS_COLUMN(4, WORDS, words, "WORDS", HS_COLUMN_SPARE(1)),
-    HS_COLUMN(5, COUNT, n_samples, "SAMPLES", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(2, STRING, sampler, "SAMPLER", 0), /* in a table only when there are several */
-    HS_COLUMN(6, WORDS, estimated_words, "STANDS FOR", HS_COLUMN_DATA_ONLY),
-    HS_FIELD(WORDS, error_words),
-    HS_COLUMN(8, STRING, state, "STATE", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(3, WORDS, retained_words, "RETAINED", 0),
-    HS_FIELD(BOOL, reached),
-    HS_FIELD(STRING, root),
-    HS_FIELD(NODE, root_id),
-    HS_FIELD(STRING, join),
+static const struct hs_field all_fields[] = {
+    /* In a table only when there are several. */
+    HS_SHOWN(SAMPLES, sampler, 2, STRING, "SAMPLER", 0),
+    HS_ROWS_SAMPLES(HS_NOUN_FIELD) HS_FIELD(STRING, join),
     HS_FIELD(LIST, site),
+    HS_SHOWN(SAMPLES, sample, 1, NUMBER, "SAMPLE", 0),
+    HS_SHOWN(SAMPLES, retained_words, 3, WORDS, "RETAINED", 0),
+    HS_SHOWN(SAMPLES, words, 4, WORDS, "WORDS", HS_COLUMN_SPARE(1)),
+    HS_SHOWN(SAMPLES, n_samples, 5, COUNT, "SAMPLES", HS_COLUMN_DATA_ONLY),
+    HS_SHOWN(SAMPLES, estimated_words, 6, WORDS, "STANDS FOR", HS_COLUMN_DATA_ONLY),
+    HS_SHOWN(SAMPLES, address, 7, ADDRESS, "ADDRESS", HS_COLUMN_SPARE(2)),
+    HS_SHOWN(SAMPLES, state, 8, STRING, "STATE", HS_COLUMN_DATA_ONLY),
+    HS_SHOWN(SAMPLES, type, 9, STRING, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_NARROW(1)),
     HS_COLUMN_AS("root", 10, STRING, keeper, "RETAINED BY", HS_COLUMN_SHRINKS | HS_COLUMN_NOT_JSON),
-    HS_COLUMN(11, STRING, place, "SITE", HS_COLUMN_FLEXIBLE),
+    HS_SHOWN(SAMPLES, place, 11, STRING, "SITE", HS_COLUMN_FLEXIBLE),
 };
+enum { FIELD_SAMPLER, N_FIELDS = sizeof all_fields / sizeof *all_fields };
 
 struct listing {
     struct hs_sample_join *join;
     const struct hs_sample_rows *rows;
 };
 
-static hs_status put_row(struct hs_sink *sink, const struct listing *listing,
-                         const struct hs_sample_row *row, struct hs_error *err)
+static hs_status put_row(struct hs_sink *sink, struct hs_rows *rows, uint64_t at,
+                         struct hs_error *err)
 {
-    struct hs_sample_join *join = listing->join;
-    const struct hs_view *view = join->view;
-    const struct hs_sampler *sampler = hs_sample_join_sampler(join, row->sample);
-    struct hs_site_of of = {join, join->sites[row->at]};
-    const struct hs_list site = {.each = hs_site_frames, .context = &of, .is_line = true};
-    bool is_known = sampler->period_words > 0;
-    struct hs_estimate estimate = {0};
-    char place[HS_FRAME_BYTES];
-    hs_estimate_add(&estimate, sampler, row->sample);
-    HS_TRY(hs_sample_join_site_text(join, of.site, place, sizeof place, err));
+    const struct hs_sample_list *of = rows->state;
+    const struct hs_sample_row *row = &of->rows->rows[at];
+    struct hs_site_of site_of = {of->join, of->join->sites[row->at]};
+    const struct hs_list site = {.each = hs_site_frames, .context = &site_of, .is_line = true};
     struct line line = {
-        .sample = row->sample->id,
-        .id = row->sample->node,
-        .address = row->sample->node != HS_NO_NODE ? row->facts.address : HS_UNKNOWN,
-        .type = hs_or_null(row->facts.label),
-        .words = row->sample->words,
-        .n_samples = row->sample->n_samples,
-        .sampler = hs_sampler_kind_name(sampler->kind),
-        .estimated_words = is_known ? hs_estimate_words(&estimate) : HS_UNKNOWN,
-        .error_words = is_known ? hs_estimate_error_words(&estimate) : HS_UNKNOWN,
-        .state = hs_sample_state_name(row->sample->state),
-        .retained_words = row->retained_words,
-        .reached = hs_sample_is_reached(view, row),
-        .root = hs_sample_root_name(view, row),
-        .root_id = row->root,
-        .join = hs_sample_join_case_name(join->cases[row->at]),
-        .site = of.site != HS_NO_SITE ? &site : NULL,
-        .keeper = hs_keeper_text(view, hs_keeper_of(view, row->sample, row->root), row->root),
-        .place = hs_or_null(place),
+        .join = hs_sample_join_case_name(of->join->cases[row->at]),
+        .site = site_of.site != HS_NO_SITE ? &site : NULL,
+        .keeper =
+            hs_keeper_text(rows->view, hs_keeper_of(rows->view, row->sample, row->root), row->root),
     };
+    HS_TRY(hs_noun_load(rows, at, line.cells, err));
     return hs_sink_row(sink, &line, err);
 }
 
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct listing *listing = context;
-    for (size_t i = 0; i < listing->rows->n; i++)
-        HS_TRY(put_row(sink, listing, &listing->rows->rows[i], err));
-    hs_sink_others(sink, listing->rows->n_others, &(struct line){0});
-    return HS_OK;
+    struct hs_sample_list list = {listing->join, listing->rows};
+    struct hs_rows rows = {.is_lent = true};
+    hs_status status =
+        hs_rows_of(listing->join->view, &hs_noun_samples, &list, listing->rows->n, &rows, err);
+    for (uint64_t i = 0; status == HS_OK && i < rows.n; i++)
+        status = put_row(sink, &rows, i, err);
+    hs_rows_fini(&rows);
+    hs_sink_others(sink, listing->rows->n_others, &(struct line){.join = NULL});
+    return status;
 }
 
 /* How many samples the process and the trace have in common; nothing without a trace. */
@@ -127,7 +109,7 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
                      HS_COUNT("count", rows->n_others), HS_END),
     };
     memcpy(fields, all_fields, sizeof fields);
-    fields[FIELD_SAMPLER].cell.flags = join->has_several ? 0 : HS_COLUMN_DATA_ONLY;
+    fields[FIELD_SAMPLER].cell.flags |= join->has_several ? 0 : HS_COLUMN_DATA_ONLY;
     if (hs_tool_format(inv) == HS_FORMAT_TABLE)
         HS_TRY(hs_sampled_wholes_print(tool, join, err));
     return hs_tool_list(tool, inv, &all, err);

@@ -4,30 +4,26 @@
 #include "analysis/type_rows.h"
 #include "base/alloc.h"
 #include "commands.h"
+#include "noun_fields.h"
 #include "open_view.h"
 
 struct line {
-    const char *type, *form;
-    uint64_t tag, retained_words;
-    struct hs_sizes shallow;
-    uint64_t known;
+    uint64_t cells[HS_TYPES_N];
 };
 
 #define HS_ROW struct line
 static const struct hs_field fields[] = {
-    HS_COLUMN(6, STRING, type, "TYPE", HS_COLUMN_FLEXIBLE),
-    HS_FIELD(STRING, form),
-    HS_FIELD_AS("kind", STRING, form),
-    HS_FIELD(BOOL, known),
-    HS_FIELD(COUNT, tag),
-    HS_COLUMN_AS("objects", 1, COUNT, shallow.objects, "OBJECTS", HS_COLUMN_SUMMED),
-    HS_COLUMN_AS("words", 2, WORDS, shallow.words, "WORDS", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
-    HS_COLUMN_AS("words_percent", 3, PERCENT, shallow.words, "%",
-                 HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
-    HS_FIELD_AS("static_objects", COUNT, shallow.static_objects),
-    HS_COLUMN_AS("static_words", 4, WORDS, shallow.static_words, "STATIC",
-                 HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS | HS_COLUMN_SPARE(1)),
-    HS_COLUMN(5, WORDS, retained_words, "RETAINED", HS_COLUMN_WEIGHS | HS_COLUMN_NARROW(1)),
+    HS_ROWS_TYPES(HS_NOUN_FIELD)
+    /* An older name of `kind`. */
+    {{"form", NULL, HS_COLUMN_STRING, 0}, HS_CELL_OFFSET(TYPES, kind), 0},
+    HS_SHOWN(TYPES, objects, 1, COUNT, "OBJECTS", HS_COLUMN_SUMMED),
+    HS_SHOWN(TYPES, words, 2, WORDS, "WORDS", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
+    HS_SHOWN_AS(TYPES, words, "words_percent", 3, PERCENT, "%",
+                HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
+    HS_SHOWN(TYPES, static_words, 4, WORDS, "STATIC",
+             HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS | HS_COLUMN_SPARE(1)),
+    HS_SHOWN(TYPES, retained_words, 5, WORDS, "RETAINED", HS_COLUMN_WEIGHS | HS_COLUMN_NARROW(1)),
+    HS_SHOWN(TYPES, type, 6, STRING, "TYPE", HS_COLUMN_FLEXIBLE),
 };
 static const struct hs_record record = HS_RECORD(fields);
 
@@ -38,30 +34,48 @@ struct listing {
     struct hs_type_rows rows;
 };
 
-static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+/* A line that is no type. */
+static struct line line_of(const char *name, const struct hs_sizes *sizes)
 {
-    const struct listing *listing = context;
-    const struct hs_view *view = &listing->view;
-    const struct hs_type_rows *rows = &listing->rows;
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        const struct hs_type_row *row = &rows->rows[i];
-        const struct hs_type *type = hs_snap_type(view->snap, row->type);
+    struct line line;
+    hs_noun_clear(&hs_noun_types, line.cells);
+    hs_cell_text(&line.cells[HS_TYPES_type], name);
+    line.cells[HS_TYPES_objects] = sizes->objects;
+    line.cells[HS_TYPES_words] = sizes->words;
+    line.cells[HS_TYPES_static_words] = sizes->static_words;
+    return line;
+}
+
+static hs_status put_types(struct hs_rows *rows, const struct listing *listing,
+                           struct hs_sink *sink, struct hs_error *err)
+{
+    for (uint64_t i = 0; i < rows->n; i++) {
+        struct line line;
         char name[HS_TYPE_NAME_BYTES];
-        hs_type_family_name(view, row->type, listing->level, name, sizeof name);
-        struct line line = {name,
-                            hs_type_form_name(type->form),
-                            row->n_types == 1 ? type->tag : HS_UNKNOWN,
-                            row->retained_words,
-                            row->shallow,
-                            hs_type_is_known(view, row->type)};
+        HS_TRY(hs_noun_load(rows, i, line.cells, err));
+        hs_type_family_name(&listing->view, listing->rows.rows[i].type, listing->level, name,
+                            sizeof name);
+        hs_cell_text(&line.cells[HS_TYPES_type], name);
         HS_TRY(hs_sink_row(sink, &line, err));
     }
-    hs_sink_others(sink, rows->n_others, &(struct line){.shallow = rows->others});
-    if (!listing->is_part)
-        hs_sink_close(sink, &(struct line){.type = "[unreached]",
-                                           .retained_words = HS_UNKNOWN,
-                                           .shallow = hs_index_unreached_total(view->index)});
     return HS_OK;
+}
+
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct listing *listing = context;
+    struct hs_type_rows *found = &listing->rows;
+    struct hs_sizes unreached = hs_index_unreached_total(listing->view.index);
+    struct line others = line_of(NULL, &found->others),
+                closing = line_of("[unreached]", &unreached);
+    struct hs_rows rows;
+    HS_TRY(hs_rows_of(&listing->view, &hs_noun_types, found, found->n_rows, &rows, err));
+    hs_status status = put_types(&rows, listing, sink, err);
+    hs_rows_fini(&rows);
+    hs_sink_others(sink, found->n_others, &others);
+    if (!listing->is_part)
+        hs_sink_close(sink, &closing);
+    return status;
 }
 
 static uint64_t sum_of(const struct hs_type_rows *rows)

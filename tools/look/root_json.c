@@ -2,6 +2,7 @@
 #include "root_json.h"
 
 #include "graph/edges.h"
+#include "noun_fields.h"
 #include "why.h"
 
 struct group {
@@ -25,23 +26,6 @@ static hs_status put_group(void *context, struct hs_sink *sink, struct hs_error 
     return HS_OK;
 }
 
-/* The smallest of its slots': a variable is firm when one of them is. Nodes below stand behind it.
- */
-static unsigned tier_of(const struct hs_view *view, hs_node node)
-{
-    const struct hs_root *root = hs_snap_root(view->snap, node);
-    unsigned tier = root->level == HS_LEVEL_LEAF ? hs_root_tier(root) : HS_TIER_DOUBTFUL;
-    for (hs_node at = node + 1;
-         root->level != HS_LEVEL_LEAF && tier != HS_TIER_FIRM && at < view->n_tree &&
-         hs_snap_root(view->snap, at)->level > root->level;
-         at++) {
-        const struct hs_root *below = hs_snap_root(view->snap, at);
-        if (below->level == HS_LEVEL_LEAF && hs_root_tier(below) < tier)
-            tier = hs_root_tier(below);
-    }
-    return tier;
-}
-
 static const char *text_of(const struct hs_view *view, hs_str id)
 {
     return hs_or_null(hs_view_string(view, id));
@@ -51,39 +35,33 @@ hs_status hs_root_put(struct hs_sink *sink, const struct hs_view *view,
                       const struct hs_root_row *row, const struct hs_pair *more,
                       struct hs_error *err)
 {
-    const struct hs_root *root = hs_snap_root(view->snap, row->node);
-    const struct hs_sizes *reachable = &row->reachable, *retained = &row->retained;
-    bool has_kind = root->level != HS_LEVEL_ALL;
-    /* A variable is its symbol; its slots have offsets. */
-    bool has_offset = root->symbol != 0 && root->level != HS_LEVEL_VARIABLE;
-    struct group context = {view, root};
-    char rule[HS_WHY_BYTES];
+    uint64_t cells[HS_ROOTS_N];
+    struct hs_pair columns[HS_ROOTS_N + 1];
+    struct group context = {view, hs_snap_root(view->snap, row->node)};
     const struct hs_list group = {.each = put_group, .context = &context, .is_line = true};
+    HS_TRY(hs_root_load(view, row, cells, err));
+    hs_noun_members(&hs_noun_roots, cells, columns);
     return hs_sink_pairs(
-        sink,
-        HS_PAIRS(HS_VALUE("id", NODE, row->node),
-                 HS_TEXT("kind", has_kind ? hs_root_kind_name(root->kind) : NULL),
-                 HS_TEXT("name", text_of(view, root->name)), HS_ROWS("group", &group),
-                 HS_TEXT("module", text_of(view, root->module)),
-                 HS_TEXT("symbol", text_of(view, root->symbol)),
-                 HS_COUNT("offset", has_offset ? root->offset : HS_UNKNOWN),
-                 HS_COUNT("field", root->field != HS_NO_FIELD ? root->field : HS_UNKNOWN),
-                 HS_TEXT("file", text_of(view, root->file)),
-                 HS_COUNT("line", hs_or_unknown(root->line)),
-                 HS_TEXT("function", text_of(view, root->function)),
-                 HS_COUNT("thread", hs_or_unknown(root->thread)),
-                 HS_COUNT("frame", hs_or_unknown(root->frame)),
-                 HS_VALUE("address", ADDRESS, hs_or_unknown(root->address)),
-                 HS_COUNT("reachable_words", reachable->words),
-                 HS_COUNT("reachable_objects", reachable->objects),
-                 HS_COUNT("static_reachable_words", reachable->static_words),
-                 HS_COUNT("retained_words", retained->words),
-                 HS_COUNT("retained_objects", retained->objects),
-                 HS_COUNT("static_retained_words", retained->static_words),
-                 HS_TEXT("certainty", hs_certainty_name(root->certainty)),
-                 HS_TEXT("tier", hs_tier_name(tier_of(view, row->node))),
-                 HS_TEXT("rule", hs_why_rule(root->reason, rule)), HS_SPLICE(more)),
-        err);
+        sink, HS_PAIRS(HS_SPLICE(columns), HS_ROWS("group", &group), HS_SPLICE(more)), err);
+}
+
+/* A thread's row has the sums of its parts. */
+hs_status hs_root_load(const struct hs_view *view, const struct hs_root_row *row, uint64_t *cells,
+                       struct hs_error *err)
+{
+    const uint64_t sizes = 1ull << HS_ROOTS_reachable_words | 1ull << HS_ROOTS_reachable_objects |
+                           1ull << HS_ROOTS_static_reachable_words |
+                           1ull << HS_ROOTS_retained_words | 1ull << HS_ROOTS_retained_objects |
+                           1ull << HS_ROOTS_static_retained_words;
+    struct hs_rows rows = hs_rows_of_roots(view);
+    HS_TRY(hs_noun_load_but(&rows, row->node, sizes, cells, err));
+    cells[HS_ROOTS_reachable_words] = row->reachable.words;
+    cells[HS_ROOTS_reachable_objects] = row->reachable.objects;
+    cells[HS_ROOTS_static_reachable_words] = row->reachable.static_words;
+    cells[HS_ROOTS_retained_words] = row->retained.words;
+    cells[HS_ROOTS_retained_objects] = row->retained.objects;
+    cells[HS_ROOTS_static_retained_words] = row->retained.static_words;
+    return HS_OK;
 }
 
 hs_status hs_root_one(void *context, struct hs_sink *sink, struct hs_error *err)

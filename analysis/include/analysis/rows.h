@@ -92,6 +92,8 @@ hs_status hs_rows_find(struct hs_view *view, const struct hs_noun *noun, struct 
 hs_status hs_rows_of(struct hs_view *view, const struct hs_noun *noun, void *state, uint64_t n,
                      struct hs_rows *ret, struct hs_error *err);
 void hs_rows_fini(struct hs_rows *rows);
+/* Rows of roots by their nodes, which need no memory and no hs_rows_fini. */
+struct hs_rows hs_rows_of_roots(const struct hs_view *view);
 
 /* Begins another row: texts that were made for the last one are gone. */
 static inline void hs_rows_begin(struct hs_rows *rows)
@@ -112,6 +114,19 @@ static inline hs_status hs_rows_get(struct hs_rows *rows, uint64_t at, unsigned 
 static inline bool hs_rows_is_made(const struct hs_rows *rows, const char *text)
 {
     return text >= rows->text && text < rows->text + HS_ROWS_TEXT_BYTES;
+}
+
+/* Room for a text of the row that is read: n_bytes, empty. The texts of all columns of a row must
+ * fit. */
+static inline char *hs_rows_room(struct hs_rows *rows, size_t n_bytes)
+{
+    char *room = rows->text + rows->n_text;
+    if (rows->n_text + n_bytes > HS_ROWS_TEXT_BYTES) /* never of one row */
+        room = rows->text;
+    else
+        rows->n_text += n_bytes;
+    room[0] = '\0';
+    return room;
 }
 
 /* "all", "kind", ... of a level of the tree of roots; NULL for no level. */
