@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # What a program has itself it keeps alone, though a library of which nothing is known was given it:
-# in a record behind a handle, in a variable of its own, in a key of a thread. What only the library
-# has it keeps. Without debug information of the program nobody can tell, and all of them do.
+# in a record behind a handle, in a variable of its own, in a key of a thread. A variable that is a
+# handle keeps what is behind it, though a call that runs holds another one that leads there. What
+# only the library has it keeps. Without debug information of the program nobody can tell, and all
+# of them do.
 . "$(dirname "$0")/_native.sh"
 need gcc
 

@@ -10,6 +10,7 @@
 #include "fail_each.h"
 #include "native/calls.h"
 #include "native/flow.h"
+#include "native/visits.h"
 #include "native_world.h"
 
 enum { ONE = 11, TWO = 22 }; /* threads */
@@ -129,6 +130,56 @@ static void what_outlives_all_calls_goes_first(void **state)
     assert_true(is_lent(innermost));
 }
 
+static void run_own(void)
+{
+    begin();
+    WORLD_OK(hs_bitmap_init(&scan.own, scan.reached.n_bits, &world_err));
+    WORLD_OK(hs_calls_lend(&scan, &scan.own, &world_err));
+}
+
+static bool is_visitors(hs_addr at)
+{
+    struct hs_heap_block block;
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, at, &block), HS_POINTER_START);
+    return hs_visits_has(&scan.visits, &block);
+}
+
+/* Who has little of its own is a visitor in what a variable of the program leads to: in its own
+ * blocks, and by pointers that others may have as well. */
+static void visitors(void **state)
+{
+    (void)state;
+    hs_addr sessions = list(40), request = list(8), more = list(2), all = list(20);
+    *world_word(w, request + 16) = sessions;
+    *world_word(w, more + 16) = sessions;
+    *world_word(w, all + 16) = sessions;
+    world_root(w, sessions, HS_EDGE_EXACT);
+    size_t of_one = variable(ONE, 3, request), shared = variable(ONE, 3, sessions);
+    size_t given = variable(TWO, 3, sessions), much = variable(TWO, 3, all);
+    size_t owned = variable(ONE, 1, sessions), inner = variable(ONE, 1, more);
+    w->native.roots.leaves[shared].may_share = w->native.roots.leaves[given].may_share = true;
+    run_own();
+    assert_true(is_visitors(request) && is_visitors(more));
+    assert_false(is_visitors(sessions) || is_visitors(all)); /* that has more than half of it */
+    assert_true(is_lent(shared));
+    assert_false(is_lent(of_one) || is_lent(owned) || is_lent(given) || is_lent(much));
+    assert_false(is_lent(inner)); /* an eighth of `request` and more */
+}
+
+/* main has what the program is about, even where that is less than half. */
+static void main_is_seldom_a_visitor(void **state)
+{
+    (void)state;
+    hs_addr sessions = list(40), app = list(6);
+    *world_word(w, app + 16) = sessions;
+    world_root(w, sessions, HS_EDGE_EXACT);
+    size_t of_main = variable(ONE, 9, app), shared = variable(ONE, 9, sessions);
+    w->native.roots.leaves[of_main].is_mains = w->native.roots.leaves[shared].is_mains = true;
+    w->native.roots.leaves[shared].may_share = true;
+    run_own();
+    assert_false(is_visitors(app) || is_lent(of_main) || is_lent(shared));
+}
+
 static void nobody_is_lent_what_nobody_has(void **state)
 {
     (void)state;
@@ -237,6 +288,8 @@ int main(void)
         TEST(an_inner_call_that_has_most_keeps_it),
         TEST(who_has_much_is_lent_nothing),
         TEST(what_outlives_all_calls_goes_first),
+        TEST(visitors),
+        TEST(main_is_seldom_a_visitor),
         TEST(nobody_is_lent_what_nobody_has),
         TEST(stacks_side_by_side),
         TEST(inlined_calls),

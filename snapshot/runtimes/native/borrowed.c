@@ -66,6 +66,25 @@ static bool is_owner(const struct hs_ctype_facts *facts)
             ends_with(part, n, "Ptr") || ends_with(part, n, "Pointer"));
 }
 
+/* One of several that count how many they are. */
+static bool is_counted(const char *name)
+{
+    static const char *const ends[] = {"shared_ptr",    "intrusive_ptr",     "refptr", "RefPtr",
+                                       "SharedPointer", "SharedDataPointer", "Rc",     "Arc"};
+    const char *part;
+    size_t n = last_part(name, &part);
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(part, n, ends[i]))
+            return true;
+    return false;
+}
+
+static bool is_mains(const struct hs_native_frame_label *label, const struct hs_local *local)
+{
+    return label->is_main && local->n_inlined == 0;
+}
+
 /* Of a variable of C++ or Rust that is no pointer itself: a reference in it, and all of a guard or
  * an iterator, are somebody else's. A plain pointer in a record may be what owns. */
 static enum hs_borrowed borrowed_within(const struct hs_native *native,
@@ -77,17 +96,20 @@ static enum hs_borrowed borrowed_within(const struct hs_native *native,
     struct hs_ctype_facts facts = {0};
     bool is_whole;
     size_t n = hs_ctypes_around(native->ctypes, local->type, offset, around, &is_whole);
-    bool owns = !is_whole;
+    bool owns = !is_whole, counts = false;
 
     for (size_t i = 0; i < n; i++) {
         hs_ctype_facts(native->ctypes, around[i], &facts);
         if (facts.kind == HS_CTYPE_RECORD && is_borrower(native, facts.name))
             return HS_BORROWED;
         owns |= is_owner(&facts);
+        counts |= is_counted(facts.name);
     }
     if (is_whole && is_reference(facts.name))
         return HS_BORROWED;
-    return owns || !is_lent(native, label, local, word) ? HS_OWNED : HS_MAYBE_OWNED;
+    if (owns)
+        return counts && !is_mains(label, local) ? HS_SHARED : HS_OWNED;
+    return is_lent(native, label, local, word) ? HS_MAYBE_OWNED : HS_SHARED;
 }
 
 enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
@@ -104,7 +126,29 @@ enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
         return borrowed_within(native, label, local, offset, word);
     if (begins_with(facts.name, "alloc::boxed::Box<"))
         return HS_OWNED;
-    return is_reference(facts.name) || is_lent(native, label, local, word) ? HS_BORROWED : HS_OWNED;
+    return is_reference(facts.name) || is_lent(native, label, local, word) ? HS_BORROWED
+                                                                           : HS_SHARED;
+}
+
+bool hs_native_owns_alone(const struct hs_native *native, hs_ctype type, uint64_t offset)
+{
+    hs_ctype around[HS_CTYPE_MAX_AROUND];
+    struct hs_ctype_facts facts;
+    bool is_whole, owns = false;
+    uint8_t depth;
+
+    if (native->ctypes == NULL || type == 0)
+        return false;
+    if (hs_native_owning(native, type, offset, &depth) == HS_OWNING_ALONE)
+        return true;
+    size_t n = hs_ctypes_around(native->ctypes, type, offset, around, &is_whole);
+    for (size_t i = 0; i < n; i++) {
+        hs_ctype_facts(native->ctypes, around[i], &facts);
+        if (is_counted(facts.name))
+            return false;
+        owns |= is_owner(&facts);
+    }
+    return owns;
 }
 
 /* How many owners what a value of this type leads to has. */

@@ -8,6 +8,7 @@
 
 enum hs_borrowed {
     HS_OWNED,
+    HS_SHARED,      /* unless what lasts longer has it and the call is a visitor: visits.h */
     HS_MAYBE_OWNED, /* unless what lasts longer than the call has it: calls.h */
     HS_BORROWED
 };
@@ -15,17 +16,22 @@ enum hs_borrowed {
 /* Does `local`, a variable of the call `label`, borrow what it leads to by `word`? By its type:
  *
  *   std::vector<T>, Vec<T>, Box<T>              no, wherever it is: it may be all that owns
+ *   std::shared_ptr<T>, Rc<T>                   shared, but for main's own variables
  *   T &, &T, &mut T; an iterator; what locks,   always
  *   as std::unique_lock does
- *   T *; also in a struct of C                  yes, but for a variable of main, or of what main
- *                                               has called, that leads to the beginning of a block
- *                                               and is no argument
+ *   T *; also in a struct of C                  yes; shared where it is a variable of main, or of
+ *                                               what main has called, that leads to the beginning
+ *                                               of a block and is no argument
  *   T * in another record of C++ or Rust        maybe, where such a pointer alone is borrowed
  *
  * `offset`: of the word in the variable. `word` need not lead anywhere. O(depth of members). */
 enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
                                     const struct hs_native_frame_label *label,
                                     const struct hs_local *local, uint64_t offset, uint64_t word);
+
+/* Is the pointer at `offset` of such a value one that frees what it leads to, and the only one that
+ * does: of a container, a std::unique_ptr, a Box? Not of a std::shared_ptr, nor a plain one. */
+bool hs_native_owns_alone(const struct hs_native *native, hs_ctype type, uint64_t offset);
 
 /* What a variable of Rust takes with it when it is moved: the memory alone, or one of the counted
  * owners that it has. */

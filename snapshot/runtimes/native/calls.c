@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "borrowed.h"
 #include "firm.h"
+#include "visits.h"
 
 enum { LITTLE_ONE_IN = 8 };
 
@@ -12,12 +13,14 @@ enum { LITTLE_ONE_IN = 8 };
 struct call_variable {
     uint32_t thread, frame; /* from 1, the innermost */
     uint8_t n_inlined;      /* calls of this frame that have no frame of their own, around it */
+    bool is_met;            /* shared, and what outlives calls or is main's leads there, too */
     size_t leaf;
 };
 
 struct call {
     size_t first, n; /* its variables */
     uint32_t thread;
+    bool is_main;
     uint32_t depth;   /* how many calls with variables are further out on its stack */
     uint64_t n_bytes; /* of blocks that nothing leads to which outlives it */
 };
@@ -26,6 +29,7 @@ struct calls {
     struct hs_scan *scan;
     struct hs_bitmap *own; /* NULL: not asked */
     struct hs_firm walk;
+    struct hs_visits visits;         /* with `own` */
     struct call_variable *variables; /* owned: by thread, those of outer calls first */
     size_t n_variables, variables_capacity;
     struct call *calls; /* owned */
@@ -67,11 +71,13 @@ static int by_stack(const void *a, const void *b)
     return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
-/* The outermost of all stacks, then those that these have called. */
+/* main, the outermost of all stacks, then those that these have called. */
 static int by_depth(const void *a, const void *b)
 {
     const struct call *x = a, *y = b;
 
+    if (x->is_main != y->is_main)
+        return x->is_main ? -1 : 1;
     if (x->depth != y->depth)
         return x->depth < y->depth ? -1 : 1;
     return x->first < y->first ? -1 : x->first > y->first;
@@ -122,8 +128,11 @@ static hs_status list_calls(struct calls *c, bool *ret_any, struct hs_error *err
         for (end = i + 1; end < c->n_variables && is_same_call(&c->variables[end], first);)
             end++;
         HS_TRY(HS_GROW(&c->calls, &c->calls_capacity, c->n_calls + 1, err));
-        c->calls[c->n_calls++] =
-            (struct call){.first = i, .n = end - i, .thread = first->thread, .depth = depth};
+        c->calls[c->n_calls++] = (struct call){.first = i,
+                                               .n = end - i,
+                                               .thread = first->thread,
+                                               .is_main = leaf_of(c, i)->is_mains,
+                                               .depth = depth};
         *ret_any |= is_inner;
     }
     return HS_OK;
@@ -137,7 +146,8 @@ static hs_status meet_lasting(struct calls *c, struct hs_error *err)
     for (size_t i = 0; i < roots->n_leaves; i++)
         if (is_firm(&roots->leaves[i]) && !is_of_call(&roots->leaves[i]))
             HS_TRY(hs_firm_add(&c->walk, &roots->leaves[i], err));
-    return hs_firm_drain(&c->walk, err);
+    HS_TRY(hs_firm_drain(&c->walk, err));
+    return c->visits.scan == NULL ? HS_OK : hs_visits_begin(&c->visits, err);
 }
 
 static bool is_met(const struct calls *c, const struct hs_root_leaf *leaf)
@@ -146,7 +156,8 @@ static bool is_met(const struct calls *c, const struct hs_root_leaf *leaf)
 
     return hs_heap_map_resolve(&c->scan->native->dump->heaps.map, leaf->target, &block) ==
                HS_POINTER_START &&
-           hs_bitmap_get(c->walk.marks, block.rank);
+           (c->visits.scan == NULL ? hs_bitmap_get(c->walk.marks, block.rank)
+                                   : hs_visits_is_met(&c->visits, block.rank));
 }
 
 /* A plain pointer in a record that leads to what something that lasts longer has found it there. */
@@ -157,6 +168,22 @@ static void lend_found(struct calls *c, const struct call *call)
         if (leaf->may_own && is_met(c, leaf))
             hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
     }
+}
+
+/* Of the calls from this one on. */
+static void find_shared(struct calls *c, size_t from)
+{
+    for (; from < c->n_calls; from++)
+        for (size_t i = c->calls[from].first; i < c->calls[from].first + c->calls[from].n; i++)
+            c->variables[i].is_met = leaf_of(c, i)->may_share && is_met(c, leaf_of(c, i));
+}
+
+/* What a visitor shares with what lasts longer (visits.h). */
+static void lend_shared(struct calls *c, const struct call *call)
+{
+    for (size_t i = call->first; i < call->first + call->n; i++)
+        if (c->variables[i].is_met && (call->depth != 0 || !leaf_of(c, i)->is_argument))
+            hs_root_lower(&leaf_of(c, i)->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
 }
 
 /* What has one owner and is a variable's of the program, or a task's, was moved there. */
@@ -172,12 +199,18 @@ static void lend_moved(struct calls *c)
 static hs_status meet_call(struct calls *c, struct call *call, struct hs_error *err)
 {
     uint64_t before = c->walk.n_bytes;
+    bool is_visitor = false;
 
     lend_found(c, call);
+    hs_visits_call_begin(&c->visits);
     for (size_t i = call->first; i < call->first + call->n; i++)
         HS_TRY(hs_firm_add(&c->walk, leaf_of(c, i), err));
     HS_TRY(hs_firm_drain(&c->walk, err));
     call->n_bytes = c->walk.n_bytes - before;
+    if (c->visits.scan != NULL)
+        HS_TRY(hs_visits_call_end(&c->visits, call->is_main, &is_visitor, err));
+    if (is_visitor)
+        lend_shared(c, call);
     return HS_OK;
 }
 
@@ -187,8 +220,11 @@ static hs_status meet_all(struct calls *c, struct hs_error *err)
     lend_moved(c);
     if (c->n_calls != 0)
         qsort(c->calls, c->n_calls, sizeof *c->calls, by_depth);
-    for (size_t i = 0; i < c->n_calls; i++)
+    for (size_t i = 0; i < c->n_calls; i++) {
+        if (c->visits.scan != NULL && (i == 0 || c->calls[i - 1].is_main))
+            find_shared(c, i);
         HS_TRY(meet_call(c, &c->calls[i], err));
+    }
     if (c->n_calls != 0)
         qsort(c->calls, c->n_calls, sizeof *c->calls, by_thread);
     return HS_OK;
@@ -226,7 +262,12 @@ static hs_status calls_walk(struct calls *c, struct hs_bitmap *marks, struct hs_
 {
     HS_TRY(hs_firm_open(&c->walk, c->scan, marks, err));
     c->walk.is_own = c->own != NULL;
-    hs_status status = meet_all(c, err);
+    hs_status status = HS_OK;
+    if (c->own != NULL && c->n_variables != 0)
+        status = hs_visits_open(&c->visits, c->scan, &c->walk, err);
+    if (status == HS_OK)
+        status = meet_all(c, err);
+    hs_visits_close(&c->visits);
     hs_firm_close(&c->walk);
     HS_TRY(status);
     lend_all(c);

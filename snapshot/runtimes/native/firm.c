@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/load.h"
 #include "flow.h"
 #include "owned.h"
@@ -10,15 +11,30 @@
 
 enum { WORD = 8 };
 
+static hs_status firm_note(struct hs_firm_news *news, const struct hs_heap_block *block,
+                           struct hs_error *err)
+{
+    news->n_bytes += block->n_bytes;
+    news->is_more |= news->n == HS_FIRM_NEWS;
+    if (news->is_more)
+        return HS_OK;
+    HS_TRY(HS_GROW(&news->ranks, &news->capacity, news->n + 1, err));
+    news->ranks[news->n++] = block->rank;
+    return HS_OK;
+}
+
 static hs_status firm_block(struct hs_firm *f, const struct hs_heap_block *from,
                             const struct hs_heap_block *to, struct hs_error *err)
 {
     if (f->is_within && (from->rank == to->rank || !hs_owned_together(f->scan, from, to)))
         return HS_OK;
-    if (hs_bitmap_get(f->marks, to->rank))
+    if (hs_bitmap_get(f->marks, to->rank) ||
+        (f->besides != NULL && hs_bitmap_get(f->besides, to->rank)))
         return HS_OK;
     hs_bitmap_set(f->marks, to->rank);
     f->n_bytes += to->n_bytes;
+    if (f->news != NULL && (f->beyond == NULL || !hs_bitmap_get(f->beyond->marks, to->rank)))
+        HS_TRY(firm_note(f->news, to, err));
     if (to->bytes == NULL || f->is_still)
         return HS_OK;
     return hs_block_queue_push(&f->queue, to, err);
@@ -41,6 +57,16 @@ static bool firm_is_handle(const struct hs_firm *f, const struct hs_native_type 
         return false;
     const struct hs_cslot *slot = hs_said_slot(type, at % type->n_bytes);
     return slot != NULL && hs_native_is_handle(f->scan->native, slot->pointee);
+}
+
+/* A word leads to a block that it keeps: behind a handle somebody else goes on. */
+static hs_status firm_follow(struct hs_firm *f, const struct hs_native_type *type, uint64_t at,
+                             const struct hs_heap_block *from, const struct hs_heap_block *to,
+                             struct hs_error *err)
+{
+    if (!firm_is_handle(f, type, at, to))
+        return firm_block(f, from, to, err);
+    return f->beyond == NULL ? HS_OK : firm_block(f->beyond, from, to, err);
 }
 
 /* Blocks that it leads to in other ways than by the words in it. */
@@ -74,9 +100,8 @@ static hs_status firm_words(struct hs_firm *f, const struct hs_heap_block *block
             scan->native, hs_object_address(words, at / WORD, hs_load_u64(block->bytes + at)),
             &target);
         if (how != HS_POINTER_NONE &&
-            hs_edge_is_sure(hs_verdict_of(&said, at, how, &target).edge_class) &&
-            !firm_is_handle(f, said.type, at, &target))
-            HS_TRY(firm_block(f, block, &target, err));
+            hs_edge_is_sure(hs_verdict_of(&said, at, how, &target).edge_class))
+            HS_TRY(firm_follow(f, said.type, at, block, &target, err));
     }
     return firm_beyond_words(f, block, err);
 }
@@ -103,9 +128,10 @@ hs_status hs_firm_add(struct hs_firm *f, const struct hs_root_leaf *leaf, struct
         hs_heap_map_resolve(&f->scan->native->dump->heaps.map, leaf->target, &block) !=
             HS_POINTER_START)
         return HS_OK;
-    if (f->is_own &&
-        (leaf->is_strangers || (leaf->is_handle && hs_flow_type(f->scan->flow, block.rank) == 0)))
+    if (f->is_own && leaf->is_strangers)
         return HS_OK;
+    if (f->is_own && leaf->is_handle && hs_flow_type(f->scan->flow, block.rank) == 0)
+        return f->beyond == NULL ? HS_OK : firm_block(f->beyond, &block, &block, err);
     return firm_block(f, &block, &block, err);
 }
 
@@ -175,6 +201,24 @@ void hs_firm_close(struct hs_firm *f)
 {
     hs_block_queue_fini(&f->queue);
     memset(f->scan->sizes, 0, f->scan->flow->types.n_types * sizeof *f->scan->sizes);
+}
+
+hs_status hs_firm_open_beyond(struct hs_firm *beyond, struct hs_firm *firm, struct hs_bitmap *marks,
+                              struct hs_error *err)
+{
+    *beyond = (struct hs_firm){.scan = firm->scan, .marks = marks, .besides = firm->marks};
+    HS_TRY(hs_block_queue_init(&beyond->queue, &firm->scan->native->dump->heaps.map,
+                               HS_QUEUE_BLOCKS, err));
+    if (firm->scan->native->is_large)
+        hs_block_queue_go_by_region(&beyond->queue);
+    firm->beyond = beyond;
+    return HS_OK;
+}
+
+void hs_firm_close_beyond(struct hs_firm *beyond, struct hs_firm *firm)
+{
+    hs_block_queue_fini(&beyond->queue);
+    firm->beyond = NULL;
 }
 
 hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err)

@@ -15,11 +15,28 @@ struct hs_firm {
     bool is_still;           /* what is met is not gone on from */
     bool is_below_names;     /* what is met is gone on from where it is known what it is */
     bool is_own;             /* not from strangers' variables, nor through handles: strangers.h */
+    struct hs_firm *beyond; /* borrowed; with `is_own`: goes on behind handles. NULL: nobody does */
+    const struct hs_bitmap *besides; /* borrowed; by rank: was met by another walk; or NULL */
+    struct hs_firm_news *news;       /* borrowed; what is met is noted there; or NULL */
+};
+/* Blocks that were met by none of the walks before, by rank, while they are no more than
+ * HS_FIRM_NEWS. */
+enum { HS_FIRM_NEWS = 1 << 20 };
+struct hs_firm_news {
+    uint64_t *ranks; /* owned */
+    size_t n, capacity;
+    bool is_more;     /* there were */
+    uint64_t n_bytes; /* of all that were met */
 };
 /* For walks between hs_scan_begin and hs_scan_end. Fails with HS_LIMIT. */
 hs_status hs_firm_open(struct hs_firm *firm, struct hs_scan *scan, struct hs_bitmap *marks,
                        struct hs_error *err);
 void hs_firm_close(struct hs_firm *firm);
+/* Opens one that goes on behind the handles that `firm`, which is open, comes to: what either has
+ * met the other has, too. To be closed before it. */
+hs_status hs_firm_open_beyond(struct hs_firm *beyond, struct hs_firm *firm, struct hs_bitmap *marks,
+                              struct hs_error *err);
+void hs_firm_close_beyond(struct hs_firm *beyond, struct hs_firm *firm);
 /* What a root leads to that is not in doubt itself is met; drain goes on from there. */
 hs_status hs_firm_add(struct hs_firm *firm, const struct hs_root_leaf *leaf, struct hs_error *err);
 /* The block is met. */

@@ -133,7 +133,8 @@ hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals
         HS_TRY(label_described(frames, locals, &label, err));
     else
         HS_TRY(label_by_symbol(frames, object, &label, err));
-    if (strcmp(hs_strtab_get(&native->dump->strings, label.function), "main") == 0)
+    label.is_main = strcmp(hs_strtab_get(&native->dump->strings, label.function), "main") == 0;
+    if (label.is_main)
         label.n_outer = 2;
     else if (is_called_by_main(frames))
         label.n_outer = 1;

@@ -13,6 +13,7 @@ struct hs_native_frame_label {
     uint8_t n_outer; /* functions of the frame, inlined ones behind the real one, that are main or
                         called by main */
     bool is_c;       /* what it is written in */
+    bool is_main;
 };
 
 /* Names the frame at hand. With `locals` NULL, or without debug information, by symbol alone.

@@ -3,6 +3,7 @@
 #include "agree.h"
 #include "base/bisect.h"
 #include "base/load.h"
+#include "borrowed.h"
 #include "ends.h"
 #include "flow.h"
 #include "pairs.h"
@@ -121,6 +122,19 @@ static const struct hs_cslot *said_slot_at(const struct hs_said *said, uint64_t 
     if (said->tail != NULL && at >= type->tail.at_bytes)
         return hs_said_slot(said->tail, (at - type->tail.at_bytes) % said->tail->n_bytes);
     return at < said->end ? hs_said_slot(type, at % type->n_bytes) : NULL;
+}
+
+bool hs_said_is_plain(const struct hs_said *said, uint64_t at)
+{
+    const struct hs_native_type *type = said->type;
+
+    if (said_slot_at(said, at) == NULL)
+        return false;
+    bool is_behind = said->tail != NULL && at >= type->tail.at_bytes;
+    if (is_behind)
+        type = said->tail;
+    uint64_t from = is_behind ? said->type->tail.at_bytes : 0;
+    return !hs_native_owns_alone(said->native, type->ctype, (at - from) % type->n_bytes);
 }
 
 bool hs_said_is_end(const struct hs_said *said, uint64_t at, enum hs_pointer how,

@@ -39,6 +39,9 @@ const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t 
  * (hs_scan_said). */
 void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                 const struct hs_heap_block *block, struct hs_said *ret);
+/* Does the type say that there is a pointer at `at`, and not that it frees alone what it leads to
+ * (borrowed.h)? */
+bool hs_said_is_plain(const struct hs_said *said, uint64_t at);
 /* Is the aligned word at `at` the end of the block before the one that it leads to (ends.h)?
  * *ret_before is that one. */
 bool hs_said_is_end(const struct hs_said *said, uint64_t at, enum hs_pointer how,

@@ -28,6 +28,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->below_names);
     hs_bitmap_fini(&scan->entries);
     hs_bitmap_fini(&scan->own);
+    hs_bitmap_fini(&scan->visits);
     hs_block_queue_fini(&scan->queue);
     hs_dict_fini(&scan->repeated);
     hs_slack_fini(&scan->slack);

@@ -50,6 +50,7 @@ struct hs_scan {
     struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
     struct hs_bitmap below_names;  /* by rank: see hs_scan_mark_below_names; no bits: nothing is */
     struct hs_bitmap own;          /* by rank: see strangers.h; no bits: there are none */
+    struct hs_bitmap visits;       /* by rank: see visits.h; no bits: there are none */
     struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
     uint32_t rules;                /* that are asked: bits of enum hs_rule_place (verdict.h) */
     bool has_owners;               /* somebody knows who owns blocks */

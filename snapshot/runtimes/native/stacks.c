@@ -122,6 +122,9 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     if (borrowed == HS_BORROWED)
         hs_root_lower(&ret->leaf.root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
     ret->leaf.may_own = borrowed == HS_MAYBE_OWNED;
+    ret->leaf.may_share = borrowed == HS_SHARED;
+    ret->leaf.is_argument = local->is_argument;
+    ret->leaf.is_mains = label->is_main && local->n_inlined == 0;
     if (borrowed != HS_BORROWED && !label->is_c)
         ret->leaf.owning =
             (uint8_t)hs_native_owning(s->native, local->type, offset, &ret->leaf.owning_depth);

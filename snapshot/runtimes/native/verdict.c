@@ -6,6 +6,7 @@
 #include "owned.h"
 #include "qt.h"
 #include "unwritten.h"
+#include "visits.h"
 
 enum { WORD = 8, WORDS_OF_A_MASK = 64 };
 /* What is within so many bytes of the beginning of a block is a head or an alignment. */
@@ -246,6 +247,17 @@ static bool is_programs(const struct word *w)
     return hs_bitmap_get(&scan_of(w)->own, w->target->rank);
 }
 
+/* A visitor's word for what lasts longer (visits.h). Words of the program's own memory of which no
+ * type tells are left: what was erased of its type may own. */
+static bool is_visit(const struct word *w)
+{
+    const struct hs_scan *scan = scan_of(w);
+    bool is_opaque = !hs_bitmap_get(&scan->own, w->said->block->rank);
+
+    return !hs_bitmap_get(&scan->visits, w->target->rank) &&
+           (is_opaque || hs_said_is_plain(w->said, w->at));
+}
+
 static bool is_named(const struct word *w)
 {
     const struct hs_scan *scan = scan_of(w);
@@ -359,6 +371,7 @@ uint32_t hs_verdict_rules(const struct hs_said *said, uint32_t among)
              rule_if(!words->is_exact && !words->is_plain, HS_RULE_AT_END_POINTER) |
              rule_if(scan->own.n_bits != 0 && !hs_bitmap_get(&scan->own, said->block->rank),
                      HS_RULE_AT_OPAQUE_LIBRARY) |
+             rule_if(hs_visits_has(&scan->visits, said->block), HS_RULE_AT_VISITOR) |
              rule_if(said->is_unknown, HS_RULE_AT_PYTHON_NAMED) |
              rule_if(!said->is_object && model != NULL && model->is_part != NULL,
                      HS_RULE_AT_PYTHON_PART);

@@ -27,8 +27,11 @@ struct hs_root_leaf {
     uint8_t owning_depth; /* of records around the pointer */
     bool is_strangers;    /* held for somebody of whom nothing is known: native/strangers.h */
     bool is_handle;       /* a pointer to a record that is described nowhere */
-    bool may_own;    /* a call's pointer of which no type says that it does: native/borrowed.h */
-    uint32_t untold; /* number from 1 of the union that it is in: native/unions.h; 0: none */
+    bool may_own;     /* a call's pointer of which no type says that it does: native/borrowed.h */
+    uint32_t untold;  /* number from 1 of the union that it is in: native/unions.h; 0: none */
+    bool is_mains;    /* a variable of main's own */
+    bool is_argument; /* of a call */
+    bool may_share;   /* a call's pointer, lent where the call is a visitor: native/visits.h */
     uint32_t n_variable_bytes; /* of a call's variable */
 };
 
