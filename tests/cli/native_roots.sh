@@ -74,7 +74,8 @@ def paths_tell_the_slot():
     one = found["paths"][0]
     equal((one["root"]["name"], one["length"]), ("server", 1), "the root")
     equal(one["slot"], {"id": f"#{node['server.last']}", "name": "server.last", "offset": 32,
-                        "field": None, "address": "0x5500001020", "class": "interior"}, "the slot")
+                        "field": None, "address": "0x5500001020", "class": "interior",
+                        "rule": None}, "the slot")
     found = run("paths", path, "--to", "root:count", "--json").json()
     check("slot" not in found["paths"][0], "a leaf is its own slot")
     check(any("server.last" in line for line in run("paths", path, "--to", text).lines()),
