@@ -394,6 +394,8 @@ static void find_common_size(struct member_walk *walk)
     struct hs_accumulation *at = walk->at;
     wide most = 0;
     for (unsigned i = 0; i < N_CLASSES; i++) {
+        if (walk->n_sizes[i] == 0)
+            continue;
         wide words = (wide)walk->n_sizes[i] * class_words(i);
         if (words <= most)
             continue;

@@ -323,7 +323,7 @@ struct trial {
     const char *const *words;
     bool with_index, sticky, has_out;
     uint64_t n_failed;
-    char reference[1 << 18];
+    char reference[1 << 20];
     size_t n_reference;
 };
 
