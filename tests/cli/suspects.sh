@@ -751,11 +751,13 @@ def balance():
     equal(found["resident_bytes"], int(55.5 * MIB), "resident")
     equal(sum(found["balance"].values()), found["resident_bytes"], "the parts add up")
     equal(found["balance"]["stack_bytes"], MIB // 2, "stacks")
+    equal((found["headline"][:17], found["verdict"]), ("Resident 55.5 MiB", None), "in words")
 
     name = a_process(("glibc", LIVE, 5, 9), ("glibc", FREE, 60, 1234), small).write()
     text = words_of(name)
     check(" ! 89 % is no live heap: 60.0 MiB are free in glibc, in 1234 pieces" in text, text)
     check("malloc_trim(3)" in text, text)
+    check(suspects(name, "--json").json()["verdict"].startswith("89 % is no live heap"), "in JSON")
     name = a_process(("jemalloc", LIVE, 5, 9), ("jemalloc", FREE, 4, 3),
                      ("jemalloc", DIRTY, 20, 0)).write()
     check(" ! 82 % is no live heap: 24.0 MiB are free pages that jemalloc has not given back "

@@ -62,6 +62,10 @@ try {
     const sentences = await page.$$eval('ol.suspects code', all => all.map(one => one.innerText));
     check(sentences.join() === read('suspects').suspects.map(one => one.command).join(),
         'commands of suspects: ' + sentences);
+    const {headline, verdict} = read('suspects');
+    const balance = await page.$$eval('p.balance, p.verdict', all => all.map(one => one.innerText));
+    check(balance.join() === [headline, verdict].filter(text => text !== null).join(),
+        'the balance: ' + balance);
     const owned = await page.evaluate(() => Array.from(hs.keys.own_words).slice(1).filter(n => n > 0)
         .sort((a, b) => b - a).slice(0, 12));
     const table = await page.$$eval('canvas + table tbody tr', lines =>

@@ -186,22 +186,33 @@ static bool has_unread_runtime(const struct hs_view *view)
     return unread.runtime[0] != '\0';
 }
 
+/* What the memory is where that is no live heap; "" where it is, and where it is a heap that is not
+ * read, which every look tells. */
+static void verdict_of(const struct listing *listing, char text[HS_BALANCE_TEXT_BYTES])
+{
+    const struct hs_view *view = &listing->view;
+    bool has_mappings = hs_balance_verdict(&listing->balance) == HS_BALANCE_MAPPINGS;
+    if (has_mappings && has_unread_runtime(view))
+        text[0] = '\0';
+    else
+        hs_balance_verdict_text(&listing->balance, &listing->mappings, view->facts->word_bytes,
+                                text);
+}
+
 /* Where the resident memory is, and, where that is no live heap, what it is: sentences on the heap
  * would be beside the point. */
 static hs_status print_balance(struct hs_tool *tool, const struct listing *listing,
                                struct hs_error *err)
 {
     const struct hs_view *view = &listing->view;
-    bool has_mappings = hs_balance_verdict(&listing->balance) == HS_BALANCE_MAPPINGS;
-    bool is_unread = has_unread_runtime(view);
     char text[HS_BALANCE_TEXT_BYTES];
-    if (!has_mappings || is_unread)
+    if (hs_balance_verdict(&listing->balance) != HS_BALANCE_MAPPINGS || has_unread_runtime(view))
         hs_unread_talk(view);
     hs_balance_sentence(&listing->balance, text);
     if (text[0] != '\0')
         HS_TRY(print_text(tool, "", text, err));
-    hs_balance_verdict_text(&listing->balance, &listing->mappings, view->facts->word_bytes, text);
-    if (text[0] != '\0' && !(has_mappings && is_unread))
+    verdict_of(listing, text);
+    if (text[0] != '\0')
         HS_TRY(print_text(tool, " !  ", text, err));
     return listing->balance.resident_bytes == 0 ? HS_OK : hs_print(&tool->out, err, "\n");
 }
@@ -306,6 +317,9 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     const struct hs_view *view = &listing->view;
     const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
     const uint64_t *bytes = listing->balance.bytes;
+    char balance[HS_BALANCE_TEXT_BYTES], verdict[HS_BALANCE_TEXT_BYTES];
+    hs_balance_sentence(&listing->balance, balance);
+    verdict_of(listing, verdict);
     struct hs_attribution attribution;
     hs_attribution_find(view, &attribution);
     const struct hs_listing all = {
@@ -317,6 +331,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_COUNT("heap_words", view->totals->heap_words),
             HS_COUNT("garbage_words", listing->found.garbage_words),
             HS_COUNT("resident_bytes", hs_or_unknown(listing->balance.resident_bytes)),
+            HS_TEXT("headline", hs_or_null(balance)), HS_TEXT("verdict", hs_or_null(verdict)),
             HS_OBJECT("balance"), HS_COUNT("live_bytes", bytes[HS_BALANCE_LIVE]),
             HS_COUNT("free_bytes", bytes[HS_BALANCE_FREE]),
             HS_COUNT("mapping_bytes", bytes[HS_BALANCE_MAPPINGS]),

@@ -2,11 +2,12 @@
 const wordsOf = rows => rows.reduce((sum, row) => sum + row, 0);
 
 function suspectList() {
-  const list = hs.data.suspects.suspects;
-  if (list.length === 0)
-    return make('p', {}, 'Nothing stands out: no owner, set or type has a larger part of the heap.');
-  return make('ol', { class: 'suspects' }, list.map(one =>
-    make('li', {}, one.sentence, make('br'), make('code', { title: 'copy', onclick: () => copy(one.command) }, one.command))));
+  const { suspects: list, headline, verdict } = hs.data.suspects;
+  return make('div', {}, headline ? make('p', { class: 'balance' }, headline) : null,
+    verdict ? make('p', { class: 'verdict' }, verdict) : null, list.length === 0
+      ? make('p', {}, 'Nothing stands out: no owner, set or type has a larger part of the heap.')
+      : make('ol', { class: 'suspects' }, list.map(one => make('li', {}, one.sentence, make('br'),
+        make('code', { title: 'copy', onclick: () => copy(one.command) }, one.command)))));
 }
 
 function memoryStrip() {
