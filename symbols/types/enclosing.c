@@ -459,6 +459,44 @@ hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type)
     return hs_ctypes_get_(types, type)->file;
 }
 
+/* The member that a record begins with; false where that may be a virtual table's pointer, or there
+ * are several: bases without members have no room. */
+static bool first_member(struct hs_ctypes *types, hs_ctype record, struct ctypes_member *ret)
+{
+    const struct ctypes_type t = *hs_ctypes_get_(types, record);
+    unsigned n = 0;
+    for (uint32_t i = 0; i < t.n_members; i++) {
+        const struct ctypes_member member = types->members[t.first_member + i];
+        const struct ctypes_type part = *hs_ctypes_get_(types, member.type);
+        bool is_described = (part.flags & TYPE_DECLARED) == 0;
+        if (member.offset != 0 ||
+            (part.kind == HS_CTYPE_RECORD && is_described && part.n_members == 0))
+            continue;
+        if (n++ > 0 || strncmp(member.name, "_vptr", strlen("_vptr")) == 0)
+            return false;
+        *ret = member;
+    }
+    return n == 1;
+}
+
+enum hs_cfirst hs_ctypes_first(struct hs_ctypes *types, hs_ctype type)
+{
+    for (int hop = 0; hop < CTYPES_MAX_HOPS; hop++) {
+        const struct ctypes_type t = *hs_ctypes_get_(types, type);
+        struct ctypes_member first;
+        if (t.kind == HS_CTYPE_POINTER)
+            return HS_CFIRST_POINTER;
+        if (t.kind == HS_CTYPE_SCALAR)
+            return (t.flags & (TYPE_CODE | TYPE_HIDES)) == 0 && hs_ctypes_size_(types, type) > 1
+                       ? HS_CFIRST_NUMBER
+                       : HS_CFIRST_UNKNOWN;
+        if (t.kind != HS_CTYPE_RECORD || !first_member(types, type, &first))
+            return HS_CFIRST_UNKNOWN;
+        type = first.type;
+    }
+    return HS_CFIRST_UNKNOWN;
+}
+
 unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type)
 {
     for (unsigned depth = 0; depth < CTYPES_MAX_HOPS; depth++) {

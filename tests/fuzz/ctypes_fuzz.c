@@ -41,6 +41,7 @@ static void fuzz_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offs
             __builtin_trap();
         (void)hs_ctypes_begins_with(types, records[i], part);
         (void)hs_ctypes_depth(types, records[i]);
+        (void)hs_ctypes_first(types, records[i]);
         (void)hs_ctypes_is_node(types, records[i]);
     }
 }

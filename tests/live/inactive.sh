@@ -2,7 +2,7 @@
 # What memory still has of values that are gone keeps nothing that a variable has: an emptied
 # std::function, std::any, std::optional, another alternative of a std::variant, of libstdc++ and
 # libc++; the other alternatives of unions of C; what arrays of C have beyond what another member
-# counts; and the last word of blocks of glibc that were not asked for it.
+# counts; the last word of blocks of glibc that were not asked for it; and virtual tables.
 . "$(dirname "$0")/_native.sh"
 need g++ gcc
 
@@ -43,3 +43,21 @@ try "counted, gcc -O0" counted.c "" gcc -g -O0
 try "counted, gcc -O2" counted.c "" gcc -g -O2
 try "unions, gcc -O1" unions.c "" gcc -g -O1
 try "unions, gcc -O0, DWARF 4" unions.c "" gcc -g -gdwarf-4 -O0
+
+# stale_tables COMPILER [OPTION]...: where an allocator leaves what it frees.
+stale_tables()
+{
+    "$@" -o "$work/inactive" "$fixtures/stale_tables.cpp" || fail "building: $1"
+    start env LD_PRELOAD="$jemalloc" "$work/inactive"
+    rm -f "$work"/heap.snap.idx
+    dump
+    owned "tables, $1"
+    types_are "tables, $1"
+    leave
+}
+
+jemalloc=$(gcc -print-file-name=libjemalloc.so.2)
+[ -e "$jemalloc" ] || { echo "NOT TESTED: no libjemalloc.so.2"; exit 0; }
+stale_tables g++ -std=c++17 -g -O1
+command -v clang++ >/dev/null && stale_tables clang++ -std=c++17 -g -fstandalone-debug -O1
+exit 0

@@ -219,6 +219,18 @@ unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type)
     return depth;
 }
 
+/* A record without a slot at its beginning has a number there. */
+enum hs_cfirst hs_ctypes_first(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types;
+    if (world_types[type].facts.kind == HS_CTYPE_POINTER)
+        return HS_CFIRST_POINTER;
+    bool begins_with_slot =
+        world_types[type].n_slots != 0 && world_types[type].slots[0].offset_bytes == 0;
+    return world_types[type].facts.kind == HS_CTYPE_RECORD && !begins_with_slot ? HS_CFIRST_NUMBER
+                                                                                : HS_CFIRST_UNKNOWN;
+}
+
 /* All types are the program's, but those that the C library is said to have. */
 hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type)
 {

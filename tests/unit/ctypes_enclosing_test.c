@@ -101,6 +101,40 @@ static void what_a_record_begins_with(void **state)
     fixture_remove(&f);
 }
 
+/* No virtual table's pointer stands where a number or another pointer does. */
+static void what_stands_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum hs_cfirst first;
+    } known[] = {
+        {"Foo", HS_CFIRST_NUMBER},
+        {"FooHolder", HS_CFIRST_POINTER},
+        {"ns::Derived::Inner", HS_CFIRST_POINTER},
+        {"ns::Base", HS_CFIRST_UNKNOWN}, /* its table */
+        {"ns::Derived", HS_CFIRST_UNKNOWN},
+        {"ns::Virtual", HS_CFIRST_UNKNOWN},
+        {"nothing", HS_CFIRST_UNKNOWN},
+    };
+    static const char *const compilers[] = {"g++", "clang++"};
+    static struct fixture f;
+
+    for (size_t c = 0; c < sizeof compilers / sizeof *compilers; c++) {
+        const char *const command[] = {compilers[c],           "-gdwarf-5",
+                                       "-std=c++17",           "-fno-access-control",
+                                       "-I" FIXTURE_DIRECTORY, FIXTURE_DIRECTORY "ctypes_cpp.cc"};
+        fixture_build(&f, command, sizeof(command) / sizeof(command[0]));
+        fixture_open(&f);
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            assert_int_equal(
+                hs_ctypes_first(f.types, hs_ctypes_find(f.types, f.file, known[i].name)),
+                known[i].first);
+        fixture_close(&f);
+        fixture_remove(&f);
+    }
+}
+
 /* The names of those of C++ of which `part` is a base at `offset`, and a size of about n_bytes. */
 static void asked_heirs(struct fixture *f, const char *part, uint64_t offset, uint64_t n_bytes,
                         const char *expected)
@@ -216,6 +250,7 @@ int main(void)
         cmocka_unit_test(records_that_have_a_member),
         cmocka_unit_test(records_with_the_same_header),
         cmocka_unit_test(what_a_record_begins_with),
+        cmocka_unit_test(what_stands_first),
         cmocka_unit_test(classes_by_their_size),
         cmocka_unit_test(stays_within_its_bound),
         cmocka_unit_test(survives_running_out_of_memory),

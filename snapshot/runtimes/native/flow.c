@@ -199,6 +199,8 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     struct hs_ctype_facts facts;
     struct hs_enclosing_answer enclosing = {0};
 
+    if (f->is_confirming)
+        return hs_flow_confirm_(f, block, pointee, err);
     if (f->is_counting)
         return flow_count(f, block, offset, pointee, place, err);
     if (!flow_is_news(f, block, offset, pointee, had, strength))
@@ -476,18 +478,26 @@ static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
+static hs_status flow_from_typed(struct flow *f, const struct hs_heap_block *block,
+                                 struct hs_error *err)
+{
+    hs_ntype type = hs_flow_type(f->result, block->rank);
+
+    return type != 0 && (type & HS_FLOW_IS_TENTATIVE) == 0 &&
+                   hs_native_type_of(&f->result->types, type)->has_pointees
+               ? flow_from_block(f, block, err)
+               : HS_OK;
+}
+
 static hs_status flow_from_all(struct flow *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
     struct hs_heap_block block;
 
     HS_TRY(flow_from_seeds(f, err));
-    while (hs_heap_map_next(&it, &block)) {
-        hs_ntype type = hs_flow_type(f->result, block.rank);
-        if (type != 0 && (type & HS_FLOW_IS_TENTATIVE) == 0 &&
-            hs_native_type_of(&f->result->types, type)->has_pointees)
-            HS_TRY(flow_from_block(f, &block, err));
-    }
+    while (hs_heap_map_next(&it, &block))
+        if (!f->is_confirming || !hs_bitmap_get(&f->suspected, block.rank))
+            HS_TRY(flow_from_typed(f, &block, err));
     return HS_OK;
 }
 
@@ -639,9 +649,29 @@ static hs_status flow_once(struct flow *f, struct hs_error *err)
     return flow_settle(f, err);
 }
 
+/* Pointers that agree with virtual tables: from all blocks but those whose table is in question,
+ * and from these where something agrees. *ret: some have a table of what was there before. */
+static hs_status flow_find_stale(struct flow *f, bool *ret, struct hs_error *err)
+{
+    struct hs_heap_block block;
+
+    *ret = false;
+    if (f->suspected.n_bits == 0)
+        return HS_OK;
+    f->is_confirming = true;
+    hs_status status = flow_from_all(f, err);
+    while (status == HS_OK && hs_block_queue_pop(&f->queue, &block))
+        status = flow_from_typed(f, &block, err);
+    f->is_confirming = false;
+    return status == HS_OK ? hs_flow_take_stale_(f, ret, err) : status;
+}
+
 /* Must types flow once more? Where two records are said of one block, after counting. */
 static hs_status flow_is_unsettled(struct flow *f, bool *ret, struct hs_error *err)
 {
+    HS_TRY(flow_find_stale(f, ret, err));
+    if (*ret)
+        return HS_OK;
     HS_TRY(hs_flow_is_unsettled_(f, ret, err));
     if (*ret || !hs_flow_is_contested_(f))
         return HS_OK;
@@ -708,6 +738,8 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     hs_free(f.parts);
     hs_bitmap_fini(&f.led_on);
     hs_bitmap_fini(&f.late);
+    hs_bitmap_fini(&f.suspected);
+    hs_bitmap_fini(&f.stale);
     hs_dict_fini(&f.settled);
     hs_dict_fini(&f.contested);
     hs_dict_fini(&f.decided);

@@ -225,7 +225,8 @@ hs_status hs_flow_says_itself_(struct flow *f, const struct hs_heap_block *block
     *ret = is_told && type->type.form != HS_FORM_SCALAR;
     if (*ret || hs_flow_is_weak_(f, had))
         return HS_OK;
-    HS_TRY(hs_rtti_find(&f->rtti, &f->result->types, hs_load_u64(block->bytes), &own, err));
+    if (!hs_flow_is_stale_(f, block->rank))
+        HS_TRY(hs_rtti_find(&f->rtti, &f->result->types, hs_load_u64(block->bytes), &own, err));
     *ret = own != 0 && is_array; /* of an array of such others say nothing */
     if (*ret || hs_flow_strength_(f, block, one) > hs_flow_strength_(f, block, had))
         return HS_OK;
@@ -287,7 +288,7 @@ hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint
     bool is_decided = false;
 
     *ret = 0;
-    if (!hs_flow_may_have_type_(block))
+    if (!hs_flow_may_have_type_(block) || hs_flow_is_left_(f, block, offset, pointee))
         return HS_OK;
     HS_TRY(hs_native_types_of_ctype(types, pointee & ~HS_FLOW_MAY_BE_END, false, &one, err));
     if (one == 0 || (one == had && !may_be_many(f, block, one)))
@@ -296,8 +297,10 @@ hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint
     const struct hs_native_type *type = hs_native_type_of(types, one);
     if (type->n_bytes == 0 || type->n_bytes > block->n_bytes)
         return HS_OK;
-    if (offset == 0)
+    if (offset == 0) {
+        HS_TRY(hs_flow_suspect_(f, block, one, had, err));
         HS_TRY(judge_contest(f, block, one, had, &is_decided, err));
+    }
     if (is_decided || (offset != 0 && offset % type->n_bytes != 0) ||
         !judge_may_win(f, block, offset, type, is_of_other, had))
         return HS_OK;

@@ -1,5 +1,5 @@
-/* What the parts of flow.c share: flow_within.c, flow_judge.c, flow_look.c, flow_wait.c.
- */
+/* What the parts of flow.c share: flow_within.c, flow_judge.c, flow_look.c, flow_wait.c,
+ * flow_settle.c, flow_vote.c, flow_stale.c. */
 #ifndef HS_NATIVE_FLOW_PRIVATE_H
 #define HS_NATIVE_FLOW_PRIVATE_H
 
@@ -56,7 +56,11 @@ struct flow {
     struct hs_dict decided;   /* by rank: the record that such a block is */
     struct hs_dict votes; /* while counting: by number of `contested` and type, FLOW_VOTE each */
     bool is_counting;     /* nothing is given a type */
-    bool is_of_call;      /* what is said is said by a variable of a call */
+    struct hs_bitmap suspected; /* by rank: blocks whose virtual table may be of what was there
+                                   before; empty until there is one */
+    struct hs_bitmap stale;     /* by rank: those of which it is */
+    bool is_confirming;         /* nothing is given a type: what agrees with tables is noted */
+    bool is_of_call;            /* what is said is said by a variable of a call */
 };
 
 static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
@@ -146,6 +150,30 @@ hs_status hs_flow_count_(struct flow *f, const struct hs_heap_block *block, uint
 hs_status hs_flow_decide_(struct flow *f, bool *ret, struct hs_error *err);
 /* Is there anything to be counted for? */
 bool hs_flow_is_contested_(const struct flow *f);
+
+/* ---- flow_stale.c: what takes the memory of an object of C++ and does not write its first word
+ * has the old virtual table there, of an allocator that leaves it. A record that begins with a
+ * number has no table, so the pointer to it or the table is of what is gone: the table, if no
+ * pointer agrees with it. */
+
+/* A pointer to `one` leads to the start of a block that has the type `had`. Fails with HS_LIMIT. */
+hs_status hs_flow_suspect_(struct flow *f, const struct hs_heap_block *block, hs_ntype one,
+                           hs_ntype had, struct hs_error *err);
+/* Is the block's first word a table of what was there before? */
+static inline bool hs_flow_is_stale_(const struct flow *f, uint64_t rank)
+{
+    return f->stale.n_bits != 0 && hs_bitmap_get(&f->stale, rank);
+}
+/* May a variable of a call be what was left of that object: a pointer to `pointee`, to its start?
+ */
+bool hs_flow_is_left_(const struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                      hs_ctype pointee);
+/* While is_confirming: a pointer into a block with a suspected table, with which it may agree. Then
+ * queues the block: it is an object, and what it leads to may be. */
+hs_status hs_flow_confirm_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
+                           struct hs_error *err);
+/* Those suspected with which no pointer agreed are stale from now on; *ret: there are some. */
+hs_status hs_flow_take_stale_(struct flow *f, bool *ret, struct hs_error *err);
 
 /* Goes on from the member at `offset` of a block without a type, once in each pass. */
 hs_status hs_flow_lead_on_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,

@@ -166,7 +166,8 @@ hs_status hs_flow_from_within_(struct flow *f, struct hs_error *err)
         if (!hs_flow_may_have_type_(&block))
             continue;
         HS_TRY(flow_by_task(f, &block, err));
-        if (f->rtti.is_possible && hs_flow_type(f->result, block.rank) == 0)
+        if (f->rtti.is_possible && hs_flow_type(f->result, block.rank) == 0 &&
+            !hs_flow_is_stale_(f, block.rank))
             HS_TRY(flow_by_rtti(f, &block, err));
         if (has_names && hs_flow_type(f->result, block.rank) == 0)
             HS_TRY(flow_by_name(f, &block, err));

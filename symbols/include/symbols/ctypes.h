@@ -293,6 +293,11 @@ bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part
 /* The file that describes it; 0: none. */
 hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type);
 
+/* What stands in the first word of a value. UNKNOWN where that may be a virtual table's pointer, or
+ * characters that are room for anything. */
+enum hs_cfirst { HS_CFIRST_UNKNOWN, HS_CFIRST_NUMBER, HS_CFIRST_POINTER };
+enum hs_cfirst hs_ctypes_first(struct hs_ctypes *types, hs_ctype type);
+
 /* How many records a `type` begins with, one within the other: an heir has more than its base. */
 unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type);
 

@@ -1,0 +1,81 @@
+/* Virtual tables of objects that are gone, in memory that something else has by now. */
+#include "base/load.h"
+#include "flow_private.h"
+
+enum { WORD = 8 };
+
+/* Does a value of `one`, at the start of this block, leave no room for a virtual table? Of an array
+ * its owner must say that it is one: then its elements may begin with pointers, too, as one that
+ * is in use has written its first word. */
+static bool denies_table(const struct flow *f, const struct hs_heap_block *block,
+                         const struct hs_native_type *one)
+{
+    bool is_said =
+        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
+    bool fills = one->type.form == HS_FORM_RECORD && hs_native_fills(block, one->n_bytes);
+
+    if (one->ctype == 0 || one->is_array || (!fills && !is_said))
+        return false;
+    enum hs_cfirst first = hs_ctypes_first(f->native->ctypes, one->ctype);
+    return first == HS_CFIRST_NUMBER ? one->type.form == HS_FORM_RECORD
+                                     : first == HS_CFIRST_POINTER && is_said;
+}
+
+hs_status hs_flow_suspect_(struct flow *f, const struct hs_heap_block *block, hs_ntype one,
+                           hs_ntype had, struct hs_error *err)
+{
+    hs_ntype own;
+
+    if (had == 0 || f->is_of_call || !f->rtti.is_possible ||
+        (f->suspected.n_bits != 0 && hs_bitmap_get(&f->suspected, block->rank)) ||
+        hs_flow_is_stale_(f, block->rank) ||
+        !denies_table(f, block, hs_native_type_of(&f->result->types, one)))
+        return HS_OK;
+    HS_TRY(hs_rtti_find(&f->rtti, &f->result->types, hs_load_u64(block->bytes), &own, err));
+    if (own == 0 || hs_native_type_of(&f->result->types, own)->n_bytes > block->n_bytes)
+        return HS_OK;
+    if (f->suspected.n_bits == 0)
+        HS_TRY(hs_bitmap_init(&f->suspected, f->result->n_blocks, err));
+    hs_bitmap_set(&f->suspected, block->rank);
+    return HS_OK;
+}
+
+bool hs_flow_is_left_(const struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                      hs_ctype pointee)
+{
+    return f->is_of_call && offset == 0 && hs_flow_is_stale_(f, block->rank) &&
+           hs_ctypes_first(f->native->ctypes, pointee) == HS_CFIRST_UNKNOWN;
+}
+
+hs_status hs_flow_confirm_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
+                           struct hs_error *err)
+{
+    struct hs_ctype_facts facts;
+
+    if (f->is_of_call || !hs_bitmap_get(&f->suspected, block->rank))
+        return HS_OK;
+    hs_ctype_facts(f->native->ctypes, pointee, &facts);
+    if (facts.kind != HS_CTYPE_RECORD ||
+        hs_ctypes_first(f->native->ctypes, pointee) != HS_CFIRST_UNKNOWN)
+        return HS_OK;
+    hs_bitmap_clear(&f->suspected, block->rank);
+    return hs_block_queue_push(&f->queue, block, err);
+}
+
+hs_status hs_flow_take_stale_(struct flow *f, bool *ret, struct hs_error *err)
+{
+    uint64_t n_bits = f->suspected.n_bits;
+
+    *ret = false;
+    for (uint64_t rank = 0; rank < n_bits; rank++) {
+        rank = hs_bitmap_next(&f->suspected, rank);
+        if (rank == n_bits)
+            break;
+        if (f->stale.n_bits == 0)
+            HS_TRY(hs_bitmap_init(&f->stale, n_bits, err));
+        hs_bitmap_set(&f->stale, rank);
+        *ret = true;
+    }
+    hs_bitmap_fini(&f->suspected);
+    return HS_OK;
+}
