@@ -63,7 +63,8 @@ def fails(arguments, text, code=2):
 def a_leak():
     paths = series(10, 20, 30, 40, 50)
     result = run("diff", *paths, "--json").json()
-    equal(list(result), ["schema", "word_bytes", "snapshots", "verdict", "growth", "growing",
+    equal(list(result), ["schema", "word_bytes", "snapshots", "balance", "balance_verdict",
+                         "verdict", "growth", "growing",
                          "sites", "command", "command_is_of_new", "heap_grows", "keys", "roots",
                          "sets", "types", "leaks"], "the document")
     equal((result["schema"], result["growth"], result["growing"]),
@@ -393,11 +394,41 @@ def a_type_that_is_known_now_did_not_grow():
     equal(words["table > struct table > struct other"], [0, 2100], "another thing came")
 
 
+def what_grew_is_no_heap():
+    """The balance of the oldest and the newest comes first, and says so where mappings grew."""
+    MIB = 1 << 20
+
+    def dump(at, *parts):
+        snap = heap(at, 100 + int(at))
+        del snap.facts["resident_bytes"]
+        for owner, state, mib in parts:
+            snap.record("memory", owner, state, int(mib * MIB), int(mib * MIB), 1)
+        snap.facts["resident_bytes"] = sum(int(part[2] * MIB) for part in parts)
+        return kept(snap)
+
+    live, free, other = 0, 2, 6
+    then = [("glibc", live, 2), ("glibc", free, 5), ("unclaimed", other, 40)]
+    now = [("glibc", live, 2.2), ("glibc", free, 4), ("unclaimed", other, 80)]
+    paths = [dump(1, *then), dump(2, *then), dump(3, *now)]
+    lines = run("diff", *paths).out.splitlines()
+    equal(lines[:3], ["Resident 47.0 MiB, then 86.2 MiB (+39.2 MiB): mappings +40.0 MiB",
+                      "!  What grew is mappings: 40.0 MiB, then 80.0 MiB.", lines[2]], "in words")
+    found = run("diff", *paths, "--json").json()
+    equal([found["balance"], found["balance_verdict"]], [lines[0], lines[1][3:]], "in JSON")
+    later = [("glibc", live, 60), ("glibc", free, 4), ("unclaimed", other, 60)]
+    text = run("diff", dump(1, *then), dump(2, *later)).out
+    check("(+77.0 MiB): live heap +58.0 MiB, mappings +20.0 MiB" in text and "!" not in text, text)
+    paths = series(10, 20)
+    check("Resident" not in run("diff", *paths).out, "what is not known")
+    equal(run("diff", *paths, "--json").json()["balance"], None, "in JSON")
+
+
 for test in [a_leak, formats, two, what_shrinks_comes_and_goes, key_files,
              stale_keys_are_made_anew, a_folder, what_does_not_belong_together, orders_and_twins,
              thresholds, sites, hostile_names, the_heap_alone,
              suspects_with_older_ones, garbage_stands_apart,
-             nothing_is_said_of_an_hour_after_seconds, a_type_that_is_known_now_did_not_grow]:
+             nothing_is_said_of_an_hour_after_seconds, a_type_that_is_known_now_did_not_grow,
+             what_grew_is_no_heap]:
     try:
         test()
     except Exception as error:

@@ -153,6 +153,33 @@ static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *
 
 /* ---- */
 
+static hs_status balance_of(struct hs_tool *tool, const char *path, struct hs_balance *ret,
+                            struct hs_error *err)
+{
+    struct hs_view view;
+    HS_TRY(hs_tool_open_view(tool, path, HS_VIEW_SNAP, &view, err));
+    hs_balance_find(&view, ret);
+    ret->allocator = ""; /* of the view's */
+    hs_view_close(&view);
+    return HS_OK;
+}
+
+/* Where the process's memory was, of the oldest and of the newest that are snapshots. */
+static hs_status find_balance(struct hs_tool *tool, const struct hs_comparison *comparison,
+                              struct hs_diff_print *print, struct hs_error *err)
+{
+    const struct hs_compared *oldest = &comparison->files[0];
+    const struct hs_compared *newest = &comparison->files[comparison->n - 1];
+    struct hs_balance before, after;
+
+    if (!oldest->is_snap || !newest->is_snap || comparison->are_same)
+        return HS_OK;
+    HS_TRY(balance_of(tool, oldest->path, &before, err));
+    HS_TRY(balance_of(tool, newest->path, &after, err));
+    hs_balance_change(&before, &after, print->balance, print->balance_verdict);
+    return HS_OK;
+}
+
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv,
                      const struct hs_comparison *comparison, struct hs_error *err)
 {
@@ -165,6 +192,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv,
     HS_TRY(find_example(tool, comparison, command, &is_new, err));
     print.example = command[0] == '\0' ? NULL : command;
     print.example_is_new = is_new;
+    HS_TRY(find_balance(tool, comparison, &print, err));
     HS_TRY(hs_diff_print(tool, inv, &print, err));
     if (hs_given(inv, HS_OPT_FAIL_GROWTH) && is_crossed(&comparison->series, &threshold))
         tool->threshold_crossed = true;

@@ -111,6 +111,8 @@ static void put_answer(struct hs_json *json, const struct hs_diff_print *print)
     const struct hs_series *series = series_of(print);
     char text[HS_VERDICT_BYTES], key[HS_KEY_TEXT_BYTES];
     hs_verdict_text(series, print->comparison->are_same, text, sizeof text);
+    hs_json_string(json, "balance", hs_or_null(print->balance));
+    hs_json_string(json, "balance_verdict", hs_or_null(print->balance_verdict));
     hs_json_string(json, "verdict", text);
     hs_json_string(json, "growth", hs_growth_name(series->growth));
     if (series->n_found == 0)
@@ -273,6 +275,10 @@ static hs_status print_verdict(struct hs_tool *tool, const struct hs_diff_print 
                                struct hs_error *err)
 {
     char text[HS_VERDICT_BYTES];
+    if (print->balance[0] != '\0')
+        HS_TRY(hs_tool_say(tool, err, "%s", print->balance));
+    if (print->balance_verdict[0] != '\0')
+        HS_TRY(hs_tool_say(tool, err, "!  %s", print->balance_verdict));
     hs_verdict_text(series_of(print), print->comparison->are_same, text, sizeof text);
     HS_TRY(hs_tool_say(tool, err, "%s", text));
     if (print->example == NULL)

@@ -3,11 +3,14 @@
 #define HS_COMPARE_DIFF_PRINT_H
 
 #include "comparison.h"
+#include "look/balance_text.h"
 
 struct hs_diff_print {
     const struct hs_comparison *comparison;
     const char *example; /* the command that shows a block or type that grew; NULL: none */
     bool example_is_new; /* it was not there before */
+    char balance[HS_BALANCE_TEXT_BYTES];         /* of the oldest and the newest; "": not known */
+    char balance_verdict[HS_BALANCE_TEXT_BYTES]; /* what grew in place of the live heap; "" */
 };
 
 hs_status hs_diff_print(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -5,6 +5,16 @@
 #include "base/append.h"
 #include "base/units.h"
 
+static const char *const part_names[HS_N_BALANCE_PARTS] = {
+    [HS_BALANCE_LIVE] = "live heap",
+    [HS_BALANCE_FREE] = "free in the allocator",
+    [HS_BALANCE_MAPPINGS] = "mappings",
+    [HS_BALANCE_STACKS] = "stacks",
+    [HS_BALANCE_TABLES] = "the allocator's tables",
+    [HS_BALANCE_BINARIES] = "binaries",
+    [HS_BALANCE_OTHER] = "others",
+};
+
 #define put(text, ...) hs_append(text, HS_BALANCE_TEXT_BYTES, __VA_ARGS__)
 
 static void put_bytes(char *text, uint64_t bytes)
@@ -31,14 +41,6 @@ static enum hs_balance_part next_part(const struct hs_balance *balance, enum hs_
 
 void hs_balance_sentence(const struct hs_balance *balance, char text[HS_BALANCE_TEXT_BYTES])
 {
-    static const char *const names[HS_N_BALANCE_PARTS] = {
-        [HS_BALANCE_FREE] = "free in the allocator",
-        [HS_BALANCE_MAPPINGS] = "mappings",
-        [HS_BALANCE_STACKS] = "stacks",
-        [HS_BALANCE_TABLES] = "the allocator's tables",
-        [HS_BALANCE_BINARIES] = "binaries",
-        [HS_BALANCE_OTHER] = "others",
-    };
     text[0] = '\0';
     if (balance->resident_bytes == 0)
         return;
@@ -52,7 +54,7 @@ void hs_balance_sentence(const struct hs_balance *balance, char text[HS_BALANCE_
             break;
         put(text, " + ");
         put_bytes(text, balance->bytes[part]);
-        put(text, " %s", names[part]);
+        put(text, " %s", part_names[part]);
     }
 }
 
@@ -127,4 +129,84 @@ void hs_balance_verdict_text(const struct hs_balance *balance,
     default:
         break;
     }
+}
+
+/* ---- two of them */
+
+static int64_t change_of(const struct hs_balance *before, const struct hs_balance *after,
+                         unsigned part)
+{
+    return (int64_t)after->bytes[part] - (int64_t)before->bytes[part];
+}
+
+static uint64_t size_of(int64_t change)
+{
+    return change < 0 ? (uint64_t)-change : (uint64_t)change;
+}
+
+static void put_change(char *text, int64_t change)
+{
+    put(text, change < 0 ? "-" : "+");
+    put_bytes(text, size_of(change));
+}
+
+/* The part that grew most in place of the live heap. */
+static enum hs_balance_part grown_part(const struct hs_balance *before,
+                                       const struct hs_balance *after)
+{
+    enum { LEAST_BYTES = 1 << 20 };
+    enum hs_balance_part best = HS_BALANCE_LIVE;
+    for (unsigned part = 0; part < HS_N_BALANCE_PARTS; part++)
+        if (part != HS_BALANCE_BINARIES && part != HS_BALANCE_OTHER &&
+            change_of(before, after, part) > change_of(before, after, best))
+            best = part;
+    return change_of(before, after, best) >= LEAST_BYTES ? best : HS_BALANCE_LIVE;
+}
+
+static void put_changes(const struct hs_balance *before, const struct hs_balance *after, char *text)
+{
+    enum { LEAST_BYTES = 1 << 19, LEAST_PART = 50 };
+    bool is_told[HS_N_BALANCE_PARTS] = {false};
+    const char *between = ": ";
+
+    for (unsigned n = 0; n < HS_N_BALANCE_PARTS; n++) {
+        unsigned best = HS_N_BALANCE_PARTS;
+        for (unsigned part = 0; part < HS_N_BALANCE_PARTS; part++)
+            if (!is_told[part] &&
+                (best == HS_N_BALANCE_PARTS ||
+                 size_of(change_of(before, after, part)) > size_of(change_of(before, after, best))))
+                best = part;
+        uint64_t size = size_of(change_of(before, after, best));
+        if (size < LEAST_BYTES || size < after->resident_bytes / LEAST_PART)
+            break;
+        is_told[best] = true;
+        put(text, "%s%s ", between, part_names[best]);
+        put_change(text, change_of(before, after, best));
+        between = ", ";
+    }
+}
+
+void hs_balance_change(const struct hs_balance *before, const struct hs_balance *after,
+                       char text[HS_BALANCE_TEXT_BYTES], char verdict[HS_BALANCE_TEXT_BYTES])
+{
+    enum hs_balance_part grown = grown_part(before, after);
+
+    text[0] = verdict[0] = '\0';
+    if (before->resident_bytes == 0 || after->resident_bytes == 0)
+        return;
+    put(text, "Resident ");
+    put_bytes(text, before->resident_bytes);
+    put(text, ", then ");
+    put_bytes(text, after->resident_bytes);
+    put(text, " (");
+    put_change(text, (int64_t)after->resident_bytes - (int64_t)before->resident_bytes);
+    put(text, ")");
+    put_changes(before, after, text);
+    if (grown == HS_BALANCE_LIVE)
+        return;
+    put(verdict, "What grew is %s: ", part_names[grown]);
+    put_bytes(verdict, before->bytes[grown]);
+    put(verdict, ", then ");
+    put_bytes(verdict, after->bytes[grown]);
+    put(verdict, ".");
 }
