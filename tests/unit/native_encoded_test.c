@@ -142,6 +142,16 @@ static void each_encoding_alone(void **state)
     assert_int_equal(n_unsure(), 23);
 }
 
+/* The upper byte of an address in the first bytes of a part: the address would begin before it. */
+static void nothing_begins_before_a_part(void **state)
+{
+    (void)state;
+    for (unsigned at = 0; at < 5; at++)
+        ((uint8_t *)f->data)[at] = (uint8_t)(lost(0) >> 40);
+    run();
+    assert_int_equal(n_unsure(), 0);
+}
+
 static void a_mask_is_a_constant_of_the_program(void **state)
 {
     (void)state;
@@ -223,6 +233,7 @@ int main(void)
         TWICE(a_tenth_stands_for_its_group),
         TWICE(what_leads_beside_blocks_as_often_is_chance),
         TWICE(each_encoding_alone),
+        TWICE(nothing_begins_before_a_part),
         TWICE(a_mask_is_a_constant_of_the_program),
         TWICE(compressed_pointers_need_many),
         TWICE(a_few_small_numbers_are_nothing),

@@ -101,7 +101,7 @@ static void look_for_mask(struct hs_encoded *e, uint64_t word, hs_addr at)
  * by it. `from` is where it begins; its sixth byte is in the word that is looked at. */
 static void look_for_packed(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t from)
 {
-    if (from + WORD > part->n_bytes) /* wraps: then it is too large */
+    if (part->n_bytes < WORD || from > part->n_bytes - WORD) /* before the part: it wraps */
         return;
     uint64_t word = hs_load_u64(part->bytes + from), address = word & PACKED_MASK;
     if (word != address && hs_encoded_may_be_lost(e, address))
