@@ -154,6 +154,15 @@ static bool is_first_doubtful(const struct hs_view *view, hs_node node)
            hs_index_tier(view->index, above) != HS_TIER_DOUBTFUL;
 }
 
+static void see_top(struct hs_group *group, hs_node node, uint64_t words)
+{
+    if (group->n_blocks != 0 &&
+        (words < group->top_words || (words == group->top_words && node > group->top)))
+        return;
+    group->top = node;
+    group->top_words = words;
+}
+
 static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *ret,
                        struct hs_error *err)
 {
@@ -168,6 +177,8 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
         at = (uint32_t)tree->n;
         HS_TRY(add_group(tree, above, kind, err));
     }
+    if (kind != KIND_TREE)
+        see_top(&tree->groups[at], node, words);
     tree->groups[at].n_blocks += kind != KIND_TREE;
     tree->groups[at].n_heads += kind != KIND_TREE && tree->groups[at].parent == above;
     if (is_first_doubtful(view, node))
@@ -307,9 +318,7 @@ static uint64_t class_words(unsigned at)
 /* The second walk: looks at the members. */
 struct member_walk {
     const struct hs_group_tree *tree;
-    uint32_t members;    /* group; HS_NO_GROUP: none */
-    uint32_t classes[2]; /* groups of the parts; HS_NO_GROUP: none */
-    uint64_t class_words[2];
+    uint32_t members;    /* group */
     uint64_t *n_sizes;   /* owned: by class */
     uint64_t n_at_place; /* members that hang on nodes of the root tree */
     bool is_set;         /* the place is an owner set: its top units hang on nothing */
@@ -330,19 +339,6 @@ static void see_member(struct member_walk *walk, hs_node node, uint64_t children
     if (own_words > at->largest_words)
         at->largest_words = own_words;
     walk->n_sizes[class_of(own_words)]++;
-}
-
-/* Of the parts the block that retains most. */
-static void see_class(struct member_walk *walk, uint32_t group, hs_node node)
-{
-    const struct hs_view *view = walk->tree->kinds->view;
-    for (unsigned i = 0; i < 2 && node >= view->n_tree; i++) {
-        uint64_t words = hs_index_retained(view->index, node).words;
-        if (group != walk->classes[i] || words <= walk->class_words[i])
-            continue;
-        walk->class_words[i] = words;
-        walk->at->class_tops[i] = node;
-    }
 }
 
 static void see_point(struct member_walk *walk, hs_node node, uint64_t n_direct)
@@ -367,7 +363,6 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
     if (group == HS_NO_GROUP)
         group = above;
     *ret = group;
-    see_class(walk, group, node);
     struct hs_row row = hs_index_dominated(index, node);
     bool is_member = group == walk->members;
     if (!is_member && (row.n == 0 || row.n < walk->at->n_direct))
@@ -420,8 +415,6 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
         at->n_direct = walk->n_at_place;
         at->point = place->node;
     }
-    if (walk->members == HS_NO_GROUP)
-        return HS_OK;
     find_common_size(walk);
     uint64_t n = 0, half = (at->steps[at->members].n_blocks + 1) / 2;
     for (unsigned i = 0; i < N_CLASSES && n < half; i++) {
@@ -617,22 +610,19 @@ hs_status hs_group_accumulation(const struct hs_group_tree *tree,
 {
     struct hs_accumulation at = {
         .top = HS_NO_NODE, .point = HS_NO_NODE, .class_tops = {HS_NO_NODE, HS_NO_NODE}};
-    struct member_walk walk = {
-        .tree = tree, .members = HS_NO_GROUP, .classes = {HS_NO_GROUP, HS_NO_GROUP}, .at = &at};
     struct way way;
     find_steps(tree, follow_percent, &way, &at);
-    if (at.members != 0) {
-        walk.members = way.passed[at.members];
-        at.bulk = bulk_of(tree, walk.members);
-    }
     /* One block is many things: what it has is told by its parts. */
     for (unsigned i = 0; i < 2 && (at.members == 0 || at.steps[at.members].n_blocks == 1); i++) {
         if (way.parts[i] == HS_NO_GROUP)
             continue;
-        walk.classes[i] = class_of_part(tree, way.parts[i], follow_percent);
-        at.classes[i] = step_of(tree, walk.classes[i]);
+        uint32_t class = class_of_part(tree, way.parts[i], follow_percent);
+        at.classes[i] = step_of(tree, class);
+        at.class_tops[i] = tree->groups[class].top;
     }
-    if (walk.members != HS_NO_GROUP || walk.classes[0] != HS_NO_GROUP) {
+    if (at.members != 0) {
+        struct member_walk walk = {.tree = tree, .members = way.passed[at.members], .at = &at};
+        at.bulk = bulk_of(tree, walk.members);
         HS_TRY(HS_ALLOC(&walk.n_sizes, N_CLASSES, err));
         hs_status status = look_at_members(&walk, place, err);
         hs_free(walk.n_sizes);

@@ -41,7 +41,9 @@ struct hs_group {
     uint32_t parent; /* a smaller number; HS_NO_GROUP for the first */
     uint32_t kind, steps;
     uint64_t n_blocks;
-    uint64_t n_heads;          /* of these: whose dominators are of the group above it */
+    uint64_t n_heads; /* of these: whose dominators are of the group above it */
+    hs_node top;      /* of its blocks the one that retains most */
+    uint64_t top_words;
     uint64_t own_words, words; /* of its blocks; with the groups below it */
 };
 
@@ -64,7 +66,7 @@ struct hs_group_place {
     size_t n_roots;
 };
 
-/* Walks all below the place once. 72 bytes a group, of the budget. */
+/* Walks all below the place once. 88 bytes a group, of the budget. */
 hs_status hs_group_tree_init(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
                              struct hs_group_tree *ret, struct hs_error *err);
 void hs_group_tree_fini(struct hs_group_tree *tree);
