@@ -438,6 +438,34 @@ uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part)
     return most;
 }
 
+size_t hs_ctypes_open_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t most_bytes,
+                            hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])
+{
+    const struct ctypes_file *file = listed_file(types, part);
+    struct ctypes_taken taken = {.records = ret};
+    uint64_t keys[2];
+    size_t n_keys = file == NULL ? 0 : keys_of(types, part, 0, keys);
+    for (size_t k = 0; k < n_keys; k++)
+        for (size_t i = first_of(file, keys[k], 0);
+             i < file->n_enclosing && file->enclosing[i].key == keys[k] &&
+             file->enclosing[i].n_bytes <= most_bytes && taken.n < HS_CTYPE_MAX_ENCLOSING;
+             i++) {
+            hs_ctype record = file->enclosing[i].record;
+            struct hs_ctail tail;
+            if (hs_ctypes_tail(types, record, &tail) && !hs_ctypes_same(types, record, part) &&
+                !is_listed(types, ret, taken.n, record))
+                ret[taken.n++] = record;
+        }
+    return taken.n;
+}
+
+bool hs_ctypes_is_header(struct hs_ctypes *types, hs_ctype part)
+{
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    return is_of_c(types, part) && is_hook(types, part) &&
+           hs_ctypes_open_heirs(types, part, UINT64_MAX, found) != 0;
+}
+
 /* Member by member, all of `part`. */
 static bool has_header(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
 {

@@ -57,6 +57,7 @@ built deques.cpp -std=c++17 -O1 && same deques "$work/program" 512 20
 built numbered.cpp -std=c++17 -O1 && same numbered "$work/program" 500
 built shapes_cpp.cpp -std=c++17 -O1 && same shapes_cpp "$work/program" 200
 built enclosing.c -O1 && same enclosing "$work/program" 300
+built types_header.c -O1 && same header "$work/program" 1000
 built tails.c -O1 && same tails "$work/program" 1000
 glib=$(pkg-config --cflags --libs gobject-2.0 2>/dev/null) &&
     # shellcheck disable=SC2086

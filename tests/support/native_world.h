@@ -258,6 +258,27 @@ size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offs
     return n;
 }
 
+size_t hs_ctypes_open_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t most_bytes,
+                            hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])
+{
+    size_t n = 0;
+    (void)types;
+    for (hs_ctype i = 1; part != 0 && i < WORLD_TYPES && n < HS_CTYPE_MAX_ENCLOSING; i++)
+        if (world_types[i].part == part && world_types[i].part_offset == 0 &&
+            world_types[i].tail.element != 0 && world_types[i].facts.n_bytes <= most_bytes)
+            ret[n++] = i;
+    return n;
+}
+
+bool hs_ctypes_is_header(struct hs_ctypes *types, hs_ctype part)
+{
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    bool is_linked = false;
+    for (size_t i = 0; i < world_types[part].n_slots; i++)
+        is_linked |= world_types[part].slots[i].pointee == part;
+    return is_linked && hs_ctypes_open_heirs(types, part, UINT64_MAX, found) != 0;
+}
+
 size_t hs_ctypes_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
                        uint64_t least_bytes, uint64_t most_bytes,
                        hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])

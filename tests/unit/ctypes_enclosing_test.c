@@ -64,8 +64,18 @@ static void records_with_the_same_header(void **state)
              closure = hs_ctypes_find(f.types, f.file, "closure"),
              other = hs_ctypes_find(f.types, f.file, "other"),
              link = hs_ctypes_find(f.types, f.file, "link");
-    assert_int_equal(hs_ctypes_enclosing(f.types, header, 0, 9, 24, found), 1);
+    assert_int_equal(hs_ctypes_enclosing(f.types, header, 0, 9, 24, found), 2);
+    assert_int_equal(hs_ctypes_enclosing(f.types, header, 0, 17, 24, found), 1);
     assert_int_equal(found[0], closure);
+    assert_int_equal(hs_ctypes_open_heirs(f.types, header, UINT64_MAX, found), 1);
+    assert_int_equal(found[0], hs_ctypes_find(f.types, f.file, "text"));
+    assert_int_equal(hs_ctypes_open_heirs(f.types, header, 15, found), 0);
+    assert_int_equal(hs_ctypes_open_heirs(f.types, link, UINT64_MAX, found), 0);
+    assert_int_equal(hs_ctypes_open_heirs(f.types, 0, UINT64_MAX, found), 0);
+    assert_true(hs_ctypes_is_header(f.types, header));
+    assert_false(hs_ctypes_is_header(f.types, closure)); /* leads to others, and is none's header */
+    assert_false(hs_ctypes_is_header(f.types, link));    /* of which all have a fixed size */
+    assert_false(hs_ctypes_is_header(f.types, 0));
     assert_int_equal(hs_ctypes_enclosing(f.types, header, 8, 0, 100, found), 0);
     assert_int_equal(hs_ctypes_largest_heir(f.types, header), 24);
     assert_int_equal(hs_ctypes_largest_heir(f.types, closure), 0);

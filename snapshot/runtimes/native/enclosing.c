@@ -87,6 +87,8 @@ static hs_status find_group(struct hs_enclosing *enclosing, hs_ctype part, uint6
         struct hs_enclosing_group made = {
             .part = part, .offset = offset, .part_bytes = part_bytes, .n_bytes = n_bytes};
         struct hs_ctypes *ctypes = enclosing->by.native->ctypes;
+        if (offset == 0 && hs_ctypes_is_header(ctypes, part))
+            return hs_dict_put(&enclosing->asked, key, 0, err);
         uint64_t least = n_bytes - HS_SLACK_BYTES + 1;
         made.n_first = hs_ctypes_heirs(ctypes, part, offset, least, n_bytes, made.first);
         /* glibc's malloc leaves no rest of 16 bytes: once in a while a block has these, too. */

@@ -283,7 +283,8 @@ bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
         return false;
     if (fits_in_use(f, block, type, use))
         return true;
-    if (is_one_with_more(f, block, type) || has_heir(f, block, type) || is_one_file(block, type))
+    if (type->is_header || is_one_with_more(f, block, type) || has_heir(f, block, type) ||
+        is_one_file(block, type))
         return false;
     if (type->n_slots == 0) {
         f->has_plain_arrays = true;

@@ -542,6 +542,31 @@ static hs_status flow_settle_groups(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
+/* From the beginnings of lists that only a `void *` leads to. */
+static hs_status flow_from_heads(struct flow *f, struct hs_error *err)
+{
+    bool is_any = true;
+
+    for (int round = 0; round < FLOW_PASSES && is_any; round++) {
+        hs_bitmap_fini(&f->led_on); /* makes room for a bit of each block */
+        HS_TRY(hs_flow_heads_(f, &is_any, err));
+        HS_TRY(flow_drain(f, err));
+    }
+    return HS_OK;
+}
+
+/* What words tell of blocks of which a header alone is known. */
+static hs_status flow_from_objects(struct flow *f, struct hs_error *err)
+{
+    bool is_any = true;
+
+    for (int round = 0; round < FLOW_ROUNDS && is_any; round++) {
+        HS_TRY(hs_flow_objects_(f, &is_any, err));
+        HS_TRY(flow_drain(f, err));
+    }
+    return HS_OK;
+}
+
 /* One type that becomes known tells of others: until nothing more does. What is open then has the
  * type that its pointers say. */
 static hs_status flow_settle(struct flow *f, struct hs_error *err)
@@ -562,7 +587,9 @@ static hs_status flow_settle(struct flow *f, struct hs_error *err)
         f->enclosing.groups[i].is_new = f->enclosing.groups[i].state == HS_ENCLOSING_OPEN;
     bool is_any;
     HS_TRY(flow_take_votes(f, &is_any, err));
-    return f->enclosing.has_missed ? flow_again(f, err) : HS_OK;
+    if (f->enclosing.has_missed)
+        HS_TRY(flow_again(f, err));
+    return flow_from_objects(f, err);
 }
 
 /* The one size of those that are deleted which the least block is for. */
@@ -646,6 +673,7 @@ static hs_status flow_once(struct flow *f, struct hs_error *err)
         return HS_OK;
     HS_TRY(flow_from_seeds(f, err));
     HS_TRY(flow_drain(f, err));
+    HS_TRY(flow_from_heads(f, err));
     return flow_settle(f, err);
 }
 

@@ -116,6 +116,15 @@ hs_status hs_flow_says_itself_(struct flow *f, const struct hs_heap_block *block
 hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                          hs_ctype pointee, hs_ntype *ret, struct hs_error *err);
 
+/* ---- flow_heads.c: gives the blocks before the first known one of a list of all objects their
+ * header's type. *ret, whether there were any. Where no type is a header O(1), else O(blocks). */
+hs_status hs_flow_heads_(struct flow *f, bool *ret, struct hs_error *err);
+
+/* ---- flow_objects.c: gives blocks that have a header's type that of the record that begins with
+ * it, where their words tell. When nothing flows. *ret, whether there were any. Where no type is a
+ * header O(1), else O(words). */
+hs_status hs_flow_objects_(struct flow *f, bool *ret, struct hs_error *err);
+
 /* ---- flow_alike.c: of what has no pointers nothing tells an array from a record that begins with
  * such, but that there are pointers behind it, which may be old. Blocks of one size that pointers
  * to one such type lead to are one or the other together. After all types have flowed. */

@@ -338,6 +338,7 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
     if (!is_array) {
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
         type.heir_bytes = hs_ctypes_largest_heir(types->ctypes, ctype);
+        type.is_header = type.heir_bytes != 0 && hs_ctypes_is_header(types->ctypes, ctype);
         type.counted = hs_ctypes_counted(types->ctypes, ctype, &type.counted_at);
         types_learn_links(types, &type);
         type.may_be_numbered = hs_ctypes_may_be_numbered(types->ctypes, ctype);

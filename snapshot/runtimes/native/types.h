@@ -46,6 +46,7 @@ struct hs_native_type {
     bool has_unaligned; /* pointers that are not at multiples of 8 */
     bool has_untold;    /* pointers in unions that nothing tells apart: unions.h */
     bool has_ends;      /* pointers whose names say that they are ends */
+    bool is_header;     /* see hs_ctypes_is_header */
     bool is_open;       /* behind a record may be more of it that is not known */
     bool is_open_text;  /* behind a record are numbers or characters of its last member */
     bool is_memory;     /* bytes of any use: nothing is known of its words */

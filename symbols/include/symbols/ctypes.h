@@ -284,6 +284,15 @@ size_t hs_ctypes_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t offset_b
 bool hs_ctypes_has_heir(struct hs_ctypes *types, hs_ctype part, uint64_t least_bytes,
                         uint64_t most_bytes);
 
+/* Those of C that begin with a `part`, have no fixed size (hs_ctypes_tail) and are at most
+ * `most_bytes` without what is behind them: how many; of more than HS_CTYPE_MAX_ENCLOSING the
+ * smallest. Ascending by size. */
+size_t hs_ctypes_open_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t most_bytes,
+                            hs_ctype ret[HS_CTYPE_MAX_ENCLOSING]);
+/* Is this the header of objects of many types, of C, in one list: does it lead to its like, and
+ * begins one with it that has no fixed size? Then the size of a block tells nothing of its type. */
+bool hs_ctypes_is_header(struct hs_ctypes *types, hs_ctype part);
+
 /* The size of the largest record of C that has a `part` at 0; 0: there is none. */
 uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
 
