@@ -1,7 +1,7 @@
 /* From words to edges, and which blocks are reached at all.
  *
- * Marking goes first: notes and the weights of doubtful words need to know what no root reaches.
- * Every aligned word that leads to a block is followed, whatever its class.
+ * Marking goes first (scan_mark.c): notes and the weights of doubtful words need to know what no
+ * root reaches. Every aligned word that leads to a block is followed, whatever its class.
  *
  * Classes (snapshot/model.h): in a block of known type a word where the type has a pointer, a union
  * or a uintptr_t is exact or interior; a number, a character, padding and what the allocator
@@ -30,6 +30,7 @@
 #ifndef HS_NATIVE_SCAN_H
 #define HS_NATIVE_SCAN_H
 
+#include "base/load.h"
 #include "base/table.h"
 #include "native.h"
 #include "queue.h"
@@ -113,7 +114,18 @@ static inline bool hs_scan_is_masked(uint64_t mask, uint64_t at)
     return mask == UINT64_MAX || (word < 64 && (mask >> word & 1) != 0);
 }
 /* Is the word at this offset known to be no pointer, or one of `masked`? */
-bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked, uint64_t at);
+static inline bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked,
+                                       uint64_t at)
+{
+    return hs_scan_is_masked(masked, at) || (words->is_exact && !hs_object_owns(words, at / 8) &&
+                                             !hs_scan_is_masked(words->weak, at));
+}
+/* The word at this offset, without what an object says is no part of an address. */
+static inline uint64_t hs_scan_address(const struct hs_object_words *words,
+                                       const struct hs_heap_block *block, uint64_t at)
+{
+    return hs_object_address(words, at / 8, hs_load_u64(block->bytes + at));
+}
 /* Neither reached nor unsure, and no mapping? */
 bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* The next of these from where an iterator of the heap map stands; those between are not looked at.
