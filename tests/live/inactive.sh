@@ -12,6 +12,25 @@ possible()
         python3 -c 'import json, sys; print(json.load(sys.stdin)["possible"]["count"])'
 }
 
+# shared WHAT: what the target says that two have, neither of them has alone.
+shared()
+{
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
+    python3 - "$work/roots.json" "$(grep "^SHARED" "$work/log")" <<'PYTHON' || fail "$1: shared"
+import json, sys
+d = json.load(open(sys.argv[1]))
+_, words, *names = sys.argv[2].split()
+words = int(words)
+roots = {r["id"]: r["name"].split()[-1].split(".")[0] for r in d["roots"]}
+alone = {r["name"]: r["retained_words"] for r in d["roots"]
+         if r["name"].split()[-1].split(".")[0] in names and r["retained_words"] > words // 2}
+sets = [s["retained_words"] for s in d["sets"]
+        if sorted(roots.get(i, "") for i in s["roots"]) == sorted(names)]
+print(f"{names}: {sets} together, alone {alone}")
+sys.exit(alone != {} or not any(abs(n - words) < words // 10 for n in sets))
+PYTHON
+}
+
 # try WHAT FIXTURE BUT COMPILER [OPTION]...
 try()
 {
@@ -21,7 +40,7 @@ try()
     dump
     # shellcheck disable=SC2086
     owned "$1" $3
-    [ "$1" != "gcc -g" ] || types_are "$1"
+    [ "$1" != "gcc -g" ] || { types_are "$1"; shared "$1"; }
     [ "$2" != slack.c ] || [ "$(possible)" -lt 100 ] ||
         fail "$1: $(possible) blocks that a variable has are possible leaks"
     leave
@@ -37,7 +56,7 @@ if command -v clang++ >/dev/null &&
 else
     echo "NOT TESTED: libc++: not installed"
 fi
-try "gcc -g" slack.c "" gcc -g -O1
+try "gcc -g" slack.c "" gcc -g -DTYPED -O1
 try "gcc" slack.c "" gcc -O1
 try "counted, gcc -O0" counted.c "" gcc -g -O0
 try "counted, gcc -O2" counted.c "" gcc -g -O2

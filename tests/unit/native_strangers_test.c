@@ -10,6 +10,7 @@
 #include "fail_each.h"
 #include "native/flow.h"
 #include "native/strangers.h"
+#include "native/verdict.h"
 #include "native_world.h"
 
 enum { NODE = 1, SESSION = 2, NODE_BYTES = 64 };
@@ -93,6 +94,61 @@ static bool is_strangers(hs_addr from, hs_addr to)
 static uint8_t tier_of(size_t leaf)
 {
     return w->native.roots.leaves[leaf].root.tier;
+}
+
+/* Why the last word of a block of glibc's is doubtful, as it leads to `to`; 0: it is not. */
+static unsigned doubt_of_last(hs_addr from, hs_addr to)
+{
+    struct hs_heap_block block = block_at(from), target = block_at(to);
+    struct hs_heap_span span = *block.span;
+    struct hs_said said;
+
+    span.form = HS_SPAN_HEADERS;
+    block.span = &span;
+    assert_int_equal(*world_word(w, from + block.n_bytes - 8), to);
+    hs_scan_said(&scan, hs_scan_type(&scan, &block), &block, HS_RULES_ALL, &said);
+    return hs_verdict_of(&said, block.n_bytes - 8, HS_POINTER_START, &target).reason;
+}
+
+static hs_addr with_last(uint64_t n_bytes, hs_addr leads_to)
+{
+    hs_addr block = world_block(w, n_bytes);
+    *world_word(w, block + n_bytes - 8) = leads_to;
+    return block;
+}
+
+/* What an old word leads to in memory without a type is no reason against the last word of the only
+ * block of its size. What a type or a variable leads to is; and in a library's memory any word. */
+static void old_words_are_no_witnesses(void **state)
+{
+    (void)state;
+    hs_addr one = other(0), two = other(0), three = other(0), theirs = other(0);
+    hs_addr stale = other(one), second = other(theirs);
+    hs_addr beside_stale = with_last(72, one), beside_type = with_last(88, two);
+    hs_addr beside_variable = with_last(104, three), of_library = with_last(120, theirs);
+    hs_addr keeps[5], block = 0;
+
+    for (int i = 0; i < 5; i++) { /* nodes, of which `anything` leads there */
+        keeps[i] = node(block);
+        block = keeps[i];
+    }
+    *world_word(w, keeps[0] + 16) = stale;
+    *world_word(w, keeps[1] + 16) = beside_stale;
+    *world_word(w, keeps[2] + 16) = beside_type;
+    *world_word(w, keeps[3] + 16) = two;
+    *world_word(w, keeps[4] + 16) = beside_variable;
+    world_seed(w, block, NODE);
+    (void)variable(block, false, false);
+    (void)variable(three, false, false);
+    (void)variable(second, true, false);
+    (void)variable(of_library, true, false);
+    begin();
+    WORLD_OK(hs_scan_find_owners(&scan, &world_err));
+    WORLD_OK(hs_scan_mark_roots(&scan, &world_err));
+    assert_int_equal(doubt_of_last(beside_stale, one), 0);
+    assert_int_equal(doubt_of_last(beside_type, two), HS_REASON_SLACK_WORD);
+    assert_int_equal(doubt_of_last(beside_variable, three), HS_REASON_SLACK_WORD);
+    assert_int_equal(doubt_of_last(of_library, theirs), HS_REASON_SLACK_WORD);
 }
 
 static void what_both_lead_to_is_the_programs(void **state)
@@ -189,6 +245,7 @@ int main(void)
         TEST(what_both_lead_to_is_the_programs),
         TEST(handles),
         TEST(anything),
+        TEST(old_words_are_no_witnesses),
         TEST(where_nothing_is_known_of_the_program),
         TEST(every_allocation_fails),
     };

@@ -167,7 +167,9 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_BELOW_NAMES_BYTES(n_blocks), "what names reach",
                                     err));
     if (native->ctypes != NULL)
-        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWN_BYTES(n_blocks) + HS_VISITS_BYTES(n_blocks),
+        HS_TRY(hs_dump_plan_reserve(&dump->plan,
+                                    HS_OWN_BYTES(n_blocks) + HS_VISITS_BYTES(n_blocks) +
+                                        HS_TOLD_BYTES(n_blocks),
                                     "what the program reaches", err));
     if (hs_heaps_have_owners(&dump->heaps))
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWNED_BYTES(n_blocks), "who owns blocks", err));

@@ -28,6 +28,24 @@ static inline hs_status mark_block(struct hs_scan *scan, struct hs_block_queue *
     return hs_block_queue_push(queue, block, err);
 }
 
+/* A word that is meant to lead there does: a variable's, or one of which a type tells. */
+static inline void mark_told(struct hs_scan *scan, uint64_t rank)
+{
+    if (scan->slack.told.n_bits != 0)
+        hs_bitmap_set(&scan->slack.told, rank);
+}
+
+/* Up to where a type tells of the words of a block. */
+static uint64_t told_end(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    const struct hs_native_type *type =
+        scan->slack.told.n_bits == 0 ? NULL : hs_scan_type(scan, block);
+
+    if (type == NULL || type->is_plain)
+        return 0;
+    return type->is_array || type->tail_type != 0 ? block->n_bytes : type->n_bytes;
+}
+
 /* From those that are doubtful, or from all others. */
 static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *queue, bool doubtful,
                                  struct hs_error *err)
@@ -41,6 +59,8 @@ static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *qu
             hs_heap_map_resolve(&scan->native->dump->heaps.map, leaf->target, &block) !=
                 HS_POINTER_START)
             continue;
+        if (!doubtful)
+            mark_told(scan, block.rank);
         HS_TRY(mark_block(scan, queue, &block,
                           leaf->root.edge_class == HS_EDGE_INTERIOR ? HS_POINTER_INTERIOR
                                                                     : HS_POINTER_START,
@@ -50,18 +70,22 @@ static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *qu
 }
 
 static inline hs_status mark_address(struct hs_scan *scan, struct hs_block_queue *queue,
-                                     uint64_t address, struct hs_error *err)
+                                     uint64_t address, bool is_told, struct hs_error *err)
 {
     struct hs_heap_block target;
     enum hs_pointer how = hs_flow_resolve(scan->native, address, &target);
 
-    return how == HS_POINTER_NONE ? HS_OK : mark_block(scan, queue, &target, how, err);
+    if (how == HS_POINTER_NONE)
+        return HS_OK;
+    if (is_told)
+        mark_told(scan, target.rank);
+    return mark_block(scan, queue, &target, how, err);
 }
 
 static hs_status mark_word(struct hs_scan *scan, void *queue, const struct hs_heap_block *block,
                            uint64_t at, struct hs_error *err)
 {
-    return mark_address(scan, queue, hs_load_u64(block->bytes + at), err);
+    return mark_address(scan, queue, hs_load_u64(block->bytes + at), true, err);
 }
 
 /* Counts what the last word of a block of glibc's is, where no type tells. *ret: it leads to a
@@ -104,11 +128,11 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
     }
     hs_scan_object_words(scan, block, &words);
     mark_last(scan, block, &words, &waits);
-    uint64_t end = waits ? block->n_bytes - WORD : block->n_bytes;
+    uint64_t end = waits ? block->n_bytes - WORD : block->n_bytes, told = told_end(scan, block);
     for (uint64_t at = 0; at + WORD <= end; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD <= end && !hs_scan_passes_over(&words, words.links | words.weak, at))
-            HS_TRY(mark_address(scan, queue, hs_scan_address(&words, block, at), err));
+            HS_TRY(mark_address(scan, queue, hs_scan_address(&words, block, at), at < told, err));
     }
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(mark_block(scan, queue, &target, HS_POINTER_START, err));
@@ -158,7 +182,8 @@ static hs_status mark_late(struct hs_scan *scan, const struct hs_bitmap *late, s
         uint64_t at = block.n_bytes - WORD;
         hs_scan_object_words(scan, &block, &words);
         if (!hs_scan_passes_over(&words, words.links | words.weak, at))
-            HS_TRY(mark_address(scan, &scan->queue, hs_scan_address(&words, &block, at), err));
+            HS_TRY(
+                mark_address(scan, &scan->queue, hs_scan_address(&words, &block, at), false, err));
         HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
     }
     return HS_OK;
@@ -169,6 +194,8 @@ hs_status hs_scan_mark_roots(struct hs_scan *scan, struct hs_error *err)
     struct hs_bitmap late, *sure = &scan->slack.sure;
 
     HS_TRY(hs_bitmap_init(&scan->slack.late, scan->reached.n_bits, err));
+    if (scan->own.n_bits != 0)
+        HS_TRY(hs_bitmap_init(&scan->slack.told, scan->reached.n_bits, err));
     HS_TRY(mark_from_roots(scan, &scan->queue, false, err));
     HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
     HS_TRY(hs_bitmap_init(sure, scan->reached.n_bits, err));

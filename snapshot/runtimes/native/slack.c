@@ -22,6 +22,7 @@ void hs_slack_fini(struct hs_slack *slack)
     hs_free(slack->sizes);
     hs_bitmap_fini(&slack->late);
     hs_bitmap_fini(&slack->sure);
+    hs_bitmap_fini(&slack->told);
     *slack = (struct hs_slack){0};
 }
 
@@ -38,13 +39,15 @@ struct hs_slack_size *hs_slack_open(const struct hs_slack *slack, const struct h
     return size == NULL || size->n == SLACK_ENOUGH ? NULL : size;
 }
 
-bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, uint64_t at,
-                 enum hs_pointer how, uint64_t target_rank)
+bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, bool is_own,
+                 uint64_t at, enum hs_pointer how, uint64_t target_rank)
 {
     if (!hs_slack_has(block) || at + SLACK_WORD < block->n_bytes ||
         !hs_slack_is_led_to(slack, target_rank))
         return false;
     const struct hs_slack_size *size = slack_size(slack, block);
+    if (is_own && slack->told.n_bits != 0 && (size == NULL || size->n < SLACK_LEAST))
+        return hs_bitmap_get(&slack->told, target_rank);
     if (size == NULL)
         return true;
     uint32_t n = how == HS_POINTER_START      ? size->n_starts

@@ -9,7 +9,12 @@
  * what there is, be it the only block of its kind (the table at the end of bash's context of
  * variables).
  *
- * Resident: 16 KiB, and a bit per block; another one while roots are marked. */
+ * Fewer than four blocks of a size tell nothing about it. Where the program has debug information
+ * (strangers.h) the last word of such a block of its own is doubtful only beside what a variable or
+ * a word of a type leads there: memory without a type may have any old word itself, anywhere.
+ *
+ * Resident: 16 KiB, and a bit per block, with debug information two; another one while roots are
+ * marked. */
 #ifndef HS_NATIVE_SLACK_H
 #define HS_NATIVE_SLACK_H
 
@@ -23,9 +28,12 @@ struct hs_slack {
     } * sizes;                        /* owned: by the number of 16 bytes */
     struct hs_bitmap late; /* by rank: whose last word waits until all others are marked */
     struct hs_bitmap sure; /* by rank: what the others lead to; no bits: not known yet */
+    struct hs_bitmap told; /* by rank: of these, that roots and words of types lead to; no bits:
+                              types tell nothing */
 };
 
 hs_status hs_slack_init(struct hs_slack *slack, struct hs_error *err);
+#define HS_TOLD_BYTES(n_blocks) ((n_blocks) / 8)
 void hs_slack_fini(struct hs_slack *slack);
 
 /* May the last word of such a block be slack? */
@@ -53,8 +61,8 @@ static inline bool hs_slack_is_led_to(const struct hs_slack *slack, uint64_t ran
 }
 
 /* Is a word that leads so to the block of this rank, at `at` of a block that no type describes
- * there, doubtful? */
-bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, uint64_t at,
-                 enum hs_pointer how, uint64_t target_rank);
+ * there, doubtful? `is_own`: the block is the program's own. */
+bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, bool is_own,
+                 uint64_t at, enum hs_pointer how, uint64_t target_rank);
 
 #endif

@@ -210,7 +210,10 @@ static bool is_unwritten(const struct word *w)
 
 static bool is_slack(const struct word *w)
 {
-    return hs_slack_is(w->said->slack, w->said->block, w->at, w->how, w->target->rank);
+    const struct hs_bitmap *own = &scan_of(w)->own;
+    bool is_own = own->n_bits != 0 && hs_bitmap_get(own, w->said->block->rank);
+
+    return hs_slack_is(w->said->slack, w->said->block, is_own, w->at, w->how, w->target->rank);
 }
 
 /* A number of 32 bits is written over the lower half of an address that stood there before. Of the
