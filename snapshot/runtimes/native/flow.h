@@ -69,7 +69,7 @@ static inline uint64_t hs_flow_most_contested(uint64_t n_blocks)
 /* A bit for each block that waits. Limit: what is noted of blocks as above, hardly any in nearly
  * all heaps, is not foreseen. */
 #define HS_FLOW_LATE_BYTES(n_blocks) ((n_blocks) / 7)
-/* Two bits for each block, where there is C++: of virtual tables that something denies. */
+/* Two bits for each block, once something denies a virtual table and where there is room. */
 #define HS_FLOW_STALE_BYTES(n_blocks) ((n_blocks) / 7 * 2)
 
 /* ---- rtti.c: dynamic types of C++ by the first word of a block.

@@ -59,8 +59,9 @@ struct flow {
     struct hs_bitmap suspected; /* by rank: blocks whose virtual table may be of what was there
                                    before; empty until there is one */
     struct hs_bitmap stale;     /* by rank: those of which it is */
-    bool is_confirming;         /* nothing is given a type: what agrees with tables is noted */
-    bool is_of_call;            /* what is said is said by a variable of a call */
+    bool has_stale_room, lacks_stale_room; /* for these, once asked */
+    bool is_confirming; /* nothing is given a type: what agrees with tables is noted */
+    bool is_of_call;    /* what is said is said by a variable of a call */
 };
 
 static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
@@ -165,7 +166,8 @@ bool hs_flow_is_contested_(const struct flow *f);
  * number has no table, so the pointer to it or the table is of what is gone: the table, if no
  * pointer agrees with it. */
 
-/* A pointer to `one` leads to the start of a block that has the type `had`. Fails with HS_LIMIT. */
+/* A pointer to `one` leads to the start of a block that has the type `had`. Where the budget has no
+ * room for two bits a block, none is suspected. Fails with HS_LIMIT. */
 hs_status hs_flow_suspect_(struct flow *f, const struct hs_heap_block *block, hs_ntype one,
                            hs_ntype had, struct hs_error *err);
 /* Is the block's first word a table of what was there before? */

@@ -21,6 +21,21 @@ static bool denies_table(const struct flow *f, const struct hs_heap_block *block
                                      : first == HS_CFIRST_POINTER && is_said;
 }
 
+/* Hardly any heap needs it, so that it is not foreseen. Takes none from a copy in a file. */
+static bool has_room(struct flow *f)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    if (!f->has_stale_room && !f->lacks_stale_room) {
+        uint64_t n_bytes = HS_FLOW_STALE_BYTES(f->result->n_blocks);
+        f->has_stale_room = n_bytes <= hs_budget_left_bytes(f->native->dump->options->budget) &&
+                            hs_dump_plan_reserve(&f->native->dump->plan, n_bytes, "virtual tables",
+                                                 &ignored) == HS_OK;
+        f->lacks_stale_room = !f->has_stale_room;
+    }
+    return f->has_stale_room;
+}
+
 hs_status hs_flow_suspect_(struct flow *f, const struct hs_heap_block *block, hs_ntype one,
                            hs_ntype had, struct hs_error *err)
 {
@@ -32,7 +47,8 @@ hs_status hs_flow_suspect_(struct flow *f, const struct hs_heap_block *block, hs
         !denies_table(f, block, hs_native_type_of(&f->result->types, one)))
         return HS_OK;
     HS_TRY(hs_rtti_find(&f->rtti, &f->result->types, hs_load_u64(block->bytes), &own, err));
-    if (own == 0 || hs_native_type_of(&f->result->types, own)->n_bytes > block->n_bytes)
+    if (own == 0 || hs_native_type_of(&f->result->types, own)->n_bytes > block->n_bytes ||
+        !has_room(f))
         return HS_OK;
     if (f->suspected.n_bits == 0)
         HS_TRY(hs_bitmap_init(&f->suspected, f->result->n_blocks, err));

@@ -188,7 +188,6 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
         return HS_OK;
     return hs_dump_plan_reserve(&dump->plan,
                                 hs_native_reserves_bytes(n_blocks) +
-                                    (is_cpp ? HS_FLOW_STALE_BYTES(n_blocks) : 0) +
                                     (native->ctypes != NULL ? HS_TASKS_BYTES(n_blocks) : 0) +
                                     hs_native_qt_bytes(&dump->objects, n_blocks),
                                 "what vectors and tasks say", err);
