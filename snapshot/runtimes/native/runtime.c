@@ -148,6 +148,16 @@ static hs_status native_claim(void *state, struct hs_error *err)
     return HS_OK;
 }
 
+/* What the flow of types, the calls that visit and what speaks against slack need, one after the
+ * other. */
+static uint64_t passing_bytes(uint64_t n_blocks)
+{
+    uint64_t most = HS_VISITS_CALLS_BYTES(n_blocks);
+
+    most = most > HS_FLOW_LATE_BYTES(n_blocks) ? most : HS_FLOW_LATE_BYTES(n_blocks);
+    return most > HS_TOLD_BYTES(n_blocks) ? most : HS_TOLD_BYTES(n_blocks);
+}
+
 /* Memory for the table of blocks, the marks, and for types: a program without debug information,
  * C++, GObject or Python has none.
  */
@@ -169,7 +179,7 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     if (native->ctypes != NULL)
         HS_TRY(hs_dump_plan_reserve(&dump->plan,
                                     HS_OWN_BYTES(n_blocks) + HS_VISITS_BYTES(n_blocks) +
-                                        HS_TOLD_BYTES(n_blocks),
+                                        passing_bytes(n_blocks),
                                     "what the program reaches", err));
     if (hs_heaps_have_owners(&dump->heaps))
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWNED_BYTES(n_blocks), "who owns blocks", err));
@@ -179,8 +189,7 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     HS_TRY(
         hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks", err));
     if (native->ctypes != NULL)
-        HS_TRY(hs_dump_plan_reserve(&dump->plan,
-                                    HS_ENCLOSING_BYTES(n_blocks) + HS_FLOW_LATE_BYTES(n_blocks),
+        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_ENCLOSING_BYTES(n_blocks),
                                     "what is said of types and of members", err));
     bool is_cpp = hs_rtti_is_possible(&dump->objects);
     bool is_rust = native->ctypes != NULL && hs_native_rust_object(&dump->objects) != NULL;

@@ -38,8 +38,10 @@ struct hs_visits {
     uint64_t before;        /* bytes that were met before the call at hand */
 };
 
+/* What stays, and what is needed besides until it is closed. */
+#define HS_VISITS_BYTES(n_blocks) ((n_blocks) / 8)
+#define HS_VISITS_CALLS_BYTES(n_blocks) ((n_blocks) / 8 * 2)
 /* Before anything is met: `walk` is open. To be closed before it. Fails with HS_LIMIT. */
-#define HS_VISITS_BYTES(n_blocks) ((n_blocks) / 8 * 3)
 hs_status hs_visits_open(struct hs_visits *visits, struct hs_scan *scan, struct hs_firm *walk,
                          struct hs_error *err);
 void hs_visits_close(struct hs_visits *visits);
