@@ -48,7 +48,7 @@ PYTHON
     rm -f "$work"/heap.snap.idx
     ! "$HEAPSNAP" info "$work/heap.snap" | grep '^proof' | grep -v 'holds: ' || fail "numpy: proofs"
     "$HEAPSNAP" suspects "$work/heap.snap" >"$work/suspects" || fail "numpy: suspects"
-    grep -q '^ 1\. __main__\.data (__main__) alone keeps 154\.' "$work/suspects" ||
+    grep -q '^ 1\. __main__\.data (arrays.py) alone keeps 154\.' "$work/suspects" ||
         { head -4 "$work/suspects"; fail "numpy"; }
 else
     echo "WITHOUT numpy"
