@@ -50,7 +50,6 @@ bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *
 static uint8_t used_by(uint8_t kind)
 {
     return kind == WHEN_USED_COUNT    ? HS_CUSED_COUNT
-           : kind == WHEN_USED_FULL   ? HS_CUSED_FULL
            : kind == WHEN_USED_TAIL   ? HS_CUSED_RING
            : kind == WHEN_USED_BEFORE ? HS_CUSED_BEFORE
                                       : HS_CUSED_END;
@@ -124,8 +123,6 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
             if (is_read)
                 ret->told_by = when->kind == WHEN_TABLE ? HS_CTOLD_TABLE : HS_CTOLD_CODE;
             ret->word = number;
-        } else if (when->kind == WHEN_USED_ROOM) {
-            is_half |= !is_read || number < ret->used;
         } else {
             choice_use(ret, when, number);
             is_half |= !is_read;

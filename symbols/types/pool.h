@@ -149,7 +149,6 @@ enum ctypes_when_kind {
     WHEN_COUNTED, /* counted.c: `low` is the number of an element, `high` how many there are */
     WHEN_DIFFER,  /* the number `low` bytes further on is another one */
     WHEN_USED_END,
-    WHEN_USED_FULL, /* as COUNT, if the first ones are all there (counted.c) */
     WHEN_USED_COUNT,
     WHEN_USED_LAST,   /* the address of the last pointer in use */
     WHEN_USED_HEAD,   /* the number of the first element in use: COUNT is from there */
@@ -157,7 +156,6 @@ enum ctypes_when_kind {
     WHEN_USED_FROM,   /* the address of the first element in use, when it is in the same block */
     WHEN_USED_BEFORE, /* behind the last one, when it is in the same block */
     WHEN_USED_LIST,   /* the first of the bytes that say which elements are in use */
-    WHEN_USED_ROOM,   /* how many there is room for: no less than are in use */
     WHEN_TABLE,
     WHEN_CODE
 };
@@ -297,13 +295,11 @@ void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *typ
 /* What is a member's own in its name: without m_, _M_ and underscores around it. */
 const char *hs_ctypes_own_name_(const char *name, size_t *ret_n);
 
-/* counted.c: of the array of pointers at `array_at`, or of that to which the pointer there leads,
- * other members tell what is in use, by conditions from the record's start; that of an element has
- * its number in `low`. */
+/* counted.c: of the array of pointers at `array_at` another member tells what is in use, by a
+ * condition from the record's start; that of an element has its number in `low`. */
 struct ctypes_counted {
     uint64_t array_at;
-    uint32_t n_whens;
-    struct ctypes_when whens[2];
+    struct ctypes_when when;
 };
 bool hs_ctypes_counted_by_(struct hs_ctypes *types, const struct ctypes_type *type,
                            struct ctypes_counted *ret);

@@ -165,15 +165,14 @@ static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *
     struct ctypes_counted counted;
     bool is_counted = hs_ctypes_counted_by_(types, type, &counted);
     uint32_t first_when = (uint32_t)types->n_whens;
-    for (uint32_t i = 0; is_counted && i < counted.n_whens; i++)
-        is_counted = hs_ctypes_when_add_(types, &counted.whens[i]);
+    is_counted = is_counted && hs_ctypes_when_add_(types, &counted.when);
     for (uint32_t i = 0; i < parts->n; i++) {
         struct ctypes_member member = hs_ctypes_part_(types, parts, i);
         bool is_hidden = n_hidden < SLOTS_MAX_HIDDEN && is_hidden_base(types, &member);
         n_hidden += is_hidden;
         if (is_counted && member.offset == counted.array_at && member.n_whens == 0) {
             member.first_when = first_when;
-            member.n_whens = counted.n_whens;
+            member.n_whens = 1;
         }
         bool fits = is_hidden ? slots_of_hidden(types, parts, &member, end)
                               : slots_put_part(types, member.type, member.offset, end, &member);

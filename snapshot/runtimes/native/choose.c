@@ -9,8 +9,6 @@ enum { TOLD_WORDS_MAX = 1 << 16 };
 /* No allocator gives more than so much above what was asked for: an array may have its end, and
  * elements go on at its start, before the block ends. */
 enum { ROUNDED_ONE_IN = 4 };
-/* Elements that are asked whether they are there: of more no table is full by chance. */
-enum { FULL_LOOKS = 1 << 12 };
 
 void hs_native_told_fini(struct hs_native_told *told)
 {
@@ -158,30 +156,6 @@ struct hs_native_use hs_native_tail_use(const struct hs_ctail *tail,
                                   .is_said = tail->end_at != 0 || tail->is_numbered};
 }
 
-/* Are the first n words of the block no null? */
-static bool are_full(const struct hs_heap_block *block, uint64_t n)
-{
-    if (block->bytes == NULL || n > block->n_bytes / sizeof(uint64_t))
-        return false;
-    for (uint64_t i = 0; i < n && i < FULL_LOOKS; i++)
-        if (hs_load_u64(block->bytes + i * sizeof(uint64_t)) == 0)
-            return false;
-    return true;
-}
-
-static bool use_of_count(const struct hs_native_chosen *to, const struct hs_heap_block *block,
-                         uint64_t element_bytes, struct hs_native_use *ret)
-{
-    bool is_full = to->used_by == HS_CUSED_FULL;
-
-    if (element_bytes == 0 ||
-        (is_full && (element_bytes != sizeof(uint64_t) || !are_full(block, to->used))))
-        return false;
-    ret->from = to->used_from == 0 ? 0 : to->used_from - block->begin;
-    return ret->from <= block->n_bytes && hs_mul_fits(to->used, element_bytes, &ret->end) &&
-           hs_add_fits(ret->end, ret->from, &ret->end);
-}
-
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
                           uint64_t element_bytes, struct hs_native_use *ret)
 {
@@ -190,8 +164,10 @@ bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_hea
     *ret = (struct hs_native_use){0};
     switch ((enum hs_cused_by)to->used_by) {
     case HS_CUSED_COUNT:
-    case HS_CUSED_FULL:
-        return use_of_count(to, block, element_bytes, ret);
+        ret->from = to->used_from == 0 ? 0 : from;
+        return element_bytes != 0 && ret->from <= block->n_bytes &&
+               hs_mul_fits(to->used, element_bytes, &ret->end) &&
+               hs_add_fits(ret->end, ret->from, &ret->end);
     case HS_CUSED_RING:
         return element_bytes != 0 && hs_mul_fits(to->used_from, element_bytes, &ret->from) &&
                hs_mul_fits(to->used, element_bytes, &ret->end) &&

@@ -106,7 +106,6 @@ enum hs_cused_by {
     HS_CUSED_COUNT, /* `used` is the number of elements in use, from the address `used_from` on
                        where that is not 0: of those that stand behind a record then
                        (hs_ctypes_tail) */
-    HS_CUSED_FULL,  /* as COUNT, by names of C alone: if these are pointers that are all there */
     HS_CUSED_RING,  /* `used_from` is the number of the first one, `used` that of the one behind the
                        last; where they go on at the array's start that is less, or too many */
     HS_CUSED_BEFORE /* as END, but an address outside of the block says nothing */
