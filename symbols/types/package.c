@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+/* A table is at most two thirds full: of a sound one a few steps find what is there. */
+enum { PROBES_MOST = 1024 };
 enum { INDEX_HEAD = 16, INDEX_MOST = 1 << 20, INDEX_COLUMNS = 16, INDEX_VERSION = 5 };
 
 static const char *const part_names[PACKAGE_PARTS] = {
@@ -100,7 +102,7 @@ bool hs_package_find_(const struct package *package, uint64_t id, struct package
     const struct package_index *index = &package->units;
     uint64_t mask = index->n_slots - 1, slot = id & mask, step = ((id >> 32) & mask) | 1;
 
-    for (size_t i = 0; index->bytes != NULL && i < index->n_slots; i++) {
+    for (size_t i = 0; index->bytes != NULL && i < index->n_slots && i < PROBES_MOST; i++) {
         const uint8_t *numbers = index->bytes + INDEX_HEAD;
         uint32_t row = u32_at(numbers + index->n_slots * 8 + slot * 4);
         uint64_t number;
