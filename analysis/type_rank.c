@@ -26,10 +26,7 @@ static const struct named_rank beginnings[] = {
     {"asio::", HS_RANK_LIBRARY},        {"tokio::", HS_RANK_LIBRARY},
     {"continuation", HS_RANK_LIBRARY},  {"closure Stdlib.", HS_RANK_COLLECTION},
     {"closure ", HS_RANK_CLOSURE},      {"Stdlib.", HS_RANK_COLLECTION},
-    {"block tag ", HS_RANK_NOTHING},    {"list-cell", HS_RANK_PLAIN},
-    {"map-node", HS_RANK_PLAIN},        {"set-node", HS_RANK_PLAIN},
-    {"hash-table", HS_RANK_PLAIN},      {"queue", HS_RANK_PLAIN},
-    {"stack", HS_RANK_PLAIN},           {"buffer of ", HS_RANK_ARRAY},
+    {"block tag ", HS_RANK_NOTHING},    {"buffer of ", HS_RANK_ARRAY},
 };
 
 /* Modules of Python's library, the dot behind them. */
@@ -63,11 +60,20 @@ static bool ends(const char *name, size_t n, const char *with)
     return n >= n_with && memcmp(name + n - n_with, with, n_with) == 0;
 }
 
+static bool is_of_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Whole words alone: QList<int>, not QListWidgetItem. */
 static const struct named_rank *find(const struct named_rank *among, size_t n, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (begins(name, among[i].name))
+    for (size_t i = 0; i < n; i++) {
+        size_t n_name = strlen(among[i].name);
+        bool is_word = is_of_word(among[i].name[n_name - 1]);
+        if (begins(name, among[i].name) && !(is_word && is_of_word(name[n_name])))
             return &among[i];
+    }
     return NULL;
 }
 
@@ -120,8 +126,14 @@ static enum hs_type_rank python_rank(const char *name)
 static enum hs_type_rank block_rank(const char *name)
 {
     static const char *const plain[] = {" list", " option", " array", " ref"};
+    static const char *const shapes[] = {
+        "list-cell",        "map-node",           "set-node", "hash-table",
+        "hash-table-entry", "hash-table-buckets", "queue",    "stack"};
     size_t n = strlen(name);
 
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strcmp(name, shapes[i]) == 0)
+            return HS_RANK_PLAIN;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (ends(name, n, plain[i]))
             return HS_RANK_PLAIN;

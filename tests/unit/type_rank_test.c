@@ -43,6 +43,12 @@ static void ranks(void **state)
         {"lxml.etree._Element", HS_FORM_PYTHON, HS_RANK_RECORD},
         {"attributes of __main__.Feed", HS_FORM_PYTHON, HS_RANK_ATTRIBUTES},
         {"__main__.Article", HS_FORM_PYTHON, HS_RANK_MAIN},
+        {"QList<Order>", HS_FORM_RECORD, HS_RANK_CONTAINER},
+        {"QListWidgetItem", HS_FORM_RECORD, HS_RANK_RECORD},
+        {"GListModel", HS_FORM_RECORD, HS_RANK_RECORD},
+        {"queue", HS_FORM_BLOCK, HS_RANK_PLAIN},
+        {"queue_entry", HS_FORM_RECORD, HS_RANK_RECORD},
+        {"stackframe", HS_FORM_RECORD, HS_RANK_RECORD},
         {"", HS_FORM_RECORD, HS_RANK_RECORD},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
