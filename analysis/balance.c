@@ -37,14 +37,20 @@ static enum hs_balance_part part_of(const struct hs_memory_row *row, const char 
     }
 }
 
-/* The free memory of one allocator: its rows of three states. */
+/* Adds sizes that a file says, which may be any. */
+static void add(uint64_t *sum, uint64_t bytes)
+{
+    *sum = bytes > HS_BALANCE_MOST_BYTES - *sum ? HS_BALANCE_MOST_BYTES : *sum + bytes;
+}
+
+/* Sums the free memory of one allocator: its rows of three states. */
 static uint64_t free_of(const struct hs_snap_facts *facts, hs_str owner)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < facts->n_memory; i++) {
         const struct hs_memory_row *row = &facts->memory[i];
         if (row->owner == owner && part_of(row, "") == HS_BALANCE_FREE)
-            sum += row->resident_bytes;
+            add(&sum, row->resident_bytes);
     }
     return sum;
 }
@@ -57,7 +63,7 @@ static void add_free(const struct hs_view *view, const struct hs_memory_row *row
         view->facts->n_memory > MOST_ROWS ? row->resident_bytes : free_of(view->facts, row->owner);
     balance->n_free += row->n_blocks;
     if (row->state == HS_MEMORY_DIRTY)
-        balance->dirty_bytes += row->resident_bytes;
+        add(&balance->dirty_bytes, row->resident_bytes);
     if (sum > *most) {
         *most = sum;
         balance->allocator = hs_view_string(view, row->owner);
@@ -74,12 +80,12 @@ void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
         const struct hs_memory_row *row = &facts->memory[i];
         const char *owner = hs_view_string(view, row->owner);
         enum hs_balance_part part = part_of(row, owner);
-        balance.bytes[part] += row->resident_bytes;
-        balance.resident_bytes += row->resident_bytes;
+        add(&balance.bytes[part], row->resident_bytes);
+        add(&balance.resident_bytes, row->resident_bytes);
         if (part == HS_BALANCE_FREE)
             add_free(view, row, &most_free, &balance);
         if (strcmp(owner, HS_MEMORY_OF_FILES) == 0 || strcmp(owner, HS_MEMORY_OF_SHARED) == 0)
-            balance.shared_bytes += row->resident_bytes;
+            add(&balance.shared_bytes, row->resident_bytes);
     }
     *ret = balance;
 }

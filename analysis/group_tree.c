@@ -119,8 +119,8 @@ static hs_status add_group(struct hs_group_tree *tree, uint32_t parent, uint32_t
     return HS_OK;
 }
 
-/* What is below a class is of it: a dict of an exception's frame is no part of the dict that the
- * exception is in. Classes themselves fold over whatever stands between. */
+/* A block without a telling name belongs to the class above it: a dict of an exception's frame is
+ * no part of the dict that the exception is in. Classes fold over whatever stands between. */
 static bool is_of_class(const struct hs_group_kinds *kinds, uint32_t above, uint32_t kind)
 {
     return hs_rank_is_class(kinds->ranks[above]) && !hs_rank_is_class(kinds->ranks[kind]);
@@ -470,8 +470,8 @@ static bool is_below(const struct hs_group_tree *tree, uint32_t group, uint32_t 
     return group == above;
 }
 
-/* Of the groups below one with as many blocks, to the triple or a third, that have a quarter of its
- * words: the one whose type tells most, the outermost of these. */
+/* Finds the group whose type tells most, the outermost of equals, among one and those below it that
+ * have about as many blocks (a third to the triple) and a quarter of its words. */
 static uint32_t best_below(const struct hs_group_tree *tree, uint32_t jump,
                            enum hs_type_rank *ret_rank)
 {
@@ -550,7 +550,7 @@ static void follow(const struct hs_group_tree *tree, unsigned percent, struct wa
                                                     : step_of(tree, way->parts[i]);
 }
 
-/* Of a part what tells most of it: from where there are several blocks on. */
+/* Finds the group that tells most of a part: goes down to where there are several blocks first. */
 static uint32_t class_of_part(const struct hs_group_tree *tree, uint32_t group, unsigned percent)
 {
     enum { SEVERAL = 8 };
@@ -564,8 +564,8 @@ static uint32_t class_of_part(const struct hs_group_tree *tree, uint32_t group, 
     return best_below(tree, group, &rank);
 }
 
-/* What a group is made of, where that is another group below it: the one with most words of its
- * own, a quarter of all at least. */
+/* Finds the group below one that most of its words are in: a quarter of all at least, and more
+ * than its own. */
 static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group)
 {
     const struct hs_group *groups = tree->groups;

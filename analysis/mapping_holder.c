@@ -21,7 +21,7 @@ static void add_piece(struct held *of, hs_node node, uint64_t words)
     }
 }
 
-/* What has been added, and the piece that was added last. */
+/* A pass over the mappings, and the piece that was added last. */
 struct adding {
     const struct hs_view *view;
     struct held *held; /* by node of the root tree */
@@ -83,8 +83,7 @@ static hs_status find(struct hs_view *view, struct held *held, struct hs_mapping
                       struct hs_error *err)
 {
     struct adding adding = {.view = view, .held = held, .root = HS_NO_NODE};
-    struct hs_chunk_pass pass =
-        hs_chunk_pass_of(view, HS_COL_SIZES | HS_COL_TYPES, "looking at mappings");
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_SIZES, "looking at mappings");
     while (hs_chunk_pass_next(&pass, err))
         pass.status = add_chunk(&pass.chunk, &adding, err);
     HS_TRY(hs_chunk_pass_end(&pass));

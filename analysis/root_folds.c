@@ -36,7 +36,7 @@ void hs_root_fold_name(const char *name, char text[HS_FOLD_NAME_BYTES])
     text[n] = '\0';
 }
 
-/* Of what has no name of its own each place is another thing. */
+/* A root without a name of its own is not folded: each place is another thing. */
 static bool may_fold(const struct hs_view *view, hs_node node)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);

@@ -5,7 +5,7 @@
 #include "root_folds.h"
 #include "suspect_finds.h"
 
-/* What a fold is called: the name that its roots share but for numbers. */
+/* Names a fold as its roots are named, but for numbers. */
 static hs_status name_fold(const struct hs_view *view, struct hs_suspect *suspect,
                            struct hs_error *err)
 {

@@ -62,7 +62,7 @@ static size_t best_path(struct hs_view *view, const struct hs_suspect *suspect,
     return best;
 }
 
-/* What is kept, by a path from one of the roots; *ret_root: which of them. */
+/* Names a block by a path from one of the suspect's roots; *ret_root: which of them. */
 static hs_status name_by_path(struct hs_view *view, hs_node block, const struct hs_suspect *suspect,
                               char **ret, hs_node *ret_root, struct hs_error *err)
 {
@@ -152,7 +152,7 @@ static void trim_holder(char *holder, bool is_one_of_many)
         *end = '\0';
 }
 
-/* Of many roots the way from any one; nothing where they lead to the members themselves. */
+/* Names the way from any one of many roots; none where they lead to the members themselves. */
 static hs_status fold_holder(struct hs_suspect *suspect, struct hs_error *err)
 {
     char text[HS_FOLD_NAME_BYTES];

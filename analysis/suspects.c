@@ -158,7 +158,7 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
     return HS_OK;
 }
 
-/* What is lost for certain. */
+/* Adds the blocks that are lost for certain. */
 static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struct hs_error *err)
 {
     static const struct hs_suppressions nothing = {0};

@@ -775,6 +775,15 @@ def balance():
                                                                            OTHER, 21, 0)),
                  (("glibc", LIVE, 5, 9), ("code and constants of binaries", OTHER, 90, 0))]:
         check("!" not in suspects(a_process(*rows).write()).out, rows)
+    snap = a_table()  # sizes that no process has
+    for state in (LIVE, FREE, DIRTY, FREE):
+        snap.record("memory", "glibc", state, 2**63 + 5, 2**63 + 5, 1)
+    name = snap.write("sizes.snap")
+    equal(suspects(name, "--json").json()["resident_bytes"], 2**63 - 1, "a bound")
+    check("% is no live heap" in words_of(a_process(("glibc", LIVE, 5, 9),
+                                                    ("glibc", FREE, 2**42, 1)).write()), "large")
+    said = run("diff", name, a_process(("glibc", LIVE, 5, 9)).write("other.snap")).out
+    check("8.0 EiB" in said and "then 5.0 MiB (-8.0 EiB)" in said, said)
     equal(suspects(a_table().write(), "--json").json()["resident_bytes"], None, "not known")
     check("Resident" not in suspects(a_table().write()).out, "nothing is said of what is not known")
 

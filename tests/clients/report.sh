@@ -11,6 +11,8 @@ exits 0 report "$heap" "$work/older.snap" -o "$work/report.html"
 for command in info roots types leaks suspects; do
     exits 0 "$command" "$heap" --json -o "$work/$command.json"
 done
+grep -q '"verdict": "91 % is no live heap: 90.0 MiB are free in glibc, in 1234 pieces' \
+    "$work/suspects.json" || fail "there is no verdict that the page could show"
 node "$browser/report.mjs" "$work/report.html" "$work" >"$work/page" 2>&1 ||
     fail "the page: $(tail -20 "$work/page")"
 cat "$work/page"

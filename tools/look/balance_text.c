@@ -75,7 +75,7 @@ static void put_free(const struct hs_balance *balance, char *text)
         balance->allocator);
     if (!is_dirty && balance->n_free > 1)
         put(text, ", in %lu pieces between live blocks", (unsigned long)balance->n_free);
-    put(text, ". No leak of blocks");
+    put(text, ". Free memory is no leak");
     if (is_glibc)
         put(text, ": malloc_trim(3) gives whole pages back, MALLOC_ARENA_MAX limits arenas");
     else if (strncmp(balance->allocator, "jemalloc", 8) == 0)

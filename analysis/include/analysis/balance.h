@@ -25,7 +25,9 @@ struct hs_balance {
     const char *allocator; /* that has most free memory, borrowed; "" without any */
 };
 
-/* Of the facts of a snapshot; no index is needed. O(rows of memory). */
+/* Sums up the facts of a snapshot; no index is needed. No figure is above HS_BALANCE_MOST_BYTES,
+ * whatever a file says, so that differences have room. O(rows of memory). */
+#define HS_BALANCE_MOST_BYTES ((uint64_t)INT64_MAX)
 void hs_balance_find(const struct hs_view *view, struct hs_balance *ret);
 
 /* The part that is the answer in place of the live heap: the largest of all, when it has

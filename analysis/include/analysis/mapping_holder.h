@@ -1,4 +1,4 @@
-/* Who leads to the mappings that no allocator has. */
+/* Finds the root that keeps the mappings which no allocator has. */
 #ifndef HS_ANALYSIS_MAPPING_HOLDER_H
 #define HS_ANALYSIS_MAPPING_HOLDER_H
 

@@ -148,8 +148,8 @@ static hs_status native_claim(void *state, struct hs_error *err)
     return HS_OK;
 }
 
-/* What the flow of types, the calls that visit and what speaks against slack need, one after the
- * other. */
+/* Counts what types that flow, calls that visit and words that speak against slack need: they come
+ * one after the other, so that the largest counts. */
 static uint64_t passing_bytes(uint64_t n_blocks)
 {
     uint64_t most = HS_VISITS_CALLS_BYTES(n_blocks);
