@@ -194,6 +194,16 @@ hs_status hs_dump_plan_reserve_spare(struct hs_dump_plan *plan, uint64_t n_bytes
                    needed);
 }
 
+uint64_t hs_dump_plan_reserve_most(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what)
+{
+    uint64_t room = hs_dump_plan_room(plan);
+    uint64_t spare = room > PLAN_SPARE_LEFT ? room - PLAN_SPARE_LEFT : 0;
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    n_bytes = n_bytes < spare || plan->image == NULL ? n_bytes : spare;
+    return hs_dump_plan_reserve(plan, n_bytes, what, &ignored) == HS_OK ? n_bytes : 0;
+}
+
 void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes)
 {
     if (plan->image == NULL)

@@ -24,6 +24,13 @@ try()
     fi
     kill -0 "$pid" || fail "the target did not survive"
 }
+# least LIMIT_MIB: the least that is accepted, from the refusal of so much.
+least()
+{
+    try 6 $(($1 << 20))
+    sed -nE 's/.*needs at least ([0-9.]+) MiB of memory, ([0-9.]+) MiB are left.*/\1 \2/p' \
+        "$work/talk" | awk -v limit="$1" '{ print int((limit + $1 - $2 + 0.1) * 1024 * 1024) }'
+}
 is_stopped() { grep -q '^State:.*[Tt]' "/proc/$pid/status"; }
 
 # One moment, two ways. Without debug information containers are looked for as far as the disk lets
@@ -72,10 +79,7 @@ gcc -O1 -g -o "$work/one_array" "$fixtures/one_array.c" || fail "building"
 start "$work/one_array" 2500000
 try 0 0
 mv "$work/heap.snap" "$work/all.snap"
-try 6 $((32 << 20))
-least=$(sed -nE 's/.*needs at least ([0-9.]+) MiB of memory, ([0-9.]+) MiB are left.*/\1 \2/p' \
-    "$work/talk" | awk '{ print int((32 + $1 - $2 + 0.1) * 1024 * 1024) }')
-for limit in "$least" $((92 << 20)); do
+for limit in "$(least 32)" $((92 << 20)); do
     try 0 "$limit"
     "$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
     python3 -B "$here/_same_graph.py" "$work/all.snap" "$work/heap.snap" || fail "one array differs"
@@ -84,13 +88,18 @@ for limit in "$least" $((92 << 20)); do
 done
 leave
 
-# A hard limit, page cache and all: a third of the target.
+# A large heap: lists of vectors get what is left, and it is said when that is not enough.
+start "$work/budget" "$size"
+limit=$(least 48)
+try 0 "$limit"
+"$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
+echo "$(told edges) pointers in the least that is accepted, $((limit >> 20)) MiB"
 group=/sys/fs/cgroup/memory/heapsnap-test-$$
 if ! mkdir "$group" 2>/dev/null; then
     echo "NOT TESTED: no memory controller that we may use"
+    leave
     exit 0
 fi
-start "$work/budget" "$size"
 resident=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
 limit=$((resident * 1024 / 3))
 echo "$limit" >"$group/memory.limit_in_bytes"

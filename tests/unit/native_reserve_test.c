@@ -172,6 +172,29 @@ static void what_does_not_fit_is_not_believed(void **state)
     hs_native_reserves_fini(&reserves);
 }
 
+/* Of what is not kept all counts, and it is known that something was not. */
+static void lists_have_as_much_room_as_there_is(void **state)
+{
+    (void)state;
+    const uint64_t most_bytes = hs_native_reserves_lists_bytes(BLOCKS);
+    assert_int_equal(hs_native_reserves_without_room(BLOCKS, most_bytes), 0);
+    assert_int_equal(hs_native_reserves_without_room(BLOCKS, most_bytes - 1), 1);
+    struct hs_native_reserves reserves = {
+        .n_blocks = BLOCKS,
+        .n_without_room = hs_native_reserves_without_room(BLOCKS, most_bytes / 10)};
+    say(&reserves, 1, 80);
+    assert_false(reserves.was_full);
+    for (uint64_t rank = 2; rank < BLOCKS; rank++)
+        say(&reserves, rank, 80);
+    assert_true(reserves.was_full);
+    say(&reserves, 1, 160); /* what is kept stays, and changes */
+    assert_int_equal(used(&reserves, 1), 160);
+    assert_int_equal(used(&reserves, BLOCKS - 1), BYTES);
+    say(&reserves, BLOCKS - 1, BYTES - 8); /* bits have room */
+    assert_int_equal(used(&reserves, BLOCKS - 1), BYTES - 8);
+    hs_native_reserves_fini(&reserves);
+}
+
 static hs_status say_many(struct hs_native_reserves *reserves)
 {
     const struct hs_native_use use = {.end = 80};
@@ -196,6 +219,7 @@ int main(void)
         cmocka_unit_test(the_middle_of_a_block),
         cmocka_unit_test(what_a_list_names),
         cmocka_unit_test(hugest_blocks),
+        cmocka_unit_test(lists_have_as_much_room_as_there_is),
         cmocka_unit_test(the_vector_that_says_most_is_right),
         cmocka_unit_test(an_empty_vector_has_nothing_in_use),
         cmocka_unit_test(what_an_allocator_adds_is_no_reserve),

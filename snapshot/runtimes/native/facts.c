@@ -73,6 +73,13 @@ static hs_status facts_note_types(struct hs_native *native, const struct hs_flow
         HS_TRY(hs_findings_note(&native->dump->findings, false, err,
                                 "types: --memory leaves no room to list all records that have "
                                 "others within them: members that lists are linked by may lack"));
+    if (flow->reserves.was_full)
+        HS_TRY(hs_findings_note(&native->dump->findings, false, err,
+                                "types: %s to keep how much of each array is in use: all of some "
+                                "counts, with pointers that elements left behind",
+                                native->n_reserves_without_room != 0
+                                    ? "--memory leaves no room"
+                                    : "there are too many vectors"));
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
         HS_TRY(facts_note_effort(native, object->elf, object->path, err));

@@ -645,6 +645,12 @@ static struct hs_enclosing flow_enclosing_of(const struct flow *f)
                                  .most_looks = f->fit.most_looks};
 }
 
+static struct hs_native_reserves reserves_of(const struct hs_native *native)
+{
+    return (struct hs_native_reserves){.n_blocks = native->dump->heaps.map.n_blocks,
+                                       .n_without_room = native->n_reserves_without_room};
+}
+
 /* All that is known of blocks, but for which types have to be withdrawn. */
 static void flow_forget(struct flow *f)
 {
@@ -653,7 +659,7 @@ static void flow_forget(struct flow *f)
     hs_pages_discard(flow->small, flow->n_blocks * sizeof *flow->small);
     flow->n_typed = flow->n_by_rtti = flow->n_python = 0;
     hs_native_reserves_fini(&flow->reserves);
-    flow->reserves.n_blocks = flow->n_blocks;
+    flow->reserves = reserves_of(f->native);
     hs_native_enclosing_fini(&f->enclosing);
     f->enclosing = flow_enclosing_of(f);
     hs_bitmap_fini(&f->led_on);
@@ -751,7 +757,7 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     struct hs_flow result = {
         .n_blocks = native->dump->heaps.map.n_blocks,
         .types = {.strings = &native->dump->strings, .ctypes = native->ctypes},
-        .reserves = {.n_blocks = native->dump->heaps.map.n_blocks},
+        .reserves = reserves_of(native),
     };
     struct flow f = {.native = native, .result = &result, .fit = hs_fit_of(native)};
     f.enclosing = flow_enclosing_of(&f);

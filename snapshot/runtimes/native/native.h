@@ -67,10 +67,11 @@ struct hs_native {
         bool awaits_join;
     } * ended;
     size_t n_ended, ended_capacity;
-    uint64_t tcb_bytes;    /* of a thread's control block, by libc; 0: not asked yet */
-    uint64_t n_frames;     /* unwound so far, of all stacks */
-    bool is_large;         /* blocks are gone through by region: see queue.h */
-    uint64_t n_copy_looks; /* for the library that a variable was copied from */
+    uint64_t tcb_bytes;               /* of a thread's control block, by libc; 0: not asked yet */
+    uint64_t n_frames;                /* unwound so far, of all stacks */
+    uint64_t n_reserves_without_room; /* see reserve.h */
+    bool is_large;                    /* blocks are gone through by region: see queue.h */
+    uint64_t n_copy_looks;            /* for the library that a variable was copied from */
 };
 
 /* ---- roots (all on the copy, after hs_heaps_mark) */

@@ -24,14 +24,28 @@ static uint64_t reserves_most(uint64_t n_blocks)
     return n < RESERVES_MAX ? n : RESERVES_MAX;
 }
 
-static bool reserves_are_full(const struct hs_native_reserves *reserves)
+static bool reserves_are_full(struct hs_native_reserves *reserves)
 {
-    return reserves->used.n + reserves->lists.n >= reserves_most(reserves->n_blocks);
+    uint64_t n_most = reserves_most(reserves->n_blocks) - reserves->n_without_room;
+    bool is_full = reserves->used.n + reserves->lists.n >= n_most;
+    reserves->was_full = reserves->was_full || is_full;
+    return is_full;
 }
 
-uint64_t hs_native_reserves_bytes(uint64_t n_blocks)
+uint64_t hs_native_reserves_bits_bytes(uint64_t n_blocks)
 {
-    return 2 * n_blocks / CHAR_BIT + reserves_most(n_blocks) * RESERVES_ENTRY_BYTES;
+    return 2 * n_blocks / CHAR_BIT;
+}
+
+uint64_t hs_native_reserves_lists_bytes(uint64_t n_blocks)
+{
+    return reserves_most(n_blocks) * RESERVES_ENTRY_BYTES;
+}
+
+uint64_t hs_native_reserves_without_room(uint64_t n_blocks, uint64_t lists_bytes)
+{
+    uint64_t n_most = reserves_most(n_blocks), n = lists_bytes / RESERVES_ENTRY_BYTES;
+    return n < n_most ? n_most - n : 0;
 }
 
 void hs_native_reserves_fini(struct hs_native_reserves *reserves)

@@ -10,7 +10,7 @@
  * Resident: 24 bytes for each list, and for each array with a reserve of an element and more, as
  * many as there are blocks by eight and 1,048,576 at the most (of others all is taken to be in
  * use); two bits per block, for where vectors say that all is in use but for what an allocator
- * adds. Who plans memory asks hs_native_reserves_bytes. */
+ * adds. Who plans memory asks for both; with less for the lists, fewer are kept. */
 #ifndef HS_NATIVE_RESERVE_H
 #define HS_NATIVE_RESERVE_H
 
@@ -33,13 +33,18 @@ struct hs_native_listed {
 
 struct hs_native_reserves {
     uint64_t n_blocks;
-    struct hs_dict used;    /* by rank: words, see reserve.c */
-    struct hs_dict lists;   /* by rank: where the list is */
-    struct hs_bitmap whole; /* two bits by rank: all of it; empty before the first vector */
+    uint64_t n_without_room; /* lists fewer than there may be */
+    bool was_full;           /* one was not kept */
+    struct hs_dict used;     /* by rank: words, see reserve.c */
+    struct hs_dict lists;    /* by rank: where the list is */
+    struct hs_bitmap whole;  /* two bits by rank: all of it; empty before the first vector */
 };
 
-/* What it takes at the most. */
-uint64_t hs_native_reserves_bytes(uint64_t n_blocks);
+/* What the bits take, and the lists at the most. */
+uint64_t hs_native_reserves_bits_bytes(uint64_t n_blocks);
+uint64_t hs_native_reserves_lists_bytes(uint64_t n_blocks);
+/* How many lists fewer there may be where those have so many bytes. */
+uint64_t hs_native_reserves_without_room(uint64_t n_blocks, uint64_t lists_bytes);
 void hs_native_reserves_fini(struct hs_native_reserves *reserves);
 
 /* Of a block of n_bytes `use` is in use, to words; elements have `element_bytes`. What does not fit

@@ -195,11 +195,15 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     bool is_rust = native->ctypes != NULL && hs_native_rust_object(&dump->objects) != NULL;
     if (!is_cpp && !is_rust)
         return HS_OK;
-    return hs_dump_plan_reserve(&dump->plan,
-                                hs_native_reserves_bytes(n_blocks) +
+    HS_TRY(hs_dump_plan_reserve(&dump->plan,
+                                hs_native_reserves_bits_bytes(n_blocks) +
                                     (native->ctypes != NULL ? HS_TASKS_BYTES(n_blocks) : 0) +
                                     hs_native_qt_bytes(&dump->objects, n_blocks),
-                                "what vectors and tasks say", err);
+                                "what vectors and tasks say", err));
+    uint64_t lists_bytes = hs_dump_plan_reserve_most(
+        &dump->plan, hs_native_reserves_lists_bytes(n_blocks), "the reserves of vectors");
+    native->n_reserves_without_room = hs_native_reserves_without_room(n_blocks, lists_bytes);
+    return HS_OK;
 }
 
 static hs_status native_collect(struct hs_native *native, struct hs_error *err)

@@ -80,6 +80,8 @@ hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, cons
  * stays. */
 hs_status hs_dump_plan_reserve_spare(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
                                      struct hs_error *err);
+/* The same for what may be had in part: how many bytes were reserved, n_bytes at the most. */
+uint64_t hs_dump_plan_reserve_most(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what);
 /* What could be reserved now. */
 uint64_t hs_dump_plan_room(const struct hs_dump_plan *plan);
 void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes);
