@@ -133,7 +133,7 @@ def let_go_of_some(program, path, owner):
     return asked, program.dump()
 
 
-# HS_ALONE: one after the other, for the table of docs/certainty.md.
+# HS_ALONE: one after the other, for the table of docs/answers.md.
 MOST_TOGETHER = 1 if os.environ.get("HS_ALONE") else 3
 wrong = n = n_reserved = n_dumps = 0
 print(f"{'program':10} {'owner':44} {'foretold':>9} {'freed':>9}  reserve")

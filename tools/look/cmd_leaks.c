@@ -276,7 +276,8 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     return hs_tool_list(tool, inv, &listing, err);
 }
 
-/* What a certain leak may hang on all the same, where the program does such things: docs/leaks.md.
+/* What a certain leak may hang on all the same, where the program does such things:
+ * docs/answers.md.
  */
 static void talk_of_unseen(const struct report *r)
 {

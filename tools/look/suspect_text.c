@@ -438,7 +438,7 @@ static void put_rule(struct writer *w, const struct hs_view *view, const struct 
     put(w, "\" pointers find (heapsnap rules --help). ");
 }
 
-/* Nothing where the figure is what letting go frees (docs/certainty.md). */
+/* Nothing where the figure is what letting go frees (docs/answers.md). */
 static void put_reserve(struct writer *w, const struct hs_view *view,
                         const struct hs_suspect *suspect)
 {

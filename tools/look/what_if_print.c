@@ -128,7 +128,7 @@ static hs_status say_best(struct hs_tool *tool, const struct hs_view *view,
                        percent_of(view, best->freed.words), names);
 }
 
-/* Why it may be something else (docs/certainty.md). */
+/* Why it may be something else (docs/answers.md). */
 static hs_status say_reserve(struct hs_tool *tool, const struct hs_view *view,
                              const struct hs_what_if_answers *answers, struct hs_error *err)
 {

@@ -1,5 +1,5 @@
 /* The reserve that "alone keeps", "together keep" and "would be freed" need, if any: why letting go
- * of a root may free something else than the figure says. docs/certainty.md has what each phrase
+ * of a root may free something else than the figure says. docs/answers.md has what each phrase
  * means and when a reserve is due.
  *
  *   none         the figure is what is freed
