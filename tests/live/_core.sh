@@ -98,7 +98,7 @@ said()
 }
 
 # same WHAT [STRINGS...]: the last core says what the live dump said. Strings are those of the
-# table of memory that may differ: see docs/cores.md.
+# table of memory that may differ: see docs/processes.md.
 same()
 {
     local what=$1 left

@@ -17,7 +17,7 @@ LATE_MS, EARLY_MS = 90, 12
 # What the least late of some rounds must keep, where nobody stops it and it does; sockets count in
 # steps of up to 32 ms (kernel/time/timer.c, at 250 a second).
 NEAR_MS, NEAR_AT_SOCKETS_MS = 10, 42
-# Kept by the kernel, which begins them anew by itself (docs/waits.md).
+# Kept by the kernel, which begins them anew by itself (docs/processes.md).
 BEGUN_ANEW = {"terminal, VTIME"}
 ARMED, RETURNED = 4, 9 # of the copy's points
 STARVED_MS = 600 # far from a whole second more

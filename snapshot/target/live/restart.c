@@ -1,4 +1,4 @@
-/* Calls that the stop broke off start again, for the rest of their time. docs/waits.md has them
+/* Calls that the stop broke off start again, for the rest of their time. docs/processes.md has them
  * all.
  */
 #include <stdio.h>
