@@ -20,7 +20,7 @@ hs_status hs_import_policy_init(enum hs_import_from from, enum hs_import_preset 
                                 struct hs_import_policy *ret, struct hs_error *err)
 {
     /* What MAT and VisualVM do to HPROF, and memlab and DevTools to V8, is told in
-     * docs/importing.md. */
+     * docs/exchange.md. */
     static const struct hs_import_policy presets[HS_N_IMPORTS][HS_N_POLICIES] = {
         [HS_IMPORT_V8] =
             {

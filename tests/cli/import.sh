@@ -107,7 +107,7 @@ names = [f"n{i}" for i in range(200)]
 g = Graph([(random.choice(names), random.choice(names)) for _ in range(300)],
           {v: random.randrange(9) for v in names})
 tops = names[:5]
-text = open(os.environ["SOURCE_DIR"] + "/docs/importing.md").read()
+text = open(os.environ["SOURCE_DIR"] + "/docs/exchange.md").read()
 shown = re.search("```python\n(.*?)```", text, re.S).group(1)
 os.chdir(os.environ["WORK"])
 exec(shown.replace('"graph/', '"made/'))
