@@ -1,5 +1,5 @@
 # The tables of export --to parquet as DuckDB reads them: sums equal to `info`, hostile names, hosts
-# that are called anything; and every query of docs/fleet.md over fifty hosts, of which one leaks.
+# that are called anything; and every query of docs/sql.md over fifty hosts, of which one leaks.
 . "$SOURCE_DIR/tests/oracles/_oracle.sh"
 
 need python3
@@ -115,7 +115,7 @@ def host_at(host, dump):
 
 def queries():
     """The SQL of the document by the comment on its first line."""
-    text = open(os.environ["SOURCE_DIR"] + "/docs/fleet.md").read()
+    text = open(os.environ["SOURCE_DIR"] + "/docs/sql.md").read()
     blocks = re.findall(r"```sql\n(.*?)```", text, re.S)
     return {block.split("\n", 1)[0][3:]: block.replace("'fleet/", f"'{WORK}/fleet/")
             for block in blocks}

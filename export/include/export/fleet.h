@@ -5,7 +5,7 @@
  * Engines take host, service and time from the path. Bytes of a name that could lead elsewhere or
  * mean something there are written %XX, as Hive does, "/" and a leading "." among them; T is the
  * moment of the dump in UTC to the nanosecond ("20261123T205912.000000000Z"), "unknown" where a
- * snapshot does not tell. docs/fleet.md describes tables and columns.
+ * snapshot does not tell. docs/sql.md describes tables and columns.
  *
  * A table is whole under its name, or absent; of a snapshot that is damaged there is none. */
 #ifndef HS_EXPORT_FLEET_H
