@@ -10,7 +10,7 @@
                      output is a socket then. Lines of
                        look UNIT   the bodies of this unit are to be read for frames
                        frame, closure, lambda
-   and writes the answer that docs/ocaml.md describes.
+   and writes the answer that docs/runtimes.md describes.
 
    The work is done in a child: reading a damaged file may kill it, and then another child goes on
    without that file. Whatever was said when time or memory is over is the answer. *)
