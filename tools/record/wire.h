@@ -1,4 +1,4 @@
-/* What `heapsnap record --to` and `heapsnap gather` say to each other (docs/streaming.md).
+/* What `heapsnap record --to` and `heapsnap gather` say to each other (docs/recording.md).
  *
  * Both prove that they know the token without telling it, and every frame carries a tag made with a
  * key of this connection, so that nobody between them can put words in. Nothing is encrypted. This

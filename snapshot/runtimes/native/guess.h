@@ -7,7 +7,7 @@
  * of the pointed record or to a lost one that has room for it, and no other word leads to the start
  * of a block. It stays a type of which nothing is known.
  *
- * The same holds of the samples of one place of allocation (docs/sampling.md), whatever else has
+ * The same holds of the samples of one place of allocation (docs/recording.md), whatever else has
  * their size: when all that have a type are of one record, two at least; all were asked for with
  * its size; and of the lost ones the words of at most one disagree for eight that agree.
  *

@@ -3,7 +3,7 @@
  * its allocation, read from the copy: the process keeps them for itself and is not asked.
  *
  * All of it is hostile. What does not prove itself is left out and told of, so that there may be
- * too few samples, never false ones. Docs: docs/sampling.md. */
+ * too few samples, never false ones. Docs: docs/recording.md. */
 #ifndef HS_HEAPS_SAMPLED_H
 #define HS_HEAPS_SAMPLED_H
 
