@@ -24,7 +24,7 @@
  * between fork and exec when its parent had several threads: a lock is held for a few instructions.
  *
  * C (from C99 with GNU extensions) and C++ (from C++11); gcc and clang; ELF, 64 bits. The layout,
- * byte by byte, and how it may change: docs/registering.md. */
+ * byte by byte, and how it may change: docs/rules.md. */
 #ifndef HEAPSNAP_REGISTER_H
 #define HEAPSNAP_REGISTER_H
 

@@ -7,7 +7,7 @@
 #include "base/cursor.h"
 #include "parts.h"
 
-/* Layout of version 1, docs/registering.md. */
+/* Layout of version 1, docs/rules.md. */
 #define LIST_MAGIC "heapsnap"
 #define LIST_VERSION 1
 #define LIST_REGISTRY_BYTES 32

@@ -2,7 +2,7 @@
  *
  *   note in the file -> registry in the object's data -> list of records in the program's memory
  *
- * Layouts: docs/registering.md. All of it is the target's to choose. */
+ * Layouts: docs/rules.md. All of it is the target's to choose. */
 #ifndef HS_REGISTERED_PARTS_H
 #define HS_REGISTERED_PARTS_H
 
