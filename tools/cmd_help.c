@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "look/described.h"
 #include "snapshot/reader.h"
 #include "tool.h"
 
@@ -24,6 +25,8 @@ hs_status hs_cmd_help(struct hs_tool *tool, const struct hs_invocation *inv, str
     const char *name = inv->arguments[0];
     if (strncmp(name, "man:", 4) == 0)
         return man_page(tool, name + 4, err);
+    if (strcmp(name, "rows") == 0) /* not listed, for scripts/openapi */
+        return hs_described_list(&tool->out, err);
     const struct hs_command *command = hs_find_command(name);
     if (command != NULL)
         return hs_tool_help(tool, command, /* is_short= */ false, err);

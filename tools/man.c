@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "look/described.h"
 #include "options.h"
 
 /* Text with roff's special characters made harmless: a dash, a backslash, a leading dot. */
@@ -147,6 +148,7 @@ hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, stru
     for (int id = 0; id < HS_N_OPTIONS; id++)
         if (command->options >> id & 1)
             HS_TRY(man_option(out, &hs_options[id], err));
+    HS_TRY(hs_described_man(out, command->name, err));
     if (command->examples[0] != 0)
         HS_TRY(man_examples(out, command->examples, err));
     return hs_print(out, err, "%s.SH SEE ALSO\n.BR heapsnap (1)\n", exit_status);

@@ -7,6 +7,7 @@ python <<'END'
 import glob
 import re
 import sqlite3
+import subprocess
 from snapcli import *
 
 
@@ -124,16 +125,22 @@ def parquet_is_sql():
         check(f"heapsnap.{noun}/2".encode() in footer, f"{noun}: schema")
 
 
-def openapi_is_sql():
-    with open(os.environ["SOURCE_DIR"] + "/docs/openapi.json") as file:
-        schemas = json.load(file)["components"]["schemas"]
-    told = {"roots": schemas["Root"],
-            "types": schemas["Types"]["properties"]["types"]["items"],
-            "leaks": schemas["Leaks"]["properties"]["groups"]["items"],
-            "samples": schemas["Samples"]["properties"]["samples"]["items"]}
-    for noun, schema in told.items():
-        equal(set(schema["properties"]) - BESIDE[noun], set(columns_of(noun)), f"openapi: {noun}")
+def described_is_json():
+    """What man pages and openapi.json have: docs/man is held to it by man.sh."""
+    told = {}
+    for line in run("help", "rows").lines():
+        command, array, name, _ = line.split("\t")
+        told.setdefault(command, (array, []))[1].append(name)
+    what = {"object": ["root:left"], "paths": ["--to", "type:struct session"]}
+    for command, (array, names) in told.items():
+        answer = run(command, SNAP, *what.get(command, []), "--json").json()
+        rows = answer["paths"][0][array] if command == "paths" else answer[array]
+        check(rows, f"{command}: no rows")
+        equal(list(rows[0]), names, f"help rows: {command}")
+    said = subprocess.run([os.environ["SOURCE_DIR"] + "/scripts/openapi", HEAPSNAP, "--check"],
+                          capture_output=True, text=True)
+    equal(said.returncode, 0, f"run scripts/openapi: {said.stdout[:2000]}{said.stderr}")
 
 
-main(json_is_sql, tsv_is_json, database_is_sql, parquet_is_sql, openapi_is_sql)
+main(json_is_sql, tsv_is_json, database_is_sql, parquet_is_sql, described_is_json)
 END

@@ -6,6 +6,7 @@
 #include "analysis/root_name.h"
 #include "base/alloc.h"
 #include "commands.h"
+#include "described.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "set_object.h"
@@ -36,7 +37,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN_AS("name", 6, STRING, what, "WHAT",
                  HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE | HS_COLUMN_NOT_JSON),
 };
-static const struct hs_record record = HS_RECORD(fields);
+const struct hs_record hs_dominators_record = HS_RECORD(fields);
 
 static hs_status put_row(struct hs_sink *sink, const struct hs_dominator_row *row,
                          struct hs_error *err)
@@ -121,7 +122,8 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
                        struct listing *listing, struct hs_error *err)
 {
     const struct hs_view *view = listing->view;
-    const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_list list = {
+        .record = &hs_dominators_record, .each = put_rows, .context = listing};
     const struct hs_listing all = {
         .rows = &list,
         .no_total = true,

@@ -9,6 +9,7 @@
 #include "base/append.h"
 #include "base/units.h"
 #include "commands.h"
+#include "described.h"
 #include "noun_fields.h"
 #include "open_view.h"
 #include "unread_print.h"
@@ -52,7 +53,7 @@ static const struct hs_field fields[] = {
     HS_SHOWN(LEAKS, why, 10, STRING, "WHY", HS_COLUMN_DATA_ONLY),
     HS_SHOWN(LEAKS, expression, 11, STRING, "EXPRESSION", HS_COLUMN_DATA_ONLY),
 };
-static const struct hs_record record = HS_RECORD(fields);
+const struct hs_record hs_leaks_record = HS_RECORD(fields);
 
 static hs_status put_step(struct hs_sink *sink, const struct report *r,
                           const struct hs_path_step *step, struct hs_error *err)
@@ -253,7 +254,7 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     const struct hs_leak_groups *g = &r->found.groups;
     const struct hs_leak_sum *certain = &g->totals[HS_LEAK_CERTAIN],
                              *possible = &g->totals[HS_LEAK_POSSIBLE];
-    const struct hs_list list = {.record = &record, .each = put_rows, .context = r};
+    const struct hs_list list = {.record = &hs_leaks_record, .each = put_rows, .context = r};
     const struct hs_listing listing = {
         .rows = &list,
         .word_bytes = r->found.view->facts->word_bytes,

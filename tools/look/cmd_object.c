@@ -6,6 +6,7 @@
 #include "analysis/object_lookup.h"
 #include "analysis/surroundings.h"
 #include "commands.h"
+#include "described.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "sample_print.h"
@@ -43,7 +44,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(7, WORDS, retained_words, "RETAINED", 0),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields, N_NODE_FIELDS = 6 };
-static const struct hs_record link_record = HS_RECORD(fields);
+const struct hs_record hs_link_record = HS_RECORD(fields);
 /* A relation that is no edge, in JSON. */
 static const struct hs_record node_record = {fields + N_FIELDS - N_NODE_FIELDS, N_NODE_FIELDS};
 
@@ -292,13 +293,13 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
     struct hs_root_of root_of = {view, root};
     struct hs_set_of set_of = {view, root == HS_NO_NODE ? hs_set_keeping(view, node) : 0,
                                object->around.limit};
-    const struct hs_list lines = {.record = &link_record, .each = put_lines, .context = object};
+    const struct hs_list lines = {.record = &hs_link_record, .each = put_lines, .context = object};
     const struct hs_list keeper = {.each = hs_root_one, .context = &root_of};
     const struct hs_list set = {.each = hs_set_one, .context = &set_of, .is_block = true};
     const struct hs_list ids = {.each = put_ids, .context = object, .is_line = true};
     const struct hs_list samples = {.each = put_samples, .context = object};
-    const struct hs_list out = {.record = &link_record, .each = put_out, .context = object};
-    const struct hs_list in = {.record = &link_record, .each = put_in, .context = object};
+    const struct hs_list out = {.record = &hs_link_record, .each = put_out, .context = object};
+    const struct hs_list in = {.record = &hs_link_record, .each = put_in, .context = object};
     const struct hs_list above = {
         .record = &node_record, .each = put_dominators, .context = object};
     const struct hs_list below = {.record = &node_record, .each = put_dominated, .context = object};

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/append.h"
 #include "commands.h"
+#include "described.h"
 #include "noun_fields.h"
 #include "open_view.h"
 #include "root_json.h"
@@ -50,7 +51,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(7, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH | HS_COLUMN_NARROW(2)),
     HS_COLUMN(8, STRING, type, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_SPARE(2)),
 };
-static const struct hs_record typed_record = HS_RECORD(fields);
+const struct hs_record hs_roots_record = HS_RECORD(fields);
 /* The last column is for where source types are known. */
 static const struct hs_record record = {fields, sizeof fields / sizeof *fields - 1};
 
@@ -230,7 +231,7 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
     struct hs_sizes reached = hs_index_reached_total(view->index);
     struct hs_sizes unreached = hs_index_unreached_total(view->index);
     const struct hs_attribution *attributed = &listing->attribution;
-    const struct hs_list list = {.record = listing->has_types ? &typed_record : &record,
+    const struct hs_list list = {.record = listing->has_types ? &hs_roots_record : &record,
                                  .each = put_rows,
                                  .context = listing};
     const struct hs_list sets = {.each = put_sets, .context = listing};

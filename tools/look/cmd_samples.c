@@ -4,6 +4,7 @@
 
 #include "analysis/sample_rows.h"
 #include "commands.h"
+#include "described.h"
 #include "noun_fields.h"
 #include "open_view.h"
 #include "root_json.h"
@@ -34,6 +35,7 @@ static const struct hs_field all_fields[] = {
     HS_COLUMN_AS("root", 10, STRING, keeper, "RETAINED BY", HS_COLUMN_SHRINKS | HS_COLUMN_NOT_JSON),
     HS_SHOWN(SAMPLES, place, 11, STRING, "SITE", HS_COLUMN_FLEXIBLE),
 };
+const struct hs_record hs_samples_record = HS_RECORD(all_fields);
 enum { FIELD_SAMPLER, N_FIELDS = sizeof all_fields / sizeof *all_fields };
 
 struct listing {

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "compare/growing.h"
+#include "described.h"
 #include "open_view.h"
 #include "report/text.h"
 #include "suspect_text.h"
@@ -52,7 +53,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(11, STRING, command, "COMMAND", 0),
     HS_FIELD(STRING, reserve),
 };
-static const struct hs_record record = HS_RECORD(fields);
+const struct hs_record hs_suspects_record = HS_RECORD(fields);
 
 static hs_status put_roots(void *context, struct hs_sink *sink, struct hs_error *err)
 {
@@ -315,7 +316,8 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
                        struct hs_error *err)
 {
     const struct hs_view *view = &listing->view;
-    const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_list list = {
+        .record = &hs_suspects_record, .each = put_rows, .context = listing};
     const uint64_t *bytes = listing->balance.bytes;
     char balance[HS_BALANCE_TEXT_BYTES], verdict[HS_BALANCE_TEXT_BYTES];
     hs_balance_sentence(&listing->balance, balance);

@@ -4,6 +4,7 @@
 #include "analysis/type_rows.h"
 #include "base/alloc.h"
 #include "commands.h"
+#include "described.h"
 #include "noun_fields.h"
 #include "open_view.h"
 
@@ -25,7 +26,7 @@ static const struct hs_field fields[] = {
     HS_SHOWN(TYPES, retained_words, 5, WORDS, "RETAINED", HS_COLUMN_WEIGHS | HS_COLUMN_NARROW(1)),
     HS_SHOWN(TYPES, type, 6, STRING, "TYPE", HS_COLUMN_FLEXIBLE),
 };
-static const struct hs_record record = HS_RECORD(fields);
+const struct hs_record hs_types_record = HS_RECORD(fields);
 
 struct listing {
     struct hs_view view;
@@ -92,7 +93,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     const struct hs_view *view = &listing->view;
     const struct hs_type_rows *rows = &listing->rows;
     struct hs_sizes unreached = hs_index_unreached_total(view->index);
-    const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_list list = {.record = &hs_types_record, .each = put_rows, .context = listing};
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = view->facts->word_bytes,
