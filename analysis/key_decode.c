@@ -1,7 +1,4 @@
 /* A key file that anybody may have written. */
-#include <xxhash.h>
-#include <zstd.h>
-
 #include "analysis/key_file.h"
 #include "analysis/leak_groups.h"
 #include "base/alloc.h"
@@ -32,19 +29,9 @@ static hs_status take_strings(struct hs_cursor *c, struct hs_strtab *names, stru
     return hs_cursor_check(c, "the key file", err);
 }
 
-/* A number below `end`; else the cursor has failed. */
-static uint64_t take_below(struct hs_cursor *c, uint64_t end)
-{
-    uint64_t value = hs_cursor_varint(c);
-    if (value < end)
-        return value;
-    c->failed = true;
-    return 0;
-}
-
 static hs_str take_name(struct hs_cursor *c, const struct hs_strtab *names)
 {
-    return (hs_str)take_below(c, names->n_strings + 1);
+    return (hs_str)hs_kept_file_below(c, names->n_strings + 1);
 }
 
 static hs_status take_facts(struct hs_cursor *c, const struct hs_strtab *names,
@@ -56,16 +43,16 @@ static hs_status take_facts(struct hs_cursor *c, const struct hs_strtab *names,
     f->policy = hs_cursor_varint(c);
     f->taken_ns = hs_cursor_varint(c);
     f->started_ns = hs_cursor_varint(c);
-    f->resident_bytes = take_below(c, KEY_FILE_VALUE_MOST);
-    f->available_bytes = take_below(c, KEY_FILE_VALUE_MOST);
-    f->heap_words = take_below(c, KEY_FILE_VALUE_MOST);
+    f->resident_bytes = hs_kept_file_below(c, HS_KEPT_FILE_VALUE_MOST);
+    f->available_bytes = hs_kept_file_below(c, HS_KEPT_FILE_VALUE_MOST);
+    f->heap_words = hs_kept_file_below(c, HS_KEPT_FILE_VALUE_MOST);
     f->sets_hash = hs_cursor_varint(c);
-    f->pid = (uint32_t)take_below(c, narrow);
-    f->word_bytes = (uint32_t)take_below(c, 9);
+    f->pid = (uint32_t)hs_kept_file_below(c, narrow);
+    f->word_bytes = (uint32_t)hs_kept_file_below(c, 9);
     f->command = take_name(c, names);
     f->tool_version = take_name(c, names);
-    f->moves = take_below(c, 2) != 0;
-    f->is_cut = take_below(c, 2) != 0;
+    f->moves = hs_kept_file_below(c, 2) != 0;
+    f->is_cut = hs_kept_file_below(c, 2) != 0;
     if (c->failed || f->word_bytes == 0 || (f->word_bytes & (f->word_bytes - 1)) != 0)
         return damaged(err, "its facts");
     return HS_OK;
@@ -73,7 +60,7 @@ static hs_status take_facts(struct hs_cursor *c, const struct hs_strtab *names,
 
 static hs_status take_builds(struct hs_cursor *c, struct hs_snap_keys *table, struct hs_error *err)
 {
-    uint64_t n = take_below(c, HS_KEY_BUILDS_MOST + 1);
+    uint64_t n = hs_kept_file_below(c, HS_KEY_BUILDS_MOST + 1);
     HS_TRY(HS_GROW(&table->builds, &table->builds_capacity, (size_t)n, err));
     for (uint64_t i = 0; i < n; i++) {
         table->builds[i].path = take_name(c, &table->names);
@@ -113,19 +100,19 @@ static hs_status take_list(struct hs_cursor *c, struct hs_snap_keys *table, unsi
     const uint64_t narrow = (uint64_t)UINT32_MAX + 1;
     enum { ROW_LEAST_BYTES = 7 };
     struct hs_key_rows *rows = &table->lists[list];
-    uint64_t n = take_below(c, HS_KEYS_MOST + 1);
+    uint64_t n = hs_kept_file_below(c, HS_KEYS_MOST + 1);
     if (c->failed || n > hs_cursor_left(c) / ROW_LEAST_BYTES)
         return damaged(err, "more rows than there is room for");
     HS_TRY(HS_GROW(&rows->rows, &rows->capacity, (size_t)n, err));
     while (rows->n < n) {
         struct hs_key_row *row = &rows->rows[rows->n];
-        row->parent = (uint32_t)take_below(c, HS_KEYS_MOST + 1) - 1;
+        row->parent = (uint32_t)hs_kept_file_below(c, HS_KEYS_MOST + 1) - 1;
         row->name = take_name(c, &table->names);
-        row->form = (uint8_t)take_below(c, HS_KEY_UNREACHED + 1);
-        row->objects = take_below(c, KEY_FILE_VALUE_MOST);
-        row->words = take_below(c, KEY_FILE_VALUE_MOST);
-        row->detail = take_below(c, KEY_FILE_VALUE_MOST);
-        row->set = (uint32_t)take_below(c, list == HS_KEY_LIST_KEYS ? narrow : 1);
+        row->form = (uint8_t)hs_kept_file_below(c, HS_KEY_UNREACHED + 1);
+        row->objects = hs_kept_file_below(c, HS_KEPT_FILE_VALUE_MOST);
+        row->words = hs_kept_file_below(c, HS_KEPT_FILE_VALUE_MOST);
+        row->detail = hs_kept_file_below(c, HS_KEPT_FILE_VALUE_MOST);
+        row->set = (uint32_t)hs_kept_file_below(c, list == HS_KEY_LIST_KEYS ? narrow : 1);
         if (c->failed || !row_is_sound(table, list, rows->n))
             return damaged(err, "a row that cannot be");
         rows->n++;
@@ -148,56 +135,20 @@ static hs_status take_all(struct hs_cursor *c, struct hs_snap_keys *table, struc
 
 /* ---- the file ---- */
 
-struct head {
-    uint64_t raw_bytes, checksum;
-};
-
 bool hs_key_file_is(const uint8_t *bytes, size_t n_bytes)
 {
     struct hs_cursor c = hs_cursor_make(bytes, n_bytes);
-    return hs_cursor_u64(&c) == KEY_FILE_MAGIC && !c.failed;
-}
-
-static hs_status take_head(struct hs_cursor *c, struct head *ret, struct hs_error *err)
-{
-    uint64_t magic = hs_cursor_u64(c);
-    uint32_t version = hs_cursor_u32(c);
-    ret->raw_bytes = hs_cursor_u64(c);
-    ret->checksum = hs_cursor_u64(c);
-    if (c->failed || magic != KEY_FILE_MAGIC)
-        return hs_fail(err, HS_FORMAT, "it is no key file");
-    if (version != HS_KEY_FILE_VERSION)
-        return hs_fail(err, HS_FORMAT, "the key file is of another version (%u)", version);
-    return ret->raw_bytes > KEY_FILE_RAW_MOST ? damaged(err, "its size") : HS_OK;
-}
-
-static hs_status unpack(struct hs_cursor *c, const struct head *head, uint8_t *raw,
-                        struct hs_error *err)
-{
-    size_t n = hs_cursor_left(c);
-    const uint8_t *packed = hs_cursor_bytes(c, n);
-    if (ZSTD_getFrameContentSize(packed, n) != head->raw_bytes ||
-        ZSTD_findFrameCompressedSize(packed, n) != n)
-        return damaged(err, "its size");
-    size_t done = ZSTD_decompress(raw, head->raw_bytes, packed, n);
-    if (ZSTD_isError(done) != 0 || done != head->raw_bytes)
-        return damaged(err, "it cannot be unpacked");
-    return XXH3_64bits(raw, done) == head->checksum
-               ? HS_OK
-               : damaged(err, "it does not match its checksum");
+    return hs_cursor_u64(&c) == hs_key_file_kind.magic && !c.failed;
 }
 
 hs_status hs_snap_keys_decode(const uint8_t *bytes, size_t n_bytes, struct hs_snap_keys *ret,
                               struct hs_error *err)
 {
-    struct hs_cursor c = hs_cursor_make(bytes, n_bytes);
     struct hs_snap_keys table = {0};
     hs_auto_free uint8_t *raw = NULL;
-    struct head head;
-    HS_TRY(take_head(&c, &head, err));
-    HS_TRY(HS_ALLOC(&raw, (size_t)head.raw_bytes, err));
-    HS_TRY(unpack(&c, &head, raw, err));
-    struct hs_cursor all = hs_cursor_make(raw, (size_t)head.raw_bytes);
+    size_t n_raw;
+    HS_TRY(hs_kept_file_unpack(&hs_key_file_kind, bytes, n_bytes, &raw, &n_raw, err));
+    struct hs_cursor all = hs_cursor_make(raw, n_raw);
     hs_status status = take_all(&all, &table, err);
     if (status == HS_OK)
         *ret = table;

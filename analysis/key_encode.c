@@ -1,7 +1,4 @@
 /* The bytes of a key file. */
-#include <xxhash.h>
-#include <zstd.h>
-
 #include "analysis/key_file.h"
 #include "base/alloc.h"
 #include "key_format.h"
@@ -77,31 +74,13 @@ static hs_status put_all(struct hs_buffer *b, const struct hs_snap_keys *table,
     return HS_OK;
 }
 
-static hs_status pack(const struct hs_buffer *raw, struct hs_buffer *out, struct hs_error *err)
-{
-    enum { LEVEL = 6 };
-    if (raw->n_bytes > KEY_FILE_RAW_MOST)
-        return hs_fail(err, HS_LIMIT, "the names of the keys take more than 64 MiB");
-    HS_TRY(hs_buffer_reserve(out, KEY_FILE_HEAD_BYTES + ZSTD_compressBound(raw->n_bytes), err));
-    hs_buffer_put_u64(out, KEY_FILE_MAGIC);
-    hs_buffer_put_u32(out, HS_KEY_FILE_VERSION);
-    hs_buffer_put_u64(out, raw->n_bytes);
-    hs_buffer_put_u64(out, XXH3_64bits(raw->bytes, raw->n_bytes));
-    size_t n = ZSTD_compress(out->bytes + out->n_bytes, out->capacity - out->n_bytes, raw->bytes,
-                             raw->n_bytes, LEVEL);
-    if (ZSTD_isError(n) != 0)
-        return hs_fail(err, HS_LIMIT, "cannot compress: %s", ZSTD_getErrorName(n));
-    out->n_bytes += n;
-    return HS_OK;
-}
-
 hs_status hs_snap_keys_encode(const struct hs_snap_keys *table, struct hs_buffer *out,
                               struct hs_error *err)
 {
     struct hs_buffer raw = {0};
     hs_status status = put_all(&raw, table, err);
     if (status == HS_OK)
-        status = pack(&raw, out, err);
+        status = hs_kept_file_pack(&hs_key_file_kind, &raw, out, err);
     hs_buffer_fini(&raw);
     return status;
 }

@@ -9,13 +9,10 @@
 #ifndef HS_ANALYSIS_KEY_FORMAT_H
 #define HS_ANALYSIS_KEY_FORMAT_H
 
-#include "base/types.h"
+#include "kept_file.h"
 
 #define KEY_FILE_MAGIC 0x7379656b2e736e73ULL /* "sns.keys" */
-#define KEY_FILE_HEAD_BYTES 28               /* magic, version, raw bytes, checksum */
-#define KEY_FILE_RAW_MOST ((uint64_t)64 << 20)
-/* Sizes and counts are below it, so that sums and differences of a few fit. */
-#define KEY_FILE_VALUE_MOST ((uint64_t)1 << 56)
+extern const struct hs_kept_file_kind hs_key_file_kind;
 
 struct hs_index;
 /* Of all owner sets of an index: what a number of one means. */

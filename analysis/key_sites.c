@@ -17,7 +17,7 @@ static uint32_t unreached_key(const struct hs_keys *keys)
 
 static uint64_t whole_words(double words)
 {
-    const double most = (double)KEY_FILE_VALUE_MOST / 2;
+    const double most = (double)HS_KEPT_FILE_VALUE_MOST / 2;
     if (!(words > 0))
         return 0;
     return words >= most ? (uint64_t)most : (uint64_t)(words + 0.5);

@@ -7,6 +7,7 @@
 #include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "base/bitmap.h"
+#include "kept_types.h"
 #include "tree_walk.h"
 #include "type_walk.h"
 
@@ -184,23 +185,44 @@ static void finish_rows(const struct hs_view *view, const struct hs_type_query *
         add_other(rows, &rows->rows[--rows->n_rows]);
 }
 
+static hs_status count_rows(const struct hs_view *view, const struct hs_type_query *query,
+                            struct hs_type_rows *rows, struct hs_error *err)
+{
+    struct hs_bitmap within = {0};
+    hs_auto_free uint32_t *families = NULL;
+    HS_TRY(hs_type_families(view, query->level, &families, err));
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        rows->rows[i].type = i;
+        rows->rows[families[i]].n_types++;
+    }
+    hs_status status = query->within == NULL ? HS_OK : mark_within(view, query, &within, err);
+    if (status == HS_OK)
+        status = count_lots(view, query->within == NULL ? NULL : &within, families, rows, err);
+    hs_bitmap_fini(&within);
+    return status;
+}
+
+/* All types, counted, or as they were kept when they were counted before. */
+static hs_status all_rows(const struct hs_view *view, const struct hs_type_query *query,
+                          struct hs_type_rows *rows, struct hs_error *err)
+{
+    bool is_kept = query->within == NULL && view->totals->n_blocks >= HS_KEPT_TYPES_LEAST_BLOCKS;
+    bool is_found = false;
+    if (is_kept)
+        HS_TRY(hs_kept_types_find(view, query->level, rows, &is_found, err));
+    if (is_found)
+        return HS_OK;
+    HS_TRY(count_rows(view, query, rows, err));
+    HS_TRY(hs_index_check(view->index, err)); /* what damage tells is not kept */
+    return is_kept ? hs_kept_types_keep(view, query->level, rows, err) : HS_OK;
+}
+
 hs_status hs_type_rows_select(const struct hs_view *view, const struct hs_type_query *query,
                               struct hs_type_rows *ret, struct hs_error *err)
 {
     struct hs_type_rows rows = {.n_rows = view->totals->n_types};
     HS_TRY(HS_ALLOC(&rows.rows, rows.n_rows, err));
-    struct hs_bitmap within = {0};
-    hs_auto_free uint32_t *families = NULL;
-    hs_status status = hs_type_families(view, query->level, &families, err);
-    for (uint32_t i = 0; i < rows.n_rows && status == HS_OK; i++) {
-        rows.rows[i].type = i;
-        rows.rows[families[i]].n_types++;
-    }
-    if (query->within != NULL && status == HS_OK)
-        status = mark_within(view, query, &within, err);
-    if (status == HS_OK)
-        status = count_lots(view, query->within == NULL ? NULL : &within, families, &rows, err);
-    hs_bitmap_fini(&within);
+    hs_status status = all_rows(view, query, &rows, err);
     if (status != HS_OK) {
         hs_type_rows_fini(&rows);
         return status;

@@ -41,7 +41,7 @@ watching --diff
 keys=$(find "$work/snaps" -name '*.snap.keys' | wc -l)
 snaps=$(find "$work/snaps" -name '*.snap' | wc -l)
 [ "$keys" -ge 3 ] && [ "$keys" -gt "$snaps" ] || fail "$keys key files of $snaps snapshots"
-[ -z "$(find "$work/snaps" -name '*.idx*')" ] || fail "an index is left"
+[ -z "$(find "$work/snaps" -name '*.idx*' -o -name '*.types*')" ] || fail "an index is left"
 grep -q 'event=diff .*since=heap-.*verdict=".*"' "$work/snaps/watch.log" || fail "no event=diff"
 grep -q 'event=growth .*snapshots=3 .*verdict=' "$work/snaps/watch.log" || fail "no event=growth"
 grep 'event=warn' "$work/snaps/watch.log" && fail "a warning"
@@ -80,7 +80,7 @@ looking()
     [ "$(find "$work/snaps" -name '*.snap.keys' | wc -l)" -ge 4 ] || fail "$1: no keys"
     [ "$(find "$work/snaps" -name '*.snap' | wc -l)" = \
         "$(grep -c 'event=dump' "$work/snaps/watch.log")" ] || fail "$1: snapshots and log"
-    [ -z "$(find "$work/snaps" -name '*.idx*')" ] || fail "$1: an index is left"
+    [ -z "$(find "$work/snaps" -name '*.idx*' -o -name '*.types*')" ] || fail "$1: an index is left"
 }
 # It leaks 150 sessions a round, and there is a round before each dump.
 often=yes

@@ -47,7 +47,7 @@ for name in snapshots keys roots sets types; do
 done
 grep -q 'leaks\|blocks' <<<"$tables" && fail "tables that nobody asked for: $tables"
 grep 'event=warn' "$work/snaps/watch.log" && fail "a warning"
-[ -z "$(find "$work/snaps" -name '*.idx*')" ] || fail "an index is left"
+[ -z "$(find "$work/snaps" -name '*.idx*' -o -name '*.types*')" ] || fail "an index is left"
 
 # The same bytes as an export of the snapshot that stayed.
 "$HEAPSNAP" export "$(find "$work/snaps" -name '*.snap')" --to parquet -o "$work/again" \

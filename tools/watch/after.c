@@ -111,6 +111,8 @@ void hs_watch_after_dump(const struct hs_watch_made *made, char *warning, size_t
         struct hs_error err = HS_ERROR_INIT;
         note(write_profile(&after, &err), "profile", &err, warning, n_warning);
     }
-    (void)snprintf(index, sizeof index, "%s.idx", made->path);
-    (void)unlink(index);
+    for (unsigned i = 0; i < 2; i++) { /* what answers leave, beside the keys */
+        (void)snprintf(index, sizeof index, "%s%s", made->path, i == 0 ? ".idx" : ".types");
+        (void)unlink(index);
+    }
 }

@@ -201,12 +201,19 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* Each policy has an index: SNAP.idx, SNAP.conservative.idx, ... */
+/* Each policy has an index and tables of types: SNAP.idx, SNAP.conservative.idx, SNAP.types-head.
+ */
+static bool is_kept_answer(const char *name)
+{
+    return ends_with(name, ".idx") || ends_with(name, ".idx.part") ||
+           strstr(name, ".types") != NULL;
+}
+
 static hs_status remove_index(void *context, const char *name, struct hs_error *err)
 {
     const struct gone *gone = context;
     (void)err;
-    if (!ends_with(name, ".idx") && !ends_with(name, ".idx.part"))
+    if (!is_kept_answer(name))
         return HS_OK;
     for (size_t i = 0; i < gone->n; i++) {
         const char *snap = gone->series->files[i].name;
