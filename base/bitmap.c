@@ -162,7 +162,7 @@ static uint64_t bitmap_last(const struct hs_bitmap *map, uint64_t first, uint64_
     return bits == 0 ? UINT64_MAX : word * 64 + 63 - (uint64_t)__builtin_clzll(bits);
 }
 
-/* How many bits are set before a block of words. */
+/* Counts the bits that are set before a block of words. */
 static uint64_t bitmap_before(const struct hs_bitmap *map, uint64_t block)
 {
     return map->ranks[block] >> PARTS_BITS;

@@ -232,7 +232,7 @@ static int out_create(char *name)
     return fd;
 }
 
-/* How a descriptor can be linked to a name: through /proc. */
+/* Writes the name by which a descriptor can be linked to a file: through /proc. */
 static void out_fd_name(int fd, char name[32])
 {
     (void)snprintf(name, 32, "/proc/self/fd/%d", fd);

@@ -1,5 +1,6 @@
-/* What the machine can give to this process: its free memory and the limits of its control groups.
- * Sources: proc(5), the kernel's admin-guide/cgroup-v1/memory.rst and admin-guide/cgroup-v2.rst. */
+/* The memory that the machine can give to this process: its free memory and the limits of its
+ * control groups. Sources: proc(5), the kernel's admin-guide/cgroup-v1/memory.rst and
+ * admin-guide/cgroup-v2.rst. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,8 +100,8 @@ static uint64_t group_limit(const char *directory, bool is_v2)
                  group_number(directory, "memory.high", "", UINT64_MAX));
 }
 
-/* What is left in one group. Reclaim takes file pages of the inactive list first, so they are as
- * good as free. */
+/* Returns the bytes that are left in one control group. Reclaim takes file pages of the inactive
+ * list first, so they are as good as free. */
 static uint64_t group_left(const char *directory, bool is_v2)
 {
     uint64_t limit = group_limit(directory, is_v2), used, cached;
@@ -146,7 +147,7 @@ static uint64_t groups_left(char *path, size_t n_mount, bool is_v2, struct hs_me
     }
 }
 
-/* Whether a comma-separated list has a word. */
+/* Tells whether a comma-separated list has a word. */
 static bool list_has(const char *at, const char *end, const char *word)
 {
     size_t n = strlen(word);
@@ -251,8 +252,8 @@ static bool mount_of_memory(struct line line, bool is_v2, struct mount *ret)
            word_next(&line, &word, &n) && list_has(word, word + n, "memory");
 }
 
-/* Where a group of the hierarchy stands under a mount whose root is a group, too. A group outside
- * the root (a namespace of its own) is looked for at the mount point itself. */
+/* Returns the bytes left in a group below a mount whose root is a group, too. A group outside the
+ * root (a namespace of its own) is looked for at the mount point itself. */
 static uint64_t mount_left(struct mount *mount, const char *group, bool is_v2,
                            struct hs_memory_groups *groups)
 {

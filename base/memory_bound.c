@@ -1,5 +1,5 @@
-/* What this process is held to by others: its control groups and its own resource limits. Beyond
- * the first it is killed, beyond the second a C library fails in ways of its own. */
+/* The limits that others have set for this process: its control groups and its own resource limits.
+ * Beyond the first it is killed, beyond the second a C library fails in ways of its own. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 #include "base/budget.h"
 
-/* Of what is left, less what code, stacks, the allocator and the kernel's own tables take: an
+/* The bytes taken off what is left, for code, stacks, the allocator and the kernel's own tables: an
  * eighth of little, of much 8 MiB and a part that grows with the tables of pages. */
 #define BOUND_RESERVE_BYTES ((uint64_t)8 << 20)
 #define BOUND_RESERVE_SHARE 64

@@ -61,7 +61,7 @@ static bool owner_is_trusted(const struct stat *about)
     return about->st_uid == 0 || about->st_uid == geteuid();
 }
 
-/* What a link holds, seen from where the link lies. False with errno. */
+/* Joins a link's text with the directory that the link lies in. False with errno. */
 static bool link_join(const char *link, const char *text, char joined[PATH_MAX])
 {
     const char *slash = text[0] == '/' ? NULL : strrchr(link, '/');
@@ -115,7 +115,7 @@ static hs_status find_refuse(const char *path, const char *what, struct hs_error
     return hs_hint(err, "give another name, in a directory of your own");
 }
 
-/* What stands at a name, through an O_PATH descriptor, so that it cannot be another by then. With
+/* Opens one step of a name by an O_PATH descriptor, so that it cannot be exchanged meanwhile. With
  * *ret_again it is a link, which leads to `next`. */
 static hs_status find_step(int fd, const char *path, const char *at, struct hs_out_path *found,
                            char next[PATH_MAX], bool *ret_again, struct hs_error *err)

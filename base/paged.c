@@ -60,8 +60,8 @@ static void paged_unhandle(struct hs_paged *paged)
         (void)sigaction(SIGSEGV, &paged_old_action, NULL);
 }
 
-/* What would have been done without us. A fault happens again when we return, a signal that
- * somebody sent does not. */
+/* Does with a signal what the default action would have done. A fault happens again when we return,
+ * a signal that somebody sent does not. */
 static void paged_pass_on_default(int number, bool is_sent)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -162,7 +162,7 @@ static bool paged_bring(struct hs_paged *paged, size_t at, uint64_t first, size_
     return true;
 }
 
-/* How many windows from `first` on can be brought at once, at most `most`. */
+/* Counts the windows from `first` on that can be brought at once, at most `most`. */
 static size_t paged_room(const struct hs_paged *paged, const struct hs_paged_area *area,
                          uint64_t first, size_t most)
 {

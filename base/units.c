@@ -69,7 +69,7 @@ static bool units_digits(const char **text, uint64_t *ret)
     return true;
 }
 
-/* What stands behind a point, in billionths: more digits than a printed size ever has. */
+/* The digits behind a decimal point, in billionths: more digits than a printed size ever has. */
 struct units_fraction {
     uint64_t billionths;
     bool is_given;

@@ -95,7 +95,7 @@ static hs_status joining_graph(struct joining *joining, struct hs_condensed *con
 
 /* ---- components ---- */
 
-/* Of what is taken 4 bytes per unit stay: the component of each. */
+/* Finds strong components; 4 bytes per unit stay reserved afterwards: the component of each. */
 static hs_status components_find(const struct hs_graph *units, struct hs_budget *budget,
                                  struct strong_components *ret, struct hs_error *err)
 {
@@ -150,7 +150,7 @@ static void joining_count(void *sink, uint32_t from, uint32_t to)
     joining->max_edges += of[from] != HS_NONE && of[from] != of[to];
 }
 
-/* Whether the graph goes into memory. Its edges are counted only where that may matter. */
+/* Tells whether the graph goes into memory. Its edges are counted only where that may matter. */
 static hs_status joining_fits(struct joining *joining, uint64_t n_tree, bool *ret,
                               struct hs_error *err)
 {

@@ -12,7 +12,7 @@
 /* Roots that are searched for together at the most, in as many passes as it takes. */
 #define CONDENSED_REST_MAX ((uint32_t)1 << 16)
 
-/* What a graph is made from: components, and the edges between the units that are in them. */
+/* The inputs of a condensed graph: components, and the edges between the units that are in them. */
 struct condensed_parts {
     const struct strong_components *components;
     const struct hs_unit_edge_source *edges;

@@ -1,4 +1,4 @@
-/* What is done with a condensed graph takes so much: the sums of what each step reserves. */
+/* The memory needed by queries of a condensed graph: the sums of what each step reserves. */
 #include "condensed_reach.h"
 #include "owner_table.h"
 #include "reach_bits.h"

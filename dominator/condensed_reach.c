@@ -137,7 +137,8 @@ static uint32_t query_at(const struct reach_work *work, uint32_t node)
 
 /* ---- signatures ---- */
 
-/* What a query reaches, all roots reach that it answers for. Groups of roots add nothing. */
+/* Numbers the roots; all of those that a query answers for reach what it reaches. Groups of roots
+ * add nothing. */
 static hs_status numbers_find(struct reach_work *work, struct hs_error *err)
 {
     struct hs_condensed *condensed = work->condensed;
@@ -365,7 +366,7 @@ static hs_status queries_together(struct reach_work *work, const struct hs_progr
 
 /* ---- answers ---- */
 
-/* What all places weigh. */
+/* Adds the weights of all places. */
 static hs_status answer_all(const struct hs_condensed *condensed, struct hs_sizes *ret,
                             struct hs_error *err)
 {

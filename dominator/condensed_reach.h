@@ -1,4 +1,4 @@
-/* What hs_condensed_reach takes beside searches: by node of the root tree and of the graph. */
+/* The memory of hs_condensed_reach beside searches: by node of the root tree and of the graph. */
 #ifndef HS_CONDENSED_REACH_H
 #define HS_CONDENSED_REACH_H
 

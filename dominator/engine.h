@@ -16,8 +16,9 @@ hs_status engine_bitmap_init(struct hs_budget *budget, size_t n_bits, const char
                              struct hs_bitmap *ret, struct hs_error *err);
 void engine_bitmap_fini(struct hs_budget *budget, struct hs_bitmap *map);
 
-/* What may become large and seldom does: address space for the worst case, reserved in the budget
- * block by block as it is used. Elements [0, n_reserved) may be touched. */
+/* The stack of the engine, which may become large and seldom does: address space for the worst
+ * case, reserved in the budget block by block as it is used. Elements [0, n_reserved) may be
+ * touched. */
 struct engine_stack {
     struct hs_budget *budget;
     const char *what;

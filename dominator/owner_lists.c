@@ -320,7 +320,7 @@ static void lanes_count(struct lanes *lanes)
             planes_count(lanes->planes + (size_t)lane / 64 * PLANES, lane % 64);
 }
 
-/* What was found backward must be what was found forward. */
+/* Checks that the backward search found what the forward search had found. */
 static hs_status list_check(const struct lanes *lanes, uint32_t lane, struct hs_error *err)
 {
     if (lanes->number[lane] == lane_entry(lanes, lane)->signature)
@@ -371,7 +371,7 @@ static hs_status long_list(struct lanes *lanes, uint32_t lane, struct hs_error *
     return list_check(lanes, lane, err);
 }
 
-/* How many roots of a set are listed. */
+/* Counts the roots of a set that are listed. */
 static uint64_t lane_listed(struct lanes *lanes, uint32_t lane)
 {
     uint64_t n = lane_entry(lanes, lane)->set.n_roots;

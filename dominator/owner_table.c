@@ -37,7 +37,7 @@ uint64_t owner_table_bytes(uint64_t n_places)
     return table_bytes(n_places < ENTRIES_LEAST ? n_places : ENTRIES_LEAST);
 }
 
-/* What is kept for whoever takes the sets: signatures go before lists are made. */
+/* Returns the memory kept for who takes the sets: signatures go before lists are made. */
 static uint64_t keep_bytes(const struct hs_owners *owners)
 {
     const struct hs_condensed *c = owners->condensed;
@@ -137,7 +137,7 @@ static hs_status range_take_top(void *sink, hs_node top, uint64_t place, struct 
     return HS_OK;
 }
 
-/* Whose sum a place is added to; NULL: places that are no top unit's are in no set. */
+/* Returns the sum that a place is added to; NULL: places that are no top unit's are in no set. */
 static struct hs_sizes *range_sum(const struct range *range, uint64_t place)
 {
     const struct owner_table *table = &range->owners->table;

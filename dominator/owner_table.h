@@ -32,9 +32,10 @@ struct hs_owners {
     struct owner_table table; /* once made: entry i is set i + 1 */
 };
 
-/* What tables of so many places take at the least, while sets are told apart and afterwards. */
+/* Returns the least memory of tables for so many places, while sets are told apart and afterwards.
+ */
 uint64_t owner_table_bytes(uint64_t n_places);
-/* What lists take at the least (hs_owners_lists). */
+/* Returns the least memory of lists (hs_owners_lists). */
 uint64_t owner_lists_bytes(uint64_t n_nodes, uint64_t n_ends);
 
 /* Finds and numbers the sets; their roots are not known yet. */

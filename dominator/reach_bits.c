@@ -27,14 +27,14 @@ struct bit_sets {
     uint64_t reserved_bytes;
 };
 
-/* Of one set: its bits, its sum, and the slots, which are at most 8 per set, and 2 while they grow.
- */
+/* Returns the bytes of one set: its bits, its sum, and the slots, which are at most 8 per set, and
+ * 2 while they grow. */
 static uint64_t set_bytes(uint32_t n_words)
 {
     return (n_words + 1) * sizeof(uint64_t) + sizeof(struct hs_sizes) + 10 * sizeof(uint32_t);
 }
 
-/* Of the tables that tell the bits apart, and of the first slots. */
+/* Returns the memory of the tables that tell the bits apart, and of the first slots. */
 static uint64_t pass_fixed_bytes(uint32_t n_words)
 {
     return n_words * (uint64_t)8 * 256 * (sizeof(struct hs_sizes) + sizeof(uint64_t)) +
@@ -55,7 +55,7 @@ struct bit_pass {
     bool overflowed;
 };
 
-/* Who makes a snapshot chooses the sets: not those that collide. */
+/* Hashes a set with a secret: the maker of a snapshot chooses the sets: not those that collide. */
 static uint64_t set_hash(const uint64_t *bits, uint32_t n_words)
 {
     return hs_hash_bytes(bits, n_words * sizeof *bits);
@@ -173,7 +173,7 @@ static void set_number(struct bit_pass *pass, uint32_t set)
     pass->sets.numbers[set] = number;
 }
 
-/* Of the nodes, once the pass has come to its end. */
+/* Signs the nodes, once the pass has come to its end. */
 static void nodes_sign(struct bit_pass *pass)
 {
     for (uint32_t node = 0; node <= pass->queries[0].node; node++)
@@ -189,8 +189,8 @@ static void mixed_add(struct bit_pass *pass, uint32_t set)
         pass->mixed[i] |= bits[i];
 }
 
-/* What arrives at a node or an end from above: a set when all arrivals agree, otherwise their union
- * is in `mixed`. */
+/* The bits that arrive at a node or an end from above: a set when all arrivals agree, otherwise
+ * their union is in `mixed`. */
 struct arrivals {
     uint32_t first, last;
     bool is_mixed;
@@ -253,7 +253,7 @@ static void arrivals_add_bit(struct bit_pass *pass, struct arrivals *arrivals, u
     arrivals->is_mixed = true;
 }
 
-/* Of a stored graph the row before the one that was read last. */
+/* Adds the row of a stored graph before the one that was read last. */
 static hs_status stored_row_add(struct bit_pass *pass, struct arrivals *arrivals,
                                 struct hs_error *err)
 {
@@ -440,8 +440,8 @@ static hs_status pass_run(struct bit_pass *pass, uint32_t width, uint32_t max_se
 
 /* ---- all passes ---- */
 
-/* How many sets a pass of this width may keep. One of 64 bits and less may keep all that there
- * can be, where memory is not short. */
+/* Returns the number of sets that a pass of this width may keep. One of 64 bits and less may keep
+ * all that there can be, where memory is not short. */
 static uint64_t pass_max_sets(const struct bit_pass *pass, uint32_t width, uint64_t limit)
 {
     uint64_t n_nodes = hs_condensed_places(pass->condensed);

@@ -26,7 +26,7 @@ struct reach_bits_options {
     const struct hs_progress *progress;
 };
 
-/* What that takes beside 4 bytes per node, where it is to get on. */
+/* Returns the memory taken beside 4 bytes per node, where there is to be progress. */
 uint64_t reach_bits_bytes(void);
 
 /* Distinct nodes, descending; `condensed` is reversed (hs_condensed_reverse), or stored. A pass

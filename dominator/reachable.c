@@ -28,7 +28,7 @@ static void units_fini(struct units *units)
     hs_bitmap_fini(&units->is_inner);
 }
 
-/* Of a node that is reached. */
+/* Returns the unit of a node that is reached. */
 static inline uint32_t units_of(const struct units *units, uint32_t node)
 {
     return units->by_number[units->tree->number[node] - 1];
@@ -131,8 +131,8 @@ struct unit_edges {
     uint64_t n, capacity;
 };
 
-/* Whether an edge to another node than one of the tree may lead into another unit. Edges from node
- * 0 to blocks are not followed. */
+/* Tells whether an edge to another node than one of the tree may lead into another unit. Edges from
+ * node 0 to blocks are not followed. */
 static inline bool edge_enters(const struct units *units, uint32_t u, uint32_t target)
 {
     return u != 0 && hs_bitmap_get(&units->is_head, target);

@@ -15,7 +15,7 @@ void hs_retained_fini(struct hs_retained *retained)
     *retained = (struct hs_retained){0};
 }
 
-/* Whether no sum exceeds 32 bits. Objects are no more than nodes. */
+/* Tells whether no sum exceeds 32 bits. Objects are no more than nodes. */
 static bool sums_are_narrow(const struct hs_weights *weights, enum hs_dimension dimension)
 {
     uint64_t total = 0;

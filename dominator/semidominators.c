@@ -99,7 +99,8 @@ static hs_status core_index(struct semi_work *work, struct hs_error *err)
     return HS_OK;
 }
 
-/* What is known of the core: the parent as candidate, the bound where final. */
+/* Labels a core node by what is known of the core: the parent as candidate, the bound where final.
+ */
 static hs_status core_label(const struct depth_first *search, struct semi_work *work,
                             struct hs_error *err)
 {
@@ -320,7 +321,7 @@ static uint32_t path_eval(struct semi_work *work, uint32_t from, uint32_t low)
     return end < least ? end : least;
 }
 
-/* Of one core node; its row's end is overwritten, which nobody needs any more. */
+/* Evaluates one core node; its row's end is overwritten, which nobody needs any more. */
 static inline void semi_evaluate(const struct depth_first *search, struct semi_work *work,
                                  uint32_t number, uint32_t i, uint64_t *n_evals)
 {

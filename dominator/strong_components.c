@@ -6,8 +6,8 @@
 #include "base/bitmap.h"
 #include "graph/pages.h"
 
-/* What is stacked: the search's way down from the front, from the back the nodes that were left
- * before their component was closed. A node is never in both. */
+/* A stack of a depth-first search: the search's way down from the front, from the back the nodes
+ * that were left before their component was closed. A node is never in both. */
 struct search {
     uint32_t n_nodes;
     const uint32_t *begin;

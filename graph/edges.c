@@ -71,7 +71,7 @@ static void rows_keep_admitted(struct hs_chunk *chunk, const struct hs_edge_choi
     chunk->n_edges = kept;
 }
 
-/* What ephemerons hold is as firm as they are. */
+/* Gives the targets of ephemerons the tier of their keys. */
 static void extra_keep_admitted(struct hs_chunk *chunk, const struct hs_tiers *tiers)
 {
     uint64_t kept = 0;

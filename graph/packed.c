@@ -11,7 +11,7 @@
 
 #define RELEASE_BYTES ((uint64_t)1 << 20)
 #define SYSTEM_PAGE 4096
-/* What the system maps around a byte that is looked at. */
+/* The bytes that the system maps around a byte that is looked at. */
 #define STRETCH ((uint64_t)64 << 10)
 
 static hs_status packed_damaged(struct hs_error *err, const char *what)
@@ -103,7 +103,7 @@ static void packed_give_back(struct hs_packed *packed)
     memset(packed->is_near, 0, packed_near_words(n_bytes) * sizeof(uint64_t));
 }
 
-/* What may be resident now: less when there is less left for all else. */
+/* Returns the bytes that may be resident now: less when there is less left for all else. */
 static uint64_t pool_most(const struct hs_packed_pool *pool)
 {
     const uint64_t least = (uint64_t)1 << 20;

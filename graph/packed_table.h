@@ -1,4 +1,5 @@
-/* Where the pages of packed cells are: what writer and reader agree on beside the public header. */
+/* The places of the pages of packed cells: what writer and reader agree on beside the public
+ * header. */
 #ifndef HS_PACKED_TABLE_H
 #define HS_PACKED_TABLE_H
 

@@ -53,7 +53,7 @@ struct hs_reverse_buckets {
     uint64_t kept;     /* for the rest */
 };
 
-/* What sorting takes: a counter per target, a number per source. */
+/* Returns the cost of sorting: a counter per target, a number per source. */
 static inline uint64_t hs_reverse_cost(uint64_t n_targets, uint64_t n_records,
                                        unsigned source_bytes)
 {
@@ -115,7 +115,7 @@ void hs_reverse_expect(const struct hs_reverse_buckets *buckets,
 /* The next extent as [at, stop); *ret_more false at the end. */
 hs_status hs_reverse_read_extent(struct hs_reverse_reader *reader, bool *ret_more,
                                  struct hs_error *err);
-/* What it has read is not needed again: drops it from the page cache. */
+/* Releases the pages that were read: drops it from the page cache. */
 void hs_reverse_drop(const struct hs_reverse_buckets *buckets,
                      const struct hs_reverse_bucket *bucket);
 
@@ -148,7 +148,7 @@ struct hs_reverse_emission {
 };
 
 hs_status hs_reverse_emit(const struct hs_reverse_emission *emission, struct hs_error *err);
-/* What hs_reverse_emit needs besides slots and their extents. */
+/* Returns the memory that hs_reverse_emit needs besides slots and their extents. */
 uint64_t hs_reverse_emit_bytes(void);
 
 #endif

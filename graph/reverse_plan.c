@@ -1,5 +1,5 @@
-/* How buckets are cut: from the counts of in-edges, so that each can be sorted in the memory there
- * is. A count that is wrong costs time only. */
+/* The division into buckets: from the counts of in-edges, so that each can be sorted in the memory
+ * there is. A count that is wrong costs time only. */
 #include "reverse_plan.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* How rows become pieces. */
+/* The division of rows into pieces. */
 #include <assert.h>
 
 #include "sweep_parts.h"

@@ -4,7 +4,7 @@
 
 #include "graph/sweep.h"
 
-/* Where pieces go, and how many edges went there. */
+/* The destination of pieces, with a count of the edges that went there. */
 struct hs_sweep_out {
     const struct hs_piece_sink *sink;
     uint64_t n_edges, max_edges;

@@ -46,7 +46,7 @@ static bool json_is_line(const struct hs_json *json)
     return json->depth != 0 && json->levels[json->depth - 1].is_line;
 }
 
-/* What stands between two members, or before the first: nothing in compact form. */
+/* Writes the separator between two members, or before the first: nothing in compact form. */
 static void json_break(struct hs_json *json, unsigned depth, bool is_line, bool is_padded)
 {
     if (json->style == HS_JSON_COMPACT)

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of one listing. */
+/* The limits of one listing. */
 enum { MAX_COLUMNS = 32 };
 
 static struct hs_pair field_load(const struct hs_field *field, const void *row)

@@ -44,7 +44,7 @@ static void sheet_add(uint64_t *sum, uint64_t value)
         *sum = UINT64_MAX;
 }
 
-/* Whether the row being filled is counted only. */
+/* Tells whether the row being filled is counted only. */
 static bool sheet_folds(const struct hs_sheet *sheet)
 {
     return !sheet->closing && sheet->options.limit != 0 && sheet->n_rows >= sheet->options.limit;

@@ -6,7 +6,7 @@
 #include "report/text.h"
 #include "sheet_private.h"
 
-/* What has no number is null, or an empty cell. */
+/* Tells whether a cell has a number; without one it is null, or empty. */
 static bool data_knows(const struct hs_sheet *sheet, size_t column, struct sheet_cell cell)
 {
     enum hs_column_kind kind = sheet->columns[column].kind;

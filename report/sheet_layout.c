@@ -33,8 +33,8 @@ static size_t layout_total(const struct layout_column *columns, size_t n)
     return used < HS_LAYOUT_GAP ? 0 : used - HS_LAYOUT_GAP;
 }
 
-/* What a flexible column should have at least: enough to tell names from each other. A tree's names
- * stand behind their indentation. */
+/* Returns the least width that a flexible column should have: enough to tell names from each other.
+ * A tree's names stand behind their indentation. */
 static size_t layout_share(const struct layout_column *column, size_t room)
 {
     size_t share = (column->flags & HS_COLUMN_TREE) != 0 ? room * 9 / 20 : room / 3;
@@ -80,7 +80,8 @@ static bool layout_spare(struct layout_column *columns, size_t n, bool is_narrow
     return least != 0;
 }
 
-/* What is too wide, once the flexible column has given what it can and the others have shrunk. */
+/* Returns the excess width once the flexible column has given what it can and the others have
+ * shrunk. */
 static size_t layout_squeeze(struct layout_column *columns, size_t n, size_t flexible, size_t least,
                              size_t room)
 {

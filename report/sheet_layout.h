@@ -1,4 +1,4 @@
-/* How wide the columns of a table are in a room of so many terminal columns. */
+/* The widths of a table's columns in a room of so many terminal columns. */
 #ifndef HS_REPORT_SHEET_LAYOUT_H
 #define HS_REPORT_SHEET_LAYOUT_H
 

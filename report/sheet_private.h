@@ -1,4 +1,4 @@
-/* What the files of the sheet share. */
+/* The state that the files of the sheet share. */
 #ifndef HS_REPORT_SHEET_PRIVATE_H
 #define HS_REPORT_SHEET_PRIVATE_H
 

@@ -163,7 +163,7 @@ static hs_status table_put_sum(struct table *table, enum table_part part, size_t
     return table_put(table, text, err);
 }
 
-/* What is shown in units is no number of words. */
+/* Returns a column's title; a figure shown in units is no number of words. */
 static const char *table_title(const struct hs_sheet *sheet, size_t column)
 {
     const char *title = sheet->columns[column].title;

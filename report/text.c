@@ -125,8 +125,9 @@ static const char *text_tail(const char *text, const char *end, size_t width)
     return kept;
 }
 
-/* How much of its beginning a text keeps: half of the width, or less where the text leaves out its
- * own middle ("task serve() ... await Queue.get() local getter") and what is behind that fits. */
+/* Returns the width that a text keeps of its beginning: half of the width, or less where the text
+ * leaves out its own middle ("task serve() ... await Queue.get() local getter") and what is behind
+ * that fits. */
 static size_t text_head_width(const char *text, size_t n_bytes, size_t width)
 {
     static const char omission[] = " ... ";
@@ -188,7 +189,7 @@ hs_status hs_text_fit_end(const char *text, size_t n_bytes, size_t width, struct
     return text_put(b, tail, (size_t)(end - tail), err);
 }
 
-/* Where the first of several names ends, at a comma outside of brackets; else the end. */
+/* Returns the end of the first of several names, at a comma outside of brackets; else the end. */
 static const char *text_item(const char *text, const char *end)
 {
     int depth = 0;
@@ -254,7 +255,7 @@ static const char *text_quoted(const char *text, const char *at, const char *end
     return close != NULL ? close + 1 : at;
 }
 
-/* Where a line of `width` columns ends: as hs_text_line, outside of quotes. */
+/* Returns the end of a line of `width` columns: as hs_text_line, outside of quotes. */
 static size_t text_unquoted_line(const char *text, size_t n_bytes, size_t width)
 {
     size_t n = hs_text_line(text, n_bytes, width);
@@ -305,9 +306,9 @@ static bool terminal_colour(void)
            strcmp(term, "dumb") != 0;
 }
 
-/* What the terminal does not know itself is what the environment says, if that can be. Of what is
- * no terminal the environment alone is asked: shells keep COLUMNS to themselves, so whoever exports
- * it means it. */
+/* Returns a size of the terminal, from the environment where the terminal does not know it. Of what
+ * is no terminal the environment alone is asked: shells keep COLUMNS to themselves, so whoever
+ * exports it means it. */
 static size_t terminal_size(unsigned asked, const char *variable, uint64_t least, size_t otherwise)
 {
     struct hs_error ignored = HS_ERROR_INIT;

@@ -8,7 +8,7 @@
 static const char nameless[] = "(anonymous namespace)";
 enum { MOST_BRACED = 64 }; /* bytes of a name in braces */
 
-/* What is made shorter, while more columns than there are room for are left. */
+/* The state of making columns shorter while they have no room. */
 struct shortening {
     const char *at, *end; /* what is not yet looked at */
     size_t excess;        /* columns */
@@ -163,8 +163,8 @@ static bool arguments_begin(const struct shortening *s, const char *at)
     return *at == '<' && !is_operator && at + 1 < s->end && at[1] != '<' && at[1] != ' ';
 }
 
-/* Where what is kept of arguments that end at `close` begins: at the first name before which enough
- * is left out, or at their end. The last ones say most: "Pool<...ProgramCache>>". */
+/* Returns the begin of the arguments that are kept, which end at `close`: at the first name before
+ * which enough is left out, or at their end. The last ones say most: "Pool<...ProgramCache>>". */
 static const char *kept_arguments(const struct shortening *s, const char *close)
 {
     size_t n_columns = 0;

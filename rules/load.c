@@ -1,4 +1,4 @@
-/* Which files there are, and which of them are wanted. */
+/* The search for rule files, and the choice of those that are wanted. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

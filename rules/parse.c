@@ -26,7 +26,7 @@ struct parser {
     uint32_t end_column; /* of the line: where something is missing */
 };
 
-/* What may be said of what. */
+/* The directives, with their subjects and places. */
 static const struct directive {
     const char *subject, *place, *first, *second, *says;
     enum hs_rule_kind kind;
@@ -206,7 +206,7 @@ static hs_status read_patterns(struct parser *p, struct hs_rule *rule, struct hs
     return HS_OK;
 }
 
-/* Of which subject, in which place, which may be NULL. */
+/* True if a directive applies to this subject in this place, which may be NULL. */
 static bool is_said_of(const struct directive *one, const char *subject, const char *place)
 {
     bool is_there = (one->place == NULL) == (place == NULL) &&
@@ -214,7 +214,7 @@ static bool is_said_of(const struct directive *one, const char *subject, const c
     return is_there && strcmp(one->subject, subject) == 0;
 }
 
-/* What else could have been said of the subject. */
+/* Reports what else could have been said of the subject. */
 static bool unexpected_says(struct parser *p, const struct word *word, const char *subject,
                             const char *place)
 {

@@ -1,4 +1,4 @@
-/* What the parts of rules/ share. */
+/* The declarations that the parts of rules/ share. */
 #ifndef HS_RULES_PRIVATE_H
 #define HS_RULES_PRIVATE_H
 

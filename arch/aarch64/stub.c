@@ -1,4 +1,5 @@
-/* What AArch64 has not yet: every question is answered with "no". */
+/* The parts of the AArch64 interface that are not implemented yet: every question is answered with
+ * "no". */
 #include <string.h>
 
 #include "arch/calls.h"

@@ -38,7 +38,8 @@ bool hs_call_may_break_off(uint64_t number)
     return false;
 }
 
-/* Of what an ioctl asks: to wait until a terminal has sent all (tcdrain(3)) can be asked again. */
+/* True if an ioctl waits until output is sent: to wait until a terminal has sent all (tcdrain(3))
+ * can be asked again. */
 static bool calls_is_drain(const struct hs_regs *regs)
 {
     return regs->rsi == TCSBRK && regs->rdx != 0;
@@ -66,7 +67,8 @@ bool hs_regs_call_restart(struct hs_regs *regs)
     return true;
 }
 
-/* Where each says its limit: in an argument, or in the socket that the first one names. */
+/* The argument in which each call states its timeout: in an argument, or in the socket that the
+ * first one names. */
 static const struct calls_limit {
     uint16_t number;
     uint8_t form, argument;

@@ -188,7 +188,7 @@ static bool constant_is_second(const ZydisDecodedOperand *o)
                ZYDIS_REGISTER_RSI;
 }
 
-/* What the instruction does to the register. */
+/* Applies one instruction to the known constant of a register. */
 static void constant_follow(struct constant_walk *walk, const struct harvest_step *step)
 {
     const ZydisDecodedOperand *o = step->operands;

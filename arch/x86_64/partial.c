@@ -6,7 +6,8 @@
 
 #define PARTIAL_RESTART (-512) /* include/linux/errno.h: ERESTARTSYS, starts again */
 
-/* Where a call says what it waits for, how much it was asked for, and what speaks against parts. */
+/* The arguments of a call: its timeout, the amount it was asked for, and the flags that exclude
+ * partial results. */
 enum { NOWHERE = 6 };
 
 static const struct partial_row {

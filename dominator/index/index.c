@@ -110,7 +110,8 @@ static bool index_is_older(const char *path, const char *snap_path)
             index.st_mtim.tv_nsec < snap.st_mtim.tv_nsec);
 }
 
-/* What is there and of no use is computed again, which takes time: somebody may wonder why. */
+/* Reports an index that is there and cannot be used; it is computed again, which takes time:
+ * somebody may wonder why. */
 static void index_tell_stale(const struct hs_index_options *options, const char *path,
                              hs_status status, const struct hs_error *err)
 {
@@ -118,8 +119,8 @@ static void index_tell_stale(const struct hs_index_options *options, const char 
         options->stale(options->context, path, err->message);
 }
 
-/* What is looked at here and there of a file does not stay resident beyond the limit: a quarter of
- * it is for that, as long as all else leaves so much. */
+/* Keeps pages of the file that were looked at out of the resident size: a quarter of it is for
+ * that, as long as all else leaves so much. */
 static void index_bound(struct hs_index *index, struct hs_budget *budget)
 {
     if (budget == NULL || budget->limit_bytes == UINT64_MAX)
@@ -192,8 +193,8 @@ static hs_status index_write(const struct index_task *task, struct index_output 
     return status;
 }
 
-/* What was gone on with may be of our format and of this snapshot and still be wrong: what does not
- * fit together then is computed without it. */
+/* Computes the index anew; the work kept from an earlier run may be of our format and of this
+ * snapshot and still be wrong: what does not fit together then is computed without it. */
 static hs_status index_write_anew(const struct index_task *task, struct index_output *out,
                                   bool *ret_keep, struct hs_error *err)
 {
@@ -227,7 +228,7 @@ static hs_status index_build_into(struct hs_index *index, const struct index_tas
     return status;
 }
 
-/* Whether the place has room for what is not there yet. */
+/* Tells whether the place has room for what is not there yet. */
 static hs_status index_room(const struct index_task *task, const struct index_output *out,
                             struct hs_error *err)
 {

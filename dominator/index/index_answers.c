@@ -1,4 +1,4 @@
-/* What is asked of an open index. */
+/* The questions to an open index. */
 #include <assert.h>
 
 #include "base/alloc.h"

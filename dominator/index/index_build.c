@@ -46,7 +46,7 @@ static hs_status build_tell(struct build *b, const char *phase, uint32_t node, s
 
 /* ---- tiers ---- */
 
-/* Which edges take part, once the tiers are found. */
+/* Returns the edges that take part, once the tiers are found. */
 static struct hs_edge_choice build_choice(const struct build *b, enum hs_graph_edges edges)
 {
     return (struct hs_edge_choice){.edges = edges,
@@ -120,7 +120,7 @@ static hs_status graph_hold(struct hs_graph *graph, const struct hs_bitmap *held
 
 /* ---- sizes ---- */
 
-/* What was taken beyond what is reserved, for whoever asks how much it was. */
+/* Records bytes taken beyond the reservation, for who asks for the peak. */
 static hs_status tell_peak(const struct build *b, uint64_t n_bytes, struct hs_error *err)
 {
     if (n_bytes <= b->work->memory_bytes || hs_budget_left_bytes(b->work->budget) == UINT64_MAX)
@@ -131,7 +131,8 @@ static hs_status tell_peak(const struct build *b, uint64_t n_bytes, struct hs_er
     return HS_OK;
 }
 
-/* Of the edges whose dominators are there: sizes where they are wanted of these. */
+/* Writes the sizes over the edges whose dominators are known: sizes where they are wanted of these.
+ */
 static hs_status put_sizes(struct build *b, enum hs_graph_edges edges, bool reachable,
                            const struct hs_owner_request *owners, struct hs_error *err)
 {
@@ -323,7 +324,8 @@ static hs_status put_dominated(struct build *b, struct hs_error *err)
 
 /* ---- all of it ---- */
 
-/* Where ephemerons hold something, reachable sizes are of another graph with other dominators. */
+/* Computes reachable sizes over another graph with its own dominators, where ephemerons hold
+ * something. */
 static hs_status build_strong(struct build *b, struct hs_error *err)
 {
     const struct hs_edge_choice choice = build_choice(b, HS_GRAPH_STRONG);
@@ -334,7 +336,7 @@ static hs_status build_strong(struct build *b, struct hs_error *err)
     return put_sizes(b, HS_GRAPH_STRONG, true, NULL, err);
 }
 
-/* What follows from the dominators of the graph that retains. */
+/* Computes all results that follow from the dominators of the retaining graph. */
 static hs_status build_results(struct build *b, bool reachable, struct hs_error *err)
 {
     HS_TRY(hs_domtree_consume(&b->graph, b->progress, &b->tree, err));

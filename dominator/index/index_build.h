@@ -11,7 +11,7 @@
 hs_status index_build_run(const struct index_work *work, struct index_writer *writer,
                           struct hs_error *err);
 
-/* What it has resident at most, what the writer takes left out. */
+/* Returns the most memory that is resident, without that of the writer. */
 uint64_t index_build_bytes(const struct hs_reachable_counts *counts, uint64_t n_edges);
 
 #endif

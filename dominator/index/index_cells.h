@@ -1,5 +1,5 @@
-/* What the cells of IDOM, RETAINED, OWNERS and SETS say, checked: for whoever writes, reads and
- * verifies them. */
+/* The checked decoding of the cells of IDOM, RETAINED, OWNERS and SETS: for whoever writes, reads
+ * and verifies them. */
 #ifndef HS_INDEX_CELLS_H
 #define HS_INDEX_CELLS_H
 

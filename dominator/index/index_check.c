@@ -44,7 +44,7 @@ static hs_status check_rows(struct check *check, enum index_section section, uin
 
 /* ---- owners ---- */
 
-/* What is a top unit has a set, and hangs directly below the root tree. */
+/* Checks that a top unit has a set and hangs directly below the root tree. */
 static hs_status check_owner(struct check *check, hs_node node, hs_node idom,
                              const struct hs_sizes *sizes, struct hs_error *err)
 {

@@ -23,7 +23,7 @@ static uint64_t snap_edges(const struct hs_snap *snap)
     return totals->n_tree * 2 + totals->n_edges + totals->n_extra_edges;
 }
 
-/* Of a varint of a distance between two nodes. */
+/* Returns the bytes of a varint of a distance between two nodes. */
 static uint64_t distance_bytes(uint64_t n_nodes)
 {
     uint64_t n_bits = 1;
@@ -62,7 +62,8 @@ uint64_t index_engine_file_bytes(const struct hs_snap *snap)
     return INDEX_PAGE * 16 + index_reachable_bytes(hs_snap_totals(snap)->n_tree) + 8 * n + 3 * m;
 }
 
-/* What a sweep takes that reads the tiers of words and the types of blocks, where there are any. */
+/* Returns the memory of a sweep that reads the tiers of words and the types of blocks, where there
+ * are any. */
 static uint64_t slot_bytes(const struct hs_snap *snap)
 {
     static const struct hs_bitmap any;
@@ -78,8 +79,9 @@ static uint64_t writer_bytes(uint64_t n_nodes)
     return INDEX_WRITE_BYTES + hs_packed_table_bytes(n_nodes);
 }
 
-/* What the passes need beside what they hold themselves: bits of tiers, and of what ephemerons
- * hold; edges turned round, in a section or again and again where only some of them take part. */
+/* Returns the memory that the passes need beside what they hold themselves: bits of tiers, and of
+ * what ephemerons hold; edges turned round, in a section or again and again where only some of them
+ * take part. */
 static uint64_t passes_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts,
                              bool has_held)
 {

@@ -1,4 +1,4 @@
-/* Which engine computes an index, and what that costs. */
+/* The choice of the engine that computes an index, and its cost. */
 #ifndef HS_INDEX_ENGINE_H
 #define HS_INDEX_ENGINE_H
 
@@ -13,7 +13,7 @@ hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget
 hs_status index_engine_run(const struct index_work *work, struct index_writer *writer,
                            struct hs_error *err);
 
-/* What a file of an index has, by experience; and what none can have more of. */
+/* Estimates the bytes of an index file from experience; and what none can have more of. */
 uint64_t index_engine_file_bytes(const struct hs_snap *snap);
 uint64_t index_engine_file_bytes_max(const struct hs_snap *snap);
 

@@ -31,13 +31,13 @@ void index_file_close(struct index_file *file);
 
 /* ---- the parts of it, for files that are not whole, too ---- */
 
-/* Whether it is a header of this version, as it was written, with the key of `snap` and of the
- * policy (struct index_policy). */
+/* Tells whether it is a header of this version, as it was written, with the key of `snap` and of
+ * the policy (struct index_policy). */
 hs_status index_file_check_header(const struct index_header *header, const struct hs_snap *snap,
                                   uint64_t policy, struct hs_error *err);
-/* Where a section has to begin, given those before it. */
+/* Returns the offset at which a section has to begin, given those before it. */
 uint64_t index_file_section_begin(const struct index_header *header, enum index_section section);
-/* Whether a section is where it has to be and fits into n_bytes. */
+/* Tells whether a section is where it has to be and fits into n_bytes. */
 bool index_file_section_fits(const struct index_header *header, enum index_section section,
                              uint64_t n_bytes);
 /* Verifies the checksums of a section that fits. */

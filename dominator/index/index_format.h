@@ -103,13 +103,13 @@ static inline uint64_t index_n_cells(const struct index_header *header, enum ind
                                                                : header->n_nodes;
 }
 
-/* What the rows of a packed section hold is below it. */
+/* Returns the bound of the values in a packed section. */
 static inline uint64_t index_n_values(const struct index_header *header, enum index_section section)
 {
     return section == INDEX_SET_ROOTS ? header->n_tree : header->n_nodes;
 }
 
-/* Where the first packed section begins. */
+/* Returns the offset of the first packed section. */
 static inline uint64_t index_packed_begin(uint64_t n_tree)
 {
     return index_page_end(INDEX_PAGE + index_reachable_bytes(n_tree));

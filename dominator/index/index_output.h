@@ -1,4 +1,5 @@
-/* Where the bytes of a new index go: appended once, patched at few places, readable meanwhile.
+/* The destination of the bytes of a new index: appended once, patched at few places, readable
+ * meanwhile.
  *
  *   named     a file that gets its name when it is whole. Meanwhile it is `NAME.part`, locked,
  * which stays when the work is interrupted and is found by the next; or, when another process has

@@ -21,7 +21,7 @@ struct owner_cells {
     hs_node next;
 };
 
-/* What no root reaches has no tier. */
+/* Reads the tier of a cell; a node that no root reaches has none. */
 static hs_status cell_tier(struct owner_cells *cells, unsigned *ret, struct hs_error *err)
 {
     hs_node node = cells->next++;

@@ -4,11 +4,11 @@
 
 #include "index_write.h"
 
-/* Whether any of them has to be written yet. */
+/* Tells whether any of them has to be written yet. */
 bool index_owners_wanted(const struct index_writer *writer);
 
-/* What to ask an engine for: the roots of a snapshot, and who takes their sets and writes the
- * sections that are missing. IDOM is there by then. Do not move it; fini takes a zeroed one. */
+/* The results to ask an engine for: the roots of a snapshot, and who takes their sets and writes
+ * the sections that are missing. IDOM is there by then. Do not move it; fini takes a zeroed one. */
 struct index_owners {
     struct hs_budget *budget; /* borrowed */
     struct hs_owner_roots roots;

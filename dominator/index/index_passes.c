@@ -20,7 +20,7 @@ struct passes_build {
 
 /* ---- tiers ---- */
 
-/* Which edges take part, once the tiers are found. */
+/* Returns the edges that take part, once the tiers are found. */
 static struct hs_snap_sweep edges_of(const struct passes_build *b, enum hs_graph_edges edges)
 {
     return (struct hs_snap_sweep){.snap = b->work->snap,
@@ -198,7 +198,7 @@ static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
     return index_write_end(b->writer, err);
 }
 
-/* Of the edges of the passes: sizes where they are wanted of these. */
+/* Writes the sizes over the edges of the passes: sizes where they are wanted of these. */
 static hs_status put_sizes(struct passes_build *b, bool reachable,
                            const struct hs_owner_request *owners, struct hs_error *err)
 {
@@ -236,7 +236,7 @@ static hs_status passes_run(struct passes_build *b, const struct hs_sweep *forwa
     return hs_passes_run(&input, &b->passes, err);
 }
 
-/* Where not all edges take part, those that do are reversed again. */
+/* Reverses the edges that take part once more, where not all do. */
 static hs_status passes_find_turned(struct passes_build *b, const struct hs_sweep *forward,
                                     struct hs_error *err)
 {

@@ -20,7 +20,7 @@ hs_status index_policy_init(const struct hs_snap *snap, const struct hs_policy *
                             struct index_policy *ret, struct hs_error *err);
 void index_policy_fini(struct index_policy *policy);
 
-/* What comes before ".idx" in the name of its file: "" or ".conservative" or a number; n >= 32. */
+/* Writes the part of the file's name before ".idx": "" or ".conservative" or a number; n >= 32. */
 void index_policy_suffix(const struct index_policy *policy, char *text, size_t n);
 
 static inline const struct hs_bitmap *index_policy_types(const struct index_policy *policy)

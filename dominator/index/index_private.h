@@ -1,4 +1,4 @@
-/* What an open index is. */
+/* The state of an open index. */
 #ifndef HS_INDEX_PRIVATE_H
 #define HS_INDEX_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* What an earlier run finished of an index before it was ended. */
+/* The finished work of an earlier run that was interrupted. */
 #ifndef HS_INDEX_RESUME_H
 #define HS_INDEX_RESUME_H
 

@@ -1,4 +1,4 @@
-/* What an engine is given to compute an index from; all borrowed. */
+/* The inputs of an engine that computes an index; all borrowed. */
 #ifndef HS_INDEX_WORK_H
 #define HS_INDEX_WORK_H
 

@@ -21,7 +21,7 @@ static uint64_t section_end(const struct index_header *header, unsigned section)
     return header->sections[section].offset + header->sections[section].n_bytes;
 }
 
-/* What lies between sections is zero, whatever was there before. */
+/* Clears the bytes between sections, whatever was there before. */
 static hs_status gap_clear(struct index_writer *writer, uint64_t begin, uint64_t end,
                            struct hs_error *err)
 {
@@ -142,7 +142,7 @@ hs_status index_write_begin(struct index_writer *writer, enum index_section sect
     return index_output_pad(writer->out, index_page_end(index_output_size(writer->out)), err);
 }
 
-/* What is not reached is the rest. */
+/* Finds the unreached size as the rest. */
 static hs_status unreached_find(struct index_writer *writer, struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(writer->snap);

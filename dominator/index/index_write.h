@@ -22,7 +22,7 @@
 
 #define INDEX_WRITE_BYTES ((uint64_t)4 << 20)
 
-/* What is finished of a section, to be read while others are written. */
+/* A reader of the finished part of a section, while others are written. */
 struct index_reader {
     struct hs_map map; /* of a file; else zero */
     struct hs_packed packed;
@@ -48,7 +48,7 @@ hs_status index_write_init(struct index_output *out, const struct hs_snap *snap,
                            struct hs_error *err);
 void index_write_fini(struct index_writer *writer);
 
-/* What index_write_begin reserves. */
+/* Returns the memory that index_write_begin reserves. */
 uint64_t index_write_bytes(const struct index_writer *writer, enum index_section section);
 bool index_write_has(const struct index_writer *writer, enum index_section section);
 

@@ -123,7 +123,7 @@ static hs_status find_in_memory(const struct hs_tier_search *search, struct hs_t
 
 /* ---- by passes ---- */
 
-/* What has a dominator is reached. */
+/* Stores a dominator; a node that has one is reached. */
 static hs_status put_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     (void)err;

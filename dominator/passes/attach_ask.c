@@ -10,7 +10,7 @@ struct query_batch {
     uint64_t n, capacity;
 };
 
-/* Whether the forest has to be asked: not when there is one point, or the head is one. */
+/* Tells whether the forest has to be asked: not when there is one point, or the head is one. */
 static bool node_asks(const struct attach_work *work, uint32_t node)
 {
     uint64_t low = hs_ids_get(&work->passes->attach, node);

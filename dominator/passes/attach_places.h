@@ -13,14 +13,14 @@ struct attach_places {
 
 hs_status attach_places_find(const struct hs_passes *passes, struct attach_places *ret,
                              struct hs_error *err);
-/* What attach_places_fini gives back, at least. */
+/* Returns the least memory that attach_places_fini gives back. */
 static inline uint64_t attach_places_bytes(const struct attach_places *places)
 {
     return places->is_place.n_bits / 8;
 }
 void attach_places_fini(struct attach_places *places);
 
-/* Of a core node that is reached and not node 0. */
+/* Returns the place of a core node that is reached and not node 0. */
 static inline uint64_t attach_place_of(const struct attach_places *places,
                                        const struct hs_passes *passes, uint32_t core)
 {

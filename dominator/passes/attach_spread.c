@@ -91,7 +91,7 @@ static hs_status rows_sweep(struct spread *spread,
     return core_rows_sweep(spread->rows, &spread->work->is_resolved, &sink, err);
 }
 
-/* Of two arrays of nodes, made while one of values is on disk. */
+/* Returns the memory of two arrays of nodes, made while one of values is on disk. */
 static uint64_t starts_bytes(const struct spread *spread)
 {
     const struct hs_ids *high = &spread->work->high;

@@ -1,4 +1,4 @@
-/* What peeling leaves of the core, as a graph in memory.
+/* The rest of the core after peeling, as a graph in memory.
  *
  * A resolved node stands for all that was folded into it: its own dominators are known, so that one
  * edge from region[] says what its sources said. The graph has the nodes of the rows, the resolved
@@ -240,7 +240,7 @@ static hs_status region_return(struct hs_passes *passes, struct hs_parked *regio
     return status;
 }
 
-/* When memory is short, region[] is on disk meanwhile. */
+/* Searches the core; when memory is short, region[] is on disk meanwhile. */
 static hs_status graph_search(struct core_graph *g, struct hs_domtree *ret, struct hs_error *err)
 {
     struct hs_passes *passes = g->work->passes;
@@ -272,7 +272,7 @@ static hs_status stored_search(struct core_graph *g, struct hs_domtree *ret, str
     return region_return(passes, &region, status, err);
 }
 
-/* Whether the graph has room, and the search of it, whatever it meets. */
+/* Tells whether the graph has room, and the search of it, whatever it meets. */
 static bool graph_fits(const struct core_graph *g)
 {
     const struct core_work *work = g->work;

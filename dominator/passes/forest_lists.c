@@ -136,7 +136,7 @@ hs_status forest_lists_add(struct forest_lists *lists, hs_node node, const hs_no
     return HS_OK;
 }
 
-/* Where the list after `n` others from `at` on begins. */
+/* Returns the offset of the list after `n` others from `at` on. */
 static uint64_t lists_step_over(const uint8_t *bytes, uint64_t at, unsigned n)
 {
     for (;; at += 8) {

@@ -32,7 +32,7 @@ struct forest_lists {
     struct hs_budget *budget;
 };
 
-/* What forest_lists_init reserves. */
+/* Returns the memory that forest_lists_init reserves. */
 uint64_t forest_lists_max_bytes(uint64_t n_nodes, uint64_t n_children);
 hs_status forest_lists_init(struct hs_budget *budget, uint64_t n_nodes, uint64_t n_children,
                             struct forest_lists *ret, struct hs_error *err);

@@ -12,7 +12,7 @@ static inline uint64_t place_node(const uint8_t *order, size_t at, unsigned widt
     return node;
 }
 
-/* Of the nodes at the positions [first, first + n). */
+/* Fills the places of the nodes at the positions [first, first + n). */
 static void places_fill(struct hs_ids *places, const uint8_t *order, uint64_t first, size_t n)
 {
     unsigned width = hs_ids_width(places->n);

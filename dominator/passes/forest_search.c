@@ -9,7 +9,7 @@
 #define BATCH 8192 /* visits that are written at once */
 #define TELL_BATCHES 64
 
-/* What is visited, on its way to the spills. */
+/* The visited nodes on their way to the spills. */
 struct search {
     const struct forest_lists *lists;
     struct forest_stack stack;

@@ -1,4 +1,4 @@
-/* What a search of the forest has still to visit: a frame per node on the way that has children
+/* The stack of a search of the forest: a frame per node on the way that has children
  * left. Deep ways (a list of millions of cells) do not stay in memory: the upper part does, older
  * frames go to spills of `half` frames each and come back when they are needed.
  *

@@ -1,4 +1,4 @@
-/* Where in the region of its dominator each core node hangs. */
+/* The core nodes that hang in the region of their dominator. */
 #include "pass_attach.h"
 
 #include <assert.h>

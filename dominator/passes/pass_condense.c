@@ -257,7 +257,7 @@ static void ending_fini(struct ending *ending)
 
 /* ---- sizes ---- */
 
-/* Where a unit's size goes; false when it is not reached. */
+/* Finds the place of a unit's size; false when it is not reached. */
 static bool unit_place(const struct ending *ending, uint64_t unit, uint64_t *ret)
 {
     const struct condense *c = ending->c;
@@ -273,8 +273,8 @@ static bool unit_place(const struct ending *ending, uint64_t unit, uint64_t *ret
     return node != HS_NONE;
 }
 
-/* What all that is reached weighs: into memory, or those of some places, in the order in which a
- * stored graph has them. */
+/* The sum of the weights of all that is reached: into memory, or those of some places, in the order
+ * in which a stored graph has them. */
 struct weighing {
     const struct ending *ending;
     struct hs_sizes *window; /* owned pages; NULL: into memory */
@@ -448,8 +448,8 @@ static void edge_count(void *sink, uint32_t from, uint32_t to)
     ++*n;
 }
 
-/* Whether the graph of units has room while its components are found. Most edges lead to ends as a
- * rule, and are not of it: they are counted only where that matters. */
+/* Tells whether the graph of units has room while its components are found. Most edges lead to ends
+ * as a rule, and are not of it: they are counted only where that matters. */
 static hs_status graph_fits(const struct condense *c, bool *ret, struct hs_error *err)
 {
     uint64_t left = hs_budget_left_bytes(c->links->budget), n_edges = 0;

@@ -1,4 +1,4 @@
-/* What the core and the attach pass share, and the pieces of the core pass. */
+/* The state that core and attach pass share, and the pieces of the core pass. */
 #ifndef HS_PASS_CORE_H
 #define HS_PASS_CORE_H
 
@@ -13,7 +13,7 @@ static inline uint32_t core_of(const struct hs_passes *passes, uint64_t position
     return (uint32_t)(hs_bitmap_rank(&passes->is_head, position + 1) - 1);
 }
 
-/* How much work it was. */
+/* The counts of work done. */
 struct pass_core_counts {
     uint64_t n_edges;    /* between core nodes that went through rounds, each time */
     uint64_t n_climbed;  /* steps to common ancestors */

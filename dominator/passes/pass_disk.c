@@ -1,7 +1,7 @@
-/* What the passes have in temporary files at a time, from what counting shows: a bound for each
- * step that may be the largest. Neither how deep regions are is known, nor how much of the core is
- * left when it has been sifted; so each step has the worst of both, and what depends on that is
- * kept small in the files (pass_stack.h, forest_stack.h, pass_scatter.h, dominator/edge_log.h). */
+/* The temporary files of the passes at one time, computed from the counts: a bound for each step
+ * that may be the largest. Neither how deep regions are is known, nor how much of the core is left
+ * when it has been sifted; so each step has the worst of both, and what depends on that is kept
+ * small in the files (pass_stack.h, forest_stack.h, pass_scatter.h, dominator/edge_log.h). */
 #include "pass_disk.h"
 #include "dominator/dominators.h"
 #include "pass_scatter.h"
@@ -41,7 +41,8 @@ static uint64_t varint_bytes(uint64_t below)
     return n;
 }
 
-/* Of n numbers below `below`, which in `n_rows` rows ascend from 0: so they are not all large. */
+/* Returns the bytes of n numbers below `below`, which in `n_rows` rows ascend from 0: so they are
+ * not all large. */
 static uint64_t gaps_bytes(uint64_t n, uint64_t n_rows, uint64_t below)
 {
     uint64_t n_bytes = n;
@@ -141,8 +142,8 @@ static uint64_t files_of_idoms(const struct files *f)
     return n * (4 + varint_bytes(f->n)) + less(f->n, f->n_core) * 5 / 4;
 }
 
-/* What several roots share, when the forest is closed: sizes of units, where they begin, the edges
- * between them, and their graph in both directions (pass_condense.c). */
+/* Returns the bytes of what several roots share, when the forest is closed: sizes of units, where
+ * they begin, the edges between them, and their graph in both directions (pass_condense.c). */
 static uint64_t files_of_shared(const struct files *f)
 {
     uint64_t n_units = f->n_core + f->c->n_tree, n_edges = f->n_edges + f->c->n_tree;

@@ -1,5 +1,5 @@
-/* What the passes take at a time, step by step, from what counting shows: the same sums as each
- * step reserves. */
+/* The memory of the passes, step by step, computed from the counts: the same sums as each step
+ * reserves. */
 #include "dominator/condensed.h"
 #include "dominator/dominators.h"
 #include "forest_lists.h"
@@ -84,9 +84,9 @@ static uint64_t plan_answers(const struct hs_passes_counts *c)
     return result + most(most(retained, idoms) + stack, most(sums, units));
 }
 
-/* What several roots share, the edges in a file (dominator/condensed.h): first the components of
- * its units, at most one for each node of the root tree and of the core; then their graph, and
- * sets. */
+/* Returns the memory for what several roots share, with the edges in a file
+ * (dominator/condensed.h): first the components of its units, at most one for each node of the root
+ * tree and of the core; then their graph, and sets. */
 static uint64_t plan_shared(const struct hs_passes_counts *c)
 {
     uint64_t n_units = c->n_core + c->n_tree, roots = c->n_tree / 8 + 8;

@@ -76,7 +76,7 @@ static hs_status top_put(struct reach *reach, uint32_t core, hs_node node, struc
     return HS_OK;
 }
 
-/* Whether another unit may begin here. */
+/* Tells whether another unit may begin here. */
 static inline bool run_begins(const struct reach *reach, uint64_t at)
 {
     if (at < pass_units_end(&reach->units))
@@ -207,7 +207,7 @@ static hs_status edges_find(struct reach *reach, struct hs_error *err)
 
 /* ---- all of it ---- */
 
-/* What is only said of core nodes. */
+/* Drops all that is known of core nodes alone. */
 static void cores_drop(struct hs_passes *passes)
 {
     pass_bitmap_fini(passes->budget, &passes->is_reached);

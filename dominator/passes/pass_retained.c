@@ -231,8 +231,8 @@ static hs_status cores_sum(struct retained *r, struct hs_error *err)
 
 /* ---- backward: all positions ---- */
 
-/* What children have left for a parent that comes later; depths ascend towards the top, since the
- * position before one of depth d is at least at depth d - 1. */
+/* A row that children have filled for a parent that comes later; depths ascend towards the top,
+ * since the position before one of depth d is at least at depth d - 1. */
 struct open_row {
     uint64_t depth; /* of the children */
     uint64_t sums[HS_N_DIMENSIONS];

@@ -11,8 +11,8 @@
 
 /* ---- parts ---- */
 
-/* What so many parts take: one in memory, a buffer for each of the others while they are written,
- * and one to read. */
+/* Returns the memory of so many parts: one in memory, a buffer for each of the others while they
+ * are written, and one to read. */
 static uint64_t parts_bytes(uint64_t n_keys, unsigned row_bytes, uint64_t n_parts)
 {
     uint64_t per_part = (n_keys + n_parts - 1) / n_parts;
@@ -92,7 +92,7 @@ static uint8_t *varint_put(uint8_t *out, uint64_t value)
     return out;
 }
 
-/* Of what is written and read alike. */
+/* True if a record written and read alike is large. */
 static bool is_large(const struct pass_scatter *scatter, const uint64_t *values)
 {
     uint64_t any = 0;

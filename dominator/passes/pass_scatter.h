@@ -43,8 +43,8 @@ struct pass_scatter_shape {
     uint64_t reserve_bytes;        /* of the budget, left for others */
 };
 
-/* What must be left when some bytes of what is taken now are given back before `later` are taken.
- */
+/* Returns the bytes that must be left when some of what is taken now are given back before `later`
+ * are taken. */
 static inline uint64_t pass_scatter_leave(uint64_t now, uint64_t given_back, uint64_t later)
 {
     uint64_t missing = later > given_back ? later - given_back : 0;
@@ -56,7 +56,7 @@ hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_bu
                             const char *what, struct pass_scatter *ret, struct hs_error *err);
 void pass_scatter_fini(struct pass_scatter *scatter);
 
-/* How many parts that are: one in memory, the others in files first. */
+/* Returns the number of parts: one in memory, the others in files first. */
 uint64_t pass_scatter_parts(uint64_t n_keys, unsigned row_bytes, uint64_t room);
 
 /* Bytes that hold a number. */

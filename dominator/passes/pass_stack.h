@@ -17,8 +17,8 @@
 /* The least for `half`. */
 #define PASS_STACK_HALF ((uint64_t)1 << 14)
 
-/* Where the first word of each row ascends, and tells what the others are: these are left out where
- * that is read again in little time. Words 1 ... of n rows. */
+/* The other words of rows whose first word ascends: these are left out where that is read again in
+ * little time. Words 1 ... of n rows. */
 struct pass_stack_rest {
     hs_status (*fill)(void *context, uint64_t *rows, uint64_t n, struct hs_error *err);
     void *context;

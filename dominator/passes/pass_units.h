@@ -36,13 +36,13 @@ static inline uint64_t pass_units_end(const struct pass_units *units)
     return units->is_mark.n_bits;
 }
 
-/* Of a position in region 0; HS_NONE: none. */
+/* Returns the unit of a position in region 0; HS_NONE: none. */
 static inline uint32_t pass_units_of_mark(const struct pass_units *units, uint64_t position)
 {
     return units->of_mark[hs_bitmap_rank(&units->is_mark, position + 1) - 1];
 }
 
-/* Of any position; HS_NONE: none, or not reached. */
+/* Returns the unit of any position; HS_NONE: none, or not reached. */
 static inline uint32_t pass_units_of(const struct pass_units *units, uint64_t position)
 {
     if (position < pass_units_end(units))

@@ -1,4 +1,4 @@
-/* What each block weighs, in little memory: most blocks are small.
+/* The weights of blocks, in little memory: most blocks are small.
  *
  *   small:  byte per node: bit 7 static | 7 bits words, 127: look among the large ones
  *   large:  u32 per large block, by rank in is_large; UINT32_MAX: look among the huge ones
@@ -34,7 +34,7 @@ struct pass_weights {
 hs_status pass_weights_load(const struct hs_passes *passes, const struct hs_weight_source *source,
                             struct pass_weights *ret, struct hs_error *err);
 void pass_weights_fini(struct pass_weights *weights);
-/* What pass_weights_fini gives back, at least. */
+/* Returns the least memory that pass_weights_fini gives back. */
 static inline uint64_t pass_weights_bytes(const struct pass_weights *weights)
 {
     return weights->n_nodes + weights->n_nodes / 8 + weights->large_taken * sizeof *weights->large;

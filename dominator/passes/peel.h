@@ -21,7 +21,7 @@
 
 #define PEEL_ROUNDS_MAX 64
 
-/* What resolved means to the caller. */
+/* The caller's meaning of resolved. */
 struct peel_rule {
     /* Takes a resolved source into account; true when the node is resolved by that alone. */
     bool (*fold)(void *context, uint32_t node, uint32_t source);

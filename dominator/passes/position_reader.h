@@ -9,7 +9,7 @@ struct position_reader {
     unsigned width;
 };
 
-/* Of all positions. Zero it first. */
+/* Opens a reader of all positions. Zero it first. */
 static inline hs_status position_reader_open(const struct hs_passes *passes,
                                              struct position_reader *ret, struct hs_error *err)
 {

@@ -27,21 +27,21 @@ struct hs_partial_call {
 };
 /* False when the call is none, or was asked for so little that there are no parts. */
 bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_partial_call *ret);
-/* It has returned with some of what it was asked for, and not with all; by_file: that may be what
+/* True if the call returned having done part of what it was asked for; by_file: that may be what
  * its file waits for. */
 bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret);
 /* One that closes files: asleep, it waits until the data of a socket is with its peer (SO_LINGER,
  * socket(7)). It returns as if all were done when a signal comes, and cannot be made again. */
 bool hs_call_closes(uint64_t number);
-/* It has returned so. */
+/* True if the call closed a file before its data was sent. */
 bool hs_regs_call_has_closed(const struct hs_regs *regs);
 /* May it read from a terminal? */
 bool hs_call_reads(uint64_t number);
 /* A read that the kernel starts again, with all of its time. */
 bool hs_regs_read_begins_anew(const struct hs_regs *regs);
 
-/* How a call says how long it waits at most. Calls that are not named here, those that wait until a
- * point in time, and those that were told no limit, are untimed: to start again is all they need.
+/* The ways in which a call states its timeout. Calls that are not named here, those that wait until
+ * a point in time, and those that were told no limit, are untimed: to start again is all they need.
  */
 enum hs_wait_form {
     HS_WAIT_UNTIMED,
@@ -64,14 +64,14 @@ struct hs_wait {
     int fd;
 };
 
-/* Of a call with this number and these arguments, as it begins. */
+/* Returns the timeout of a call with this number and these arguments, as it begins. */
 struct hs_wait hs_wait_of(uint64_t number, const uint64_t arguments[6]);
-/* Of the call that a stop interrupted. */
+/* Returns the timeout of the call that a stop interrupted. */
 struct hs_wait hs_regs_wait(const struct hs_regs *regs);
 /* A call of which the kernel keeps when it ends, and starts it again for the rest by itself; in
  * registers of hs_sigframe_regs, by which that is lost: the call begins anew. Untimed: none. */
 struct hs_wait hs_regs_wait_kept(const struct hs_regs *framed);
-/* Which call registers make that are about to make one. */
+/* Returns the number of the call that these registers are about to make. */
 uint64_t hs_regs_call_number(const struct hs_regs *regs);
 /* May it be one of these, asleep? */
 bool hs_call_is_kept(uint64_t number);
@@ -79,12 +79,12 @@ bool hs_call_is_kept(uint64_t number);
 void hs_regs_wait_ms(struct hs_regs *regs, const struct hs_wait *wait, uint64_t ms);
 void hs_regs_wait_at(struct hs_regs *regs, const struct hs_wait *wait, hs_addr at);
 
-/* Whether a call made by hs_regs_call is one of this processor's 64-bit mode. */
+/* Tells whether a call made by hs_regs_call is one of this processor's 64-bit mode. */
 bool hs_regs_may_call(const struct hs_regs *regs);
 /* To run next: the call instruction at `code`, with this number and these arguments. */
 void hs_regs_call(struct hs_regs *regs, hs_addr code, hs_addr stack, uint64_t number,
                   const uint64_t arguments[5]);
-/* What it returned: negative numbers of errno. */
+/* Returns the result of a call: negative numbers of errno. */
 int64_t hs_regs_call_result(const struct hs_regs *regs);
 /* To run next: the sigreturn at `code`, by the frame at `frame` (arch/sigframe.h). */
 void hs_regs_sigreturn(struct hs_regs *regs, hs_addr code, hs_addr frame);

@@ -36,10 +36,10 @@ struct hs_harvest {
                                a full array */
 };
 
-/* What may mention an address in [low, high), whether it is an instruction or not: for a quick look
- * before a harvest, at about 1 ns per byte. By distances from the code, or by constants. Goes on
- * from *at, 0 at first. False: nothing more. Else the address is one of [*ret_first, *ret_first +
- * HS_OPERAND_HINT_BYTES). */
+/* The bytes to search before an address in [low, high): at most so many belong to an instruction
+ * that mentions it: for a quick look before a harvest, at about 1 ns per byte. By distances from
+ * the code, or by constants. Goes on from *at, 0 at first. False: nothing more. Else the address is
+ * one of [*ret_first, *ret_first + HS_OPERAND_HINT_BYTES). */
 enum { HS_OPERAND_HINT_BYTES = 5 };
 bool hs_operands_hint(const uint8_t *code, size_t n_bytes, hs_addr vaddr, hs_addr low, hs_addr high,
                       size_t *at, hs_addr *ret_first);

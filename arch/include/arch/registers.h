@@ -26,9 +26,9 @@ const char *hs_register_name(unsigned number);
  * are none. */
 bool hs_code_ends_in_call(const uint8_t *bytes);
 
-/* Where OCaml's compiler and runtime keep what (runtime/amd64.S, asmcomp/amd64/proc.ml). In the
- * order in which caml_call_gc saves them; and those that C preserves, one of which leads back into
- * the OCaml frame that called it. */
+/* The registers that OCaml's compiler and runtime use, by role (runtime/amd64.S,
+ * asmcomp/amd64/proc.ml). In the order in which caml_call_gc saves them; and those that C
+ * preserves, one of which leads back into the OCaml frame that called it. */
 extern const uint8_t hs_ocaml_saved[HS_OCAML_N_SAVED];
 extern const uint8_t hs_ocaml_preserved[HS_OCAML_N_PRESERVED];
 

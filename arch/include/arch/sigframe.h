@@ -13,7 +13,7 @@
 
 /* Lowest room for a handler of a signal that comes while the thread is armed. */
 #define HS_SIGFRAME_BELOW ((hs_addr)8192)
-/* What must be free below the stack pointer, the area and what lies below it included. */
+/* The bytes that must be free below the stack pointer, the area and what lies below it included. */
 #define HS_SIGFRAME_STACK_BYTES ((hs_addr)40 << 10)
 #define HS_SIGFRAME_BYTES_MAX ((size_t)16 << 10)
 

@@ -1,4 +1,4 @@
-/* Where a number stands among things that ascend by one of their fields: the one binary search of
+/* A binary search among things that ascend by one of their fields: the one binary search of
  * all. It neither sorts nor checks that things ascend; among things that do not, the answer is
  * some index in [0, n], never one beyond.
  *

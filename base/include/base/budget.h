@@ -15,8 +15,8 @@
 #define HS_BUDGET_BASE_BYTES ((uint64_t)12 << 20)
 #define HS_BUDGET_MIN_BYTES ((uint64_t)256 << 20) /* of the default, whatever is available */
 
-/* What is resident only because it may be looked at again, such as pages of a file: reservations
- * need not leave room for it, and it is let go when they need the room. */
+/* Memory that is resident only because it may be looked at again, such as pages of a file:
+ * reservations need not leave room for it, and it is let go when they need the room. */
 struct hs_budget_cache {
     void (*let_go)(struct hs_budget_cache *cache); /* n_bytes is 0 then */
     uint64_t n_bytes;                              /* counted by who keeps it */
@@ -38,9 +38,9 @@ struct hs_budget {
 void hs_budget_init(uint64_t limit_bytes, const char *spill_dir, unsigned n_threads,
                     struct hs_budget *ret);
 
-/* What the machine can give to this process now: the least of MemAvailable and what is left under
- * the limits of its control groups (v1 or v2) from its own up, file pages that were not used lately
- * counted as free. UINT64_MAX when nothing is known. */
+/* Returns the memory that the machine can give to this process now: the least of MemAvailable and
+ * what is left under the limits of its control groups (v1 or v2) from its own up, file pages that
+ * were not used lately counted as free. UINT64_MAX when nothing is known. */
 uint64_t hs_memory_available_bytes(void);
 /* The same with another directory for /proc: its meminfo, self/cgroup and self/mountinfo. */
 uint64_t hs_memory_available_under(const char *proc);
@@ -60,26 +60,25 @@ struct hs_memory_groups {
     char proc[HS_MEMORY_GROUP_BYTES];
 };
 
-/* Of the process `who` ("self", "1234") of a directory for /proc. What is available to it, as
- * above.
- */
+/* Finds the memory groups of the process `who` ("self", "1234"), with a directory for /proc. What
+ * is available to it, as above. */
 uint64_t hs_memory_groups_find(const char *proc, const char *who, struct hs_memory_groups *ret);
 /* At least so much is available: file pages of the groups count as used, whose number is the dear
  * part of the true answer. About 10 us and as much for each group; the answers above take up to
  * 2 ms. 0 when there are groups that did not fit. */
 uint64_t hs_memory_available_at_least(const struct hs_memory_groups *groups);
 
-/* What this process is held to from outside: what its control groups (v1 or v2) and its resource
- * limits RLIMIT_AS and RLIMIT_DATA leave to it now, less an eighth, or 8 MiB and a 64th where that
- * is less. Beyond the first it is killed. */
+/* The limits that others have set for this process: what its control groups (v1 or v2) and its
+ * resource limits RLIMIT_AS and RLIMIT_DATA leave to it now, less an eighth, or 8 MiB and a 64th
+ * where that is less. Beyond the first it is killed. */
 struct hs_memory_bound {
     uint64_t left_bytes; /* UINT64_MAX: nothing holds it */
     const char *by;      /* in words; NULL with UINT64_MAX */
 };
 void hs_memory_bound(struct hs_memory_bound *ret);
-/* What RLIMIT_AS and RLIMIT_DATA leave of addresses, backed by memory or not: all of it. */
+/* Reads how many addresses RLIMIT_AS and RLIMIT_DATA leave, backed by memory or not: all of it. */
 void hs_memory_address_bound(struct hs_memory_bound *ret);
-/* Whether so many bytes could be had: for a start where the allocator would not survive. */
+/* Tells whether so many bytes could be had: for a start where the allocator would not survive. */
 bool hs_memory_can_begin(uint64_t n_bytes);
 
 /* Reserves bytes for `what` ("the forest"). HS_LIMIT with the figures and the hint to allow more
@@ -92,11 +91,11 @@ void hs_budget_release(struct hs_budget *budget, uint64_t n_bytes);
 /* From then on until it is removed; it must not move. Twice is once. Either may be NULL. */
 void hs_budget_add_cache(struct hs_budget *budget, struct hs_budget_cache *cache);
 void hs_budget_remove_cache(struct hs_budget *budget, struct hs_budget_cache *cache);
-/* What can still be reserved. UINT64_MAX for NULL and for no limit. */
+/* Returns the bytes that can still be reserved. UINT64_MAX for NULL and for no limit. */
 uint64_t hs_budget_left_bytes(const struct hs_budget *budget);
 
-/* What to tell of a limit that would be enough: no less when it is printed with one digit behind
- * the point, and given to --memory. */
+/* Rounds a limit that would be enough up to what a message should say: no less when it is printed
+ * with one digit behind the point, and given to --memory. */
 static inline uint64_t hs_budget_round_up(uint64_t n_bytes)
 {
     const uint64_t gib = (uint64_t)1 << 30, unit = n_bytes < gib ? gib >> 10 : gib / 10 + 1;

@@ -1,4 +1,4 @@
-/* How much work a file may ask for.
+/* A bound of the work that a file may cause.
  *
  * A file chooses how often its tables are read, how long its lists are and how deep they lead, and
  * a sparse one of a megabyte may claim gigabytes. So whoever reads takes steps from what the file
@@ -24,7 +24,7 @@ struct hs_effort {
     bool is_spent; /* more was asked for than there was */
 };
 
-/* What n_bytes on a disk are worth. */
+/* Returns the work that n_bytes on a disk may cause. */
 static inline struct hs_effort hs_effort_of_bytes(uint64_t n_bytes)
 {
     uint64_t most = (UINT64_MAX - HS_EFFORT_BASE) / HS_EFFORT_EACH;
@@ -32,8 +32,8 @@ static inline struct hs_effort hs_effort_of_bytes(uint64_t n_bytes)
                               false};
 }
 
-/* What an open file is worth by what it takes on its disk, which a hole does not; where the file
- * system does not tell, by its size. */
+/* Returns the work that an open file may cause, by the bytes that it has on its disk, which a hole
+ * does not; where the file system does not tell, by its size. */
 struct hs_effort hs_effort_of_file(int fd);
 
 /* For one thing that may be left out while the rest goes on: false when there is not so much left.

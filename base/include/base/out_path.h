@@ -1,4 +1,4 @@
-/* What an output's name stands for, and for whom the file is.
+/* The resolved name of an output, and the mode and owner of its file.
  *
  * A name may lie in a directory that others can write to (/tmp, a project's directory), and we may
  * be root. So what others put there under our name leads us nowhere:

@@ -39,15 +39,15 @@ struct hs_spill {
     uint64_t n_stored; /* of these, what is in the file */
 };
 
-/* What all temporary files of this process held at a time, at the most. */
+/* Returns the largest number of bytes that all temporary files of this process held at one time. */
 uint64_t hs_spill_most_bytes(void);
 /* From now on. */
 void hs_spill_most_again(void);
 /* For those who write to the descriptor themselves: the file reaches `end`. Its holes count. */
 void hs_spill_stored(struct hs_spill *spill, uint64_t end);
 
-/* Where temporary files go: the budget's directory; else TMPDIR, unless that is made of memory;
- * else /var/tmp. A NULL budget names none. */
+/* Returns the directory of temporary files: the budget's directory; else TMPDIR, unless that is
+ * made of memory; else /var/tmp. A NULL budget names none. */
 const char *hs_spill_directory(const struct hs_budget *budget);
 
 /* `what` ("the reversed edges") is kept. */

@@ -30,7 +30,7 @@ struct hs_condensed_ends {
                               to; NULL where no ends are left out */
 };
 
-/* Of a graph that is not in memory. */
+/* The files of a graph that is not in memory. */
 struct hs_condensed_files {
     struct hs_spill rows;      /* sealed: words: what leads to node 0 | HS_NONE | to node 1 | ...;
                                   not each once */
@@ -64,8 +64,8 @@ static inline uint64_t hs_condensed_places(const struct hs_condensed *condensed)
     return (uint64_t)condensed->n_nodes + condensed->ends.n;
 }
 
-/* Of a stored graph: the place that comes so far in the order of its sizes, and the other way
- * round; and the sizes of the next place, put by whoever makes the graph. */
+/* Reverses a position of a stored graph: the place that comes so far in the order of its sizes, and
+ * the other way round; and the sizes of the next place, put by whoever makes the graph. */
 static inline uint64_t hs_condensed_turn(const struct hs_condensed *condensed, uint64_t at)
 {
     return at < condensed->n_nodes ? condensed->n_nodes - 1 - at : at;
@@ -73,7 +73,8 @@ static inline uint64_t hs_condensed_turn(const struct hs_condensed *condensed, u
 hs_status hs_condensed_put_sizes(struct hs_spill *spill, const struct hs_sizes *sizes,
                                  struct hs_error *err);
 
-/* Where a graph goes: into memory if all that is done with it later has room there, too. */
+/* The place of a graph, memory or files: into memory if all that is done with it later has room
+ * there, too. */
 struct hs_condensed_room {
     struct hs_budget *budget;
     uint64_t n_ends;     /* at most */
@@ -83,19 +84,19 @@ struct hs_condensed_room {
                  uint64_t n_tree); /* hs_condensed_fits */
 };
 
-/* What is done with a graph in memory takes at the most, once its components are known; whether
- * that has room there. */
+/* Returns the most memory that queries of a graph in memory take, once its components are known;
+ * whether that has room there. */
 uint64_t hs_condensed_memory_bytes(const struct hs_condensed_room *room, uint64_t n_nodes,
                                    uint64_t n_edges, uint64_t n_tree);
 bool hs_condensed_fits(const struct hs_condensed_room *room, uint64_t n_nodes, uint64_t n_edges,
                        uint64_t n_tree);
 
-/* What a graph in files takes at the most, from the time when its components are known: of so many
+/* Returns the most memory that a graph in files takes once its components are known: of so many
  * units, those of the root tree included. */
 uint64_t hs_condensed_stored_bytes(uint64_t n_units, uint64_t n_tree, uint64_t sink_bytes);
 
-/* What a graph of units is counted with: whoever makes one takes so much, hs_condensed_join gives
- * it back. */
+/* Returns the memory of counting a graph of units: whoever makes one takes so much,
+ * hs_condensed_join gives it back. */
 uint64_t hs_condensed_graph_bytes(uint64_t n_nodes, uint64_t n_edges);
 
 /* From the edges between units: tree nodes are the first n_tree of them. The graph is freed in any
@@ -109,7 +110,7 @@ hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
                             const struct hs_unit_edge_source *edges,
                             const struct hs_condensed_room *room, struct hs_condensed *ret,
                             uint32_t **ret_component, struct hs_error *err);
-/* What that takes while components are found, the graph of units included. */
+/* Returns the memory taken while components are found, the graph of units included. */
 uint64_t hs_condensed_join_bytes(uint64_t n_units, uint64_t n_edges);
 /* The same of units whose edges are put into a file (dominator/stored_rows.h): 16.1 bytes per unit
  * and twice HS_STORED_LEAST_BYTES, however many edges there are between units. */
@@ -122,9 +123,9 @@ void hs_condensed_fini(struct hs_condensed *condensed);
  * and where it is stored. */
 hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err);
 
-/* What every node of the root tree reaches: *ret has n_tree entries, freed with hs_free. Turns the
- * graph round. With `roots` (else NULL), leaves the signatures that these give to all nodes and
- * ends, 8 bytes each; those of nodes of the root tree mean nothing. */
+/* Computes the reachable size of every node of the root tree: *ret has n_tree entries, freed with
+ * hs_free. Turns the graph round. With `roots` (else NULL), leaves the signatures that these give
+ * to all nodes and ends, 8 bytes each; those of nodes of the root tree mean nothing. */
 hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_owner_roots *roots,
                              const struct hs_progress *progress, struct hs_sizes **ret,
                              struct hs_error *err);

@@ -55,9 +55,9 @@ hs_status hs_domtree_consume(struct hs_graph *graph, const struct hs_progress *p
 hs_status hs_domtree_consume_within(struct hs_graph *graph, struct hs_budget *budget,
                                     const struct hs_progress *progress, struct hs_domtree *ret,
                                     struct hs_error *err);
-/* What is enough, beside the graph, to need no temporary files. */
+/* Returns the memory that is enough, beside the graph, to need no temporary files. */
 uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges);
-/* What is enough, beside the graph, for any graph of that size. */
+/* Returns the memory that is enough, beside the graph, for any graph of that size. */
 uint64_t hs_domtree_least_bytes(uint64_t n_nodes, uint64_t n_edges);
 
 /* hs_domtree_consume_within of rows in a file, which are freed in any case: takes at most

@@ -34,7 +34,7 @@ hs_status hs_reachable_find(const struct hs_reachable_task *task,
                             const struct hs_progress *progress, struct hs_sizes **ret,
                             struct hs_error *err);
 
-/* What tree and weights take, and what is taken beside them at the most. */
+/* Returns the memory of tree and weights, with the most that is taken beside them. */
 uint64_t hs_reachable_input_bytes(uint64_t n_nodes);
 struct hs_reachable_counts {
     uint64_t n_nodes, n_tree;

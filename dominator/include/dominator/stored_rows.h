@@ -12,7 +12,7 @@
 #include "graph/graph.h"
 
 #define HS_STORED_BLOCK ((uint32_t)256) /* words of a block of the cache */
-/* What making rows and reading them take at the least beside 4 bytes per node, each. */
+/* The least that making rows and reading them take beside 4 bytes per node, each. */
 #define HS_STORED_LEAST_BYTES ((uint64_t)128 << 10)
 
 /* The edges between units, given edge by edge as often as they are asked for. */

@@ -1,4 +1,4 @@
-/* What many things weigh, in 8 bytes each: most are small and on the heap. The others have an entry
+/* A compact array of sizes, 8 bytes each: most are small and on the heap. The others have an entry
  * in a table beside.
  *
  *   packed:  0 | words 38 bits | objects 25 bits
@@ -25,14 +25,14 @@ struct hs_unit_sizes {
     uint64_t reserved_bytes;
 };
 
-/* How many are large by words and objects on the heap, at the most, when they are so many in all.
- */
+/* Returns the largest number of sizes that need wide entries, given all words and objects on the
+ * heap. */
 static inline uint64_t hs_unit_sizes_wide(uint64_t n_words, uint64_t n_objects)
 {
     return n_words / HS_UNIT_MAX_WORDS + n_objects / HS_UNIT_MAX_OBJECTS;
 }
 
-/* What n take of which n_wide are large, at the most. */
+/* Returns the most bytes that n sizes take of which n_wide are wide. */
 uint64_t hs_unit_sizes_bytes(uint64_t n, uint64_t n_wide);
 
 /* All zero. */

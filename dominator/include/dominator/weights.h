@@ -1,4 +1,4 @@
-/* What a block weighs: words and objects, on the heap or static. Nodes of the root tree weigh
+/* The weights of blocks: words and objects, on the heap or static. Nodes of the root tree weigh
  * nothing. Resident: 4 bytes and one bit per node. */
 #ifndef HS_DOMINATOR_WEIGHTS_H
 #define HS_DOMINATOR_WEIGHTS_H

@@ -1,4 +1,5 @@
-/* Which edges of a snapshot make a graph: by their strength, and by the tier of what they lead to.
+/* The choice of a snapshot's edges that make a graph: by their strength, and by the tier of what
+ * they lead to.
  *
  * A node's tier is the smallest, over all ways from the roots, of the largest tier on the way (a
  * bottleneck): 0 firm, 1 a runtime's own, 2 doubtful. An edge that would reach a node at a higher
@@ -37,7 +38,7 @@ struct hs_edge_choice {
     const struct hs_bitmap *pointers_in;
 };
 
-/* Of a node that is reached. */
+/* Returns the tier of a node that is reached. */
 static inline unsigned hs_tiers_of(const struct hs_tiers *tiers, hs_node node)
 {
     if (hs_bitmap_get(&tiers->firm, node))
@@ -45,7 +46,7 @@ static inline unsigned hs_tiers_of(const struct hs_tiers *tiers, hs_node node)
     return hs_bitmap_get(&tiers->sound, node) ? HS_TIER_RUNTIME : HS_TIER_DOUBTFUL;
 }
 
-/* Whether a way of this tier may lead to the node. */
+/* Tells whether a way of this tier may lead to the node. */
 static inline bool hs_tiers_admit(const struct hs_tiers *tiers, unsigned tier, hs_node node)
 {
     return tier == HS_TIER_FIRM || !hs_bitmap_get(&tiers->sound, node) ||
@@ -59,7 +60,7 @@ static inline unsigned hs_root_tier(const struct hs_root *root)
     return tier > root->tier ? tier : root->tier;
 }
 
-/* Whether a node of the root tree has an edge to its block. O(1). */
+/* Tells whether a node of the root tree has an edge to its block. O(1). */
 bool hs_root_holds(const struct hs_root *root, const struct hs_edge_choice *choice);
 
 /* The columns of a chunk that have to be decoded for hs_chunk_choose, beside HS_COL_EDGES. */
@@ -69,8 +70,8 @@ unsigned hs_edge_columns(const struct hs_edge_choice *choice);
  * takes; in place. What else is known of edges (offsets, classes) does not follow. O(edges). */
 void hs_chunk_choose(struct hs_chunk *chunk, const struct hs_edge_choice *choice);
 
-/* Whether anything in the snapshot is in doubt or a runtime's own, so that tiers differ. Of files
- * before version 3 nobody knows what their edges are: then true. O(tree). */
+/* Tells whether anything in the snapshot is in doubt or a runtime's own, so that tiers differ. Of
+ * files before version 3 nobody knows what their edges are: then true. O(tree). */
 bool hs_snap_has_tiers(const struct hs_snap *snap);
 
 #endif

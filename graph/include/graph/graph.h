@@ -38,7 +38,7 @@ hs_status hs_graph_load(const struct hs_snap *snap, enum hs_graph_edges edges,
                         const struct hs_progress *progress, struct hs_graph *ret,
                         struct hs_error *err);
 void hs_graph_fini(struct hs_graph *graph);
-/* Of the arrays of such a graph. */
+/* Returns the memory of the arrays of such a graph. */
 static inline uint64_t hs_graph_bytes(uint64_t n_nodes, uint64_t capacity)
 {
     return (n_nodes + 1 + capacity) * sizeof(uint32_t);

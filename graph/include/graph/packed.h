@@ -136,7 +136,7 @@ uint64_t hs_packed_map_bytes(const struct hs_packed *packed);
 hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cursor *ret,
                             struct hs_error *err);
 
-/* Where in its page the cell begins that was found last. */
+/* Returns the offset in its page of the cell that was found last. */
 static inline uint64_t hs_packed_place(const struct hs_packed *packed)
 {
     return packed->near.at;

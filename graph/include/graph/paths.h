@@ -1,4 +1,5 @@
-/* How roots reach a node: shortest paths, searched backwards from the node over predecessors.
+/* The paths by which roots reach a node: shortest paths, searched backwards from the node over
+ * predecessors.
  *
  *   nodes:  | leaf  block ... block target | leaf  block ... target | ...
  *   begin:  ^0                             ^begin[1]                ^begin[n_paths]
@@ -19,7 +20,7 @@ struct hs_predecessors {
     struct hs_row (*of)(void *context, hs_node node);
     void *context;
     hs_node n_nodes, n_tree;
-    /* Whether an edge of a row takes part; NULL: all do. */
+    /* Tells whether an edge of a row takes part; NULL: all do. */
     bool (*takes_part)(void *context, hs_node source, hs_node target);
 };
 

@@ -12,7 +12,7 @@
 
 #include "graph/graph.h"
 
-/* Where rows come from: a graph in memory, or else the edges of a snapshot. All borrowed. */
+/* A source of rows: a graph in memory, or else the edges of a snapshot. All borrowed. */
 struct hs_row_source {
     const struct hs_graph *graph;
     const struct hs_snap *snap; /* when graph is NULL */
@@ -33,8 +33,8 @@ struct hs_row_sink {
     void *context;
 };
 
-/* What a sweep will emit: nodes, those of the tree among them, and at most so many edges. HS_LIMIT
- * for graphs that struct hs_graph has no room for. */
+/* The counts that a sweep will emit: nodes, those of the tree among them, and at most so many
+ * edges. HS_LIMIT for graphs that struct hs_graph has no room for. */
 struct hs_row_counts {
     uint32_t n_nodes, n_tree;
     uint64_t max_edges;

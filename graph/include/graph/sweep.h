@@ -13,9 +13,9 @@
 #include "base/budget.h"
 #include "graph/graph.h"
 
-/* What a sweep over a snapshot takes from the budget for each chunk that it decodes ahead and at
- * least for one: a chunk of a heap, unpacked and decoded. More where a chunk has more edges, as one
- * with a block of millions of pointers has (hs_sweep_slot_bytes). */
+/* The memory that a sweep over a snapshot takes from the budget for each chunk that it decodes
+ * ahead, and at least for one: a chunk of a heap, unpacked and decoded. More where a chunk has more
+ * edges, as one with a block of millions of pointers has (hs_sweep_slot_bytes). */
 #define HS_SWEEP_SLOT_BYTES ((uint64_t)3 << 20)
 /* Nodes that share a counter of in-edges. */
 #define HS_SWEEP_RUN 1024
@@ -64,7 +64,7 @@ struct hs_snap_sweep {
     const struct hs_progress *progress;
     const char *phase; /* told to progress with the chunks of the pass */
 };
-/* What the largest chunk takes, as the trailer has it; O(chunks). */
+/* Returns the memory of the largest chunk, as the trailer has it; O(chunks). */
 uint64_t hs_sweep_slot_bytes(const struct hs_snap_sweep *source);
 /* `source` and what it points to are borrowed as long as the sweep is used. */
 hs_status hs_sweep_of_snap(const struct hs_snap_sweep *source, struct hs_sweep *ret,

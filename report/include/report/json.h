@@ -20,8 +20,8 @@ enum hs_json_style {
     HS_JSON_COMPACT,
 };
 
-/* How the members of one object or array stand in pretty output. A line keeps all it holds on it.
- */
+/* The layout of the members of one object or array in pretty output. A line keeps all it holds on
+ * it. */
 enum hs_json_shape { HS_JSON_BLOCK, HS_JSON_LINE };
 
 struct hs_json_level {

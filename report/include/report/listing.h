@@ -120,7 +120,7 @@ struct hs_pair {
         .kind = HS_COLUMN_END \
     }
 
-/* Where rows go while a list is written: an array, an object, or a sheet. */
+/* The destination of rows while a list is written: an array, an object, or a sheet. */
 struct hs_sink {
     const struct hs_record *record;
     struct hs_json *json;                  /* NULL: a sheet */

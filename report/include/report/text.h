@@ -13,8 +13,8 @@
  * Needs *at < end. */
 uint32_t hs_text_next(const char **at, const char *end);
 
-/* Whether a code point may not go to a terminal as it is: C0, DEL, C1, direction overrides and
- * isolates, zero-width and line-separating characters, tags, HS_TEXT_BAD. */
+/* Tells whether a code point may not go to a terminal as it is: C0, DEL, C1, direction overrides
+ * and isolates, zero-width and line-separating characters, tags, HS_TEXT_BAD. */
 bool hs_text_is_hidden(uint32_t code);
 
 enum hs_text_escape {
@@ -45,9 +45,9 @@ hs_status hs_text_fit_end(const char *text, size_t n_bytes, size_t width, struct
 hs_status hs_text_fit_names(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                             struct hs_error *err);
 
-/* How many bytes of a sanitised text go on a line of `width` columns: all where they fit, else up
- * to behind the last space, or behind the last of / , : ; > or wherever the line ends. Not 0 but of
- * an empty text. */
+/* Returns the number of bytes of a sanitised text that go on a line of `width` columns: all where
+ * they fit, else up to behind the last space, or behind the last of / , : ; > or wherever the line
+ * ends. Not 0 but of an empty text. */
 size_t hs_text_line(const char *text, size_t n_bytes, size_t width);
 
 /* Appends a sanitised text as lines of at most `width` columns (0: one line), each ended; those
@@ -56,7 +56,7 @@ size_t hs_text_line(const char *text, size_t n_bytes, size_t width);
 hs_status hs_text_fill(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                        struct hs_error *err);
 
-/* What an output can show. */
+/* The abilities of an output. */
 struct hs_terminal {
     bool is_terminal;
     bool is_plain; /* it shows ASCII alone: the locale says another set of characters than UTF-8 */

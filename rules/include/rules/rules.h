@@ -48,8 +48,8 @@ enum {
     HS_RULES_MAX_NAME_BYTES = 64, /* of a set */
 };
 
-/* Where the last part of a type's name begins, behind its scopes, and where it ends: at its
- * template arguments, or with the name. */
+/* The bounds of the last part of a type's name, behind its scopes: at its template arguments, or
+ * with the name. */
 struct hs_rule_part {
     size_t at, end;
 };

@@ -39,7 +39,7 @@ static inline hs_addr hs_regs_sp(const struct hs_regs *regs)
     return regs->rsp;
 }
 
-/* Where the thread's control block lies; static thread-local storage ends there. */
+/* Returns the address of the thread's control block; static thread-local storage ends there. */
 static inline hs_addr hs_regs_thread_pointer(const struct hs_regs *regs)
 {
     return regs->fs_base;
@@ -51,7 +51,7 @@ static inline hs_addr hs_regs_second_base(const struct hs_regs *regs)
     return regs->gs_base;
 }
 
-/* Where in the control block glibc keeps what it mangles pointers with (PTR_MANGLE, in jmp_buf). */
+/* The offset in the control block of glibc's pointer guard (PTR_MANGLE, in jmp_buf). */
 #define HS_ARCH_POINTER_GUARD_AT 48
 static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)
 {
@@ -92,7 +92,8 @@ enum hs_register {
     HS_REG_OCAML_STATE = HS_R14, /* and the state of its domain */
 };
 
-/* What a function leaves as it was (the stack pointer apart), and what it may overwrite. */
+/* The registers that a function preserves (the stack pointer apart), and those that it may
+ * overwrite. */
 #define HS_REGS_CALLEE_SAVED                                                 \
     (UINT64_C(1) << HS_RBX | UINT64_C(1) << HS_RBP | UINT64_C(1) << HS_R12 | \
      UINT64_C(1) << HS_R13 | UINT64_C(1) << HS_R14 | UINT64_C(1) << HS_R15)

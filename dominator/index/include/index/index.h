@@ -27,7 +27,7 @@
 
 struct hs_index;
 
-/* What a doubtful word counts for. */
+/* The value of a doubtful word. */
 enum hs_policy_kind {
     HS_POLICY_FIRM,         /* it keeps only what nothing firmer keeps (graph/edges.h) */
     HS_POLICY_CONSERVATIVE, /* it keeps what it leads to, as any other word */
@@ -71,7 +71,7 @@ hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_option
                         struct hs_index **ret, struct hs_error *err);
 void hs_index_close(struct hs_index *index);
 
-/* Where what belongs to a snapshot and a policy is kept, the first place first. */
+/* The places where an index of a snapshot and a policy is kept, the first place first. */
 enum hs_index_place { HS_INDEX_BESIDE, HS_INDEX_CACHE, HS_N_INDEX_PLACES };
 
 /* The path of a file there that ends with `end` (".idx"), of snap_path, cache_dir and policy: *ret
@@ -79,13 +79,14 @@ enum hs_index_place { HS_INDEX_BESIDE, HS_INDEX_CACHE, HS_N_INDEX_PLACES };
 hs_status hs_index_place_path(const struct hs_snap *snap, const struct hs_index_options *options,
                               enum hs_index_place place, const char *end, char **ret,
                               struct hs_error *err);
-/* Who else may have made what lies there: whoever made the snapshot that it lies beside. */
+/* Returns the user besides us who may have made the file there: whoever made the snapshot that it
+ * lies beside. */
 uid_t hs_index_maker(const struct hs_index_options *options, enum hs_index_place place);
 /* A number that tells one policy's index from another's. HS_USAGE as of the policy. */
 hs_status hs_index_policy_key(const struct hs_snap *snap, const struct hs_policy *policy,
                               uint64_t *ret, struct hs_error *err);
 
-/* What computing an index costs, to say before it is begun. */
+/* The cost of computing an index, to be announced before it is begun. */
 struct hs_index_estimate {
     bool in_memory;        /* the engine that the budget allows */
     uint64_t memory_bytes; /* that engine's, beside used_bytes, as all of these */
@@ -101,7 +102,7 @@ void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budge
 
 /* By which policy it was computed. */
 enum hs_policy_kind hs_index_policy(const struct hs_index *index);
-/* Where it is kept; NULL when it is only in memory. */
+/* Returns the path of the index; NULL when it is only in memory. */
 const char *hs_index_path(const struct hs_index *index);
 bool hs_index_was_built(const struct hs_index *index);
 
@@ -145,9 +146,9 @@ struct hs_owner_set hs_index_set(struct hs_index *index, uint32_t set);
 struct hs_row hs_index_set_roots(struct hs_index *index, uint32_t set);
 /* The sum of those that have no id, because more than HS_OWNER_SETS_MAX were found; how many. */
 struct hs_sizes hs_index_other_sets(const struct hs_index *index, uint64_t *ret_n);
-/* Of a *top unit*, a block whose immediate dominator is a node of the root tree that is no root
- * (all, kind, module, unit): its set, or HS_SET_OTHERS. 0 for any other node: the set of a block is
- * that of the last block on the way up from it to the root tree. */
+/* Returns the owner set of a *top unit*, a block whose immediate dominator is a node of the root
+ * tree that is no root (all, kind, module, unit): its set, or HS_SET_OTHERS. 0 for any other node:
+ * the set of a block is that of the last block on the way up from it to the root tree. */
 uint32_t hs_index_set_of(struct hs_index *index, hs_node node);
 /* enum hs_tier; HS_TIER_NONE for what is not reached. */
 unsigned hs_index_tier(struct hs_index *index, hs_node node);

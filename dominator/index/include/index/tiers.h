@@ -22,7 +22,7 @@ hs_status hs_tiers_find(const struct hs_tier_search *search, struct hs_tiers *re
                         struct hs_error *err);
 void hs_tiers_fini(struct hs_tiers *tiers, struct hs_budget *budget);
 
-/* Of what stays; of a search in memory beside it. */
+/* Returns the memory that stays reserved; of a search in memory beside it. */
 uint64_t hs_tiers_bytes(uint64_t n_nodes);
 uint64_t hs_tiers_search_bytes(uint64_t n_nodes, uint64_t n_edges);
 

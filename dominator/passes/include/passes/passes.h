@@ -67,12 +67,13 @@ void hs_passes_fini(struct hs_passes *passes);
 /* The least that hs_passes_run takes at a time for so many nodes: to refuse before starting. */
 uint64_t hs_passes_min_bytes(uint64_t n_nodes, uint64_t n_tree);
 
-/* What hs_passes_run and what follows from it (below) take at a time, foreseen. */
+/* The foreseen memory of hs_passes_run and of what follows from it (below). */
 struct hs_passes_counts {
     uint64_t n_nodes, n_tree, n_edges;
     uint64_t n_single; /* nodes with one predecessor, at most */
     uint64_t n_core;   /* with several, and node 0; at most */
-    /* Of the edges into the latter, at most, in files: but for the first one of each. */
+    /* The most bytes of gaps of the edges into the latter, in files: but for the first one of each.
+     */
     uint64_t core_gap_bytes, row_gap_bytes;
     uint64_t n_words, n_static_words, n_static_blocks;
     uint64_t forward_bytes, backward_bytes; /* what the sweeps take of the budget */
@@ -81,7 +82,7 @@ struct hs_passes_counts {
 /* Enough, whatever the graph; for hs_passes_reachable, until the components are found of what
  * several roots share. */
 uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts);
-/* What all of it has in temporary files at a time, at most, with what is left of the budget. */
+/* Returns the most disk space that all of it has at one time, with what is left of the budget. */
 uint64_t hs_passes_disk_bytes(const struct hs_passes_counts *counts, uint64_t left);
 /* About how many edges lead into each HS_SWEEP_RUN blocks; NULL: not known. */
 struct hs_passes_degrees {
@@ -106,7 +107,7 @@ struct hs_idom_sink {
 hs_status hs_passes_idoms(const struct hs_passes *passes, const struct hs_idom_sink *sink,
                           struct hs_error *err);
 
-/* What each block weighs, given node by node (nodes of the root tree weigh nothing). */
+/* The weights of blocks, given node by node (nodes of the root tree weigh nothing). */
 struct hs_weight_source {
     hs_status (*run)(const void *context,
                      hs_status (*put)(void *sink, hs_node node, uint64_t words, bool is_static,
@@ -127,10 +128,11 @@ hs_status hs_passes_retained(const struct hs_passes *passes, const struct hs_wei
                              const struct hs_progress *progress,
                              const struct hs_retained_sink *sink, struct hs_error *err);
 
-/* What every node of the root tree reaches, as hs_reachable_find (dominator/reachable.h), and owner
- * sets for `owners`, if any: *ret has n_tree entries, freed with hs_free. The passes must be of the
- * edges that reachable sizes follow, and of edges from node 0 to blocks. The last thing to ask: the
- * pieces are freed while it goes on, and only hs_passes_fini may follow. */
+/* Computes the reachable size of every node of the root tree, as hs_reachable_find
+ * (dominator/reachable.h), and owner sets for `owners`, if any: *ret has n_tree entries, freed with
+ * hs_free. The passes must be of the edges that reachable sizes follow, and of edges from node 0 to
+ * blocks. The last thing to ask: the pieces are freed while it goes on, and only hs_passes_fini may
+ * follow. */
 hs_status hs_passes_reachable(struct hs_passes *passes, const struct hs_weight_source *weights,
                               const struct hs_owner_request *owners,
                               const struct hs_progress *progress, struct hs_sizes **ret,
