@@ -1,4 +1,5 @@
 /* Suspects: where the memory has gone, the parts of `heapsnap suspects`' sentences. */
+#include "analysis/reserve.h"
 #include "analysis/suspects.h"
 #include "base/append.h"
 #include "getters.h"
@@ -20,6 +21,11 @@ static struct hs_row_value names(struct hs_rows *rows, const struct hs_suspect *
 static struct hs_row_value type_name(const struct hs_view *view, uint32_t type)
 {
     return type == HS_UNTYPED ? none : string(view, hs_snap_type(view->snap, type)->name);
+}
+
+static uint64_t doubtful_words(const struct hs_suspect *suspect)
+{
+    return suspect->tier == HS_TIER_DOUBTFUL ? suspect->words : suspect->doubtful_words;
 }
 
 static void get_one(struct hs_rows *rows, uint64_t at, unsigned column, struct hs_row_value *ret)

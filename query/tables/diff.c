@@ -131,8 +131,8 @@ static hs_status diff_column(struct hs_sql_cursor *cursor, sqlite3_context *ret,
 const struct hs_sql_table hs_sql_table_diff = {
     .name = "diff",
     .columns =
-        "key TEXT, steps INTEGER, old_objects INTEGER, objects INTEGER, grown_objects INTEGER, "
-        "old_words WORDS, words WORDS, grown_words WORDS, of HIDDEN",
+        "key TEXT, steps INTEGER, old_objects INTEGER, objects INTEGER, growth_objects INTEGER, "
+        "old_words WORDS, words WORDS, growth_words WORDS, of HIDDEN",
     .cursor_bytes = sizeof(struct diff),
     .argument = DIFF_OF + 1,
     .usage = "diff('s2')",

@@ -77,6 +77,17 @@ def json_is_sql():
                 equal(plain(a[column]) or None, b[column] or None, f"{noun}.{column}")
 
 
+def suspects_are_suspects():
+    """JSON has sentences beside the columns; a set is `set_id` in SQL, where SET is a word of its
+    own."""
+    listed, found = run("suspects", SNAP, "--json").json()["suspects"], in_sql("suspects")
+    check(len(listed) > 1 and len(listed) == len(found), f"{len(listed)} suspects")
+    same = set(listed[0]) & set(columns_of("suspects"))
+    equal(len(same), 12, f"names that both have: {same}")
+    for a, b in zip(listed, found):
+        equal({c: a[c] for c in same}, {c: b[c] for c in same}, "suspects")
+
+
 def tsv_is_json():
     extra = {"roots": {"place", "type"}, "types": set(), "leaks": set(), "samples": set()}
     for noun, (command, _, _) in LOOKS.items():
@@ -142,5 +153,5 @@ def described_is_json():
     equal(said.returncode, 0, f"run scripts/openapi: {said.stdout[:2000]}{said.stderr}")
 
 
-main(json_is_sql, tsv_is_json, database_is_sql, parquet_is_sql, described_is_json)
+main(json_is_sql, suspects_are_suspects, tsv_is_json, database_is_sql, parquet_is_sql, described_is_json)
 END

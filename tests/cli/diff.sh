@@ -93,12 +93,16 @@ def a_leak():
 def formats():
     paths = series(10, 20, 30, 40)
     lines = run("diff", *paths, "--format", "tsv").lines()
-    equal(lines[0].split("\t")[:4], ["list", "growth", "rate", "up"], "the heading")
+    equal(lines[0].split("\t")[:4], ["list", "growth_words", "words_per_hour", "steps_up"],
+          "the heading")
     first = dict(zip(lines[0].split("\t"), lines[1].split("\t")))
-    equal((first["list"], first["growth"], first["rate"], first["up"], first["name"]),
-          ("keys", "300", "100", "3/3", "sessions > struct session"), "the first row")
+    equal((first["list"], first["growth_words"], first["words_per_hour"], first["steps_up"],
+           first["key"]), ("keys", "300", "100", "3", "sessions > struct session"), "the first row")
     rows = [json.loads(line) for line in run("diff", *paths, "--format", "ndjson").lines()]
     equal(rows[0]["list"], "keys", "a row a line")
+    equal({name: str(rows[0][name]) for name in first if name not in ("words", "objects")},
+          {name: first[name] for name in first if name not in ("words", "objects")},
+          "JSON has the columns of TSV")
     equal({row["list"] for row in rows}, {"keys", "roots", "types"}, "lists")
     equal(run("diff", *paths, "--json").raw, run("diff", *paths, "--json").raw, "twice the same")
 

@@ -180,7 +180,7 @@ def lists_are_those_of_commands():
     equal(sum_of(keys, "words"), info["words"], "each block has one key")
     equal(int(keys[0]["all_words"]), info["words"], "and number 0 all")
     same = rows(path, "select * from diff('s2')", path)
-    check(len(same) == len(keys) - 1 and sum_of(same, "grown_words") == 0, "nothing has grown")
+    check(len(same) == len(keys) - 1 and sum_of(same, "growth_words") == 0, "nothing has grown")
 
 
 def columns_are_those_of_the_document():
@@ -204,13 +204,13 @@ def what_has_grown():
         return snap.write(name)
     old, new = made("old.snap", 3), made("new.snap", 7)
     for name in ["s2", old]:
-        found = rows(new, f"select * from diff('{name}') where grown_words <> 0 order by steps",
+        found = rows(new, f"select * from diff('{name}') where growth_words <> 0 order by steps",
                      old)
-        equal([(r["key"], r["old_objects"], r["objects"], r["grown_words"]) for r in found],
+        equal([(r["key"], r["old_objects"], r["objects"], r["growth_words"]) for r in found],
               [("server.sessions", "3", "7", "40"),
                ("server.sessions > struct session", "3", "7", "40")], "what grew")
-    found = rows(old, f"select * from diff('s2') where grown_words <> 0", new)
-    equal({r["grown_words"] for r in found}, {"-40"}, "and shrank")
+    found = rows(old, f"select * from diff('s2') where growth_words <> 0", new)
+    equal({r["growth_words"] for r in found}, {"-40"}, "and shrank")
     run("sql", new, "select * from diff('s2')", code=2)
     equal(rows(new, "select * from diff(null)"), [], "since nothing")
     for value in ["2.5", "-1", "0", "9007199254740993", "1e300", "x'00ff'"]:

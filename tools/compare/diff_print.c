@@ -165,7 +165,7 @@ static hs_status print_ndjson(struct hs_tool *tool, const struct hs_invocation *
 /* ---- table and TSV */
 
 struct line {
-    const char *list, *spark, *growth, *rate, *up, *state, *name;
+    const char *list, *spark, *growth_words, *words_per_hour, *steps_up, *state, *key;
     uint64_t words, objects, score;
 };
 
@@ -173,14 +173,14 @@ struct line {
 static const struct hs_field fields[] = {
     HS_COLUMN(1, STRING, list, "LIST", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(2, STRING, spark, "SERIES", HS_COLUMN_TABLE_ONLY),
-    HS_COLUMN(3, STRING, growth, "    GROWTH", 0),
-    HS_COLUMN(4, STRING, rate, "  AN HOUR", HS_COLUMN_SPARE(1) | HS_COLUMN_IF_KNOWN),
-    HS_COLUMN(5, STRING, up, "UP", HS_COLUMN_NARROW(1)),
+    HS_COLUMN(3, STRING, growth_words, "    GROWTH", 0),
+    HS_COLUMN(4, STRING, words_per_hour, "  AN HOUR", HS_COLUMN_SPARE(1) | HS_COLUMN_IF_KNOWN),
+    HS_COLUMN(5, STRING, steps_up, "UP", HS_COLUMN_NARROW(1)),
     HS_COLUMN(6, WORDS, words, "NOW", 0),
     HS_COLUMN(7, COUNT, objects, "OBJECTS", HS_COLUMN_SPARE(2)),
     HS_COLUMN(8, STRING, state, "STATE", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(9, COUNT, score, "SCORE", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(10, STRING, name, "KEY", HS_COLUMN_FLEXIBLE),
+    HS_COLUMN(10, STRING, key, "KEY", HS_COLUMN_FLEXIBLE),
 };
 static const struct hs_record record = HS_RECORD(fields);
 
@@ -208,21 +208,21 @@ static hs_status put_line(struct hs_sink *sink, const struct table *table, uint3
 {
     const struct hs_series *series = table->series;
     const struct hs_series_row *of = &series->rows[row];
-    char spark[HS_SPARK_BYTES], growth[48], rate[48], up[48], name[HS_KEY_TEXT_BYTES];
+    char spark[HS_SPARK_BYTES], growth[48], rate[48], up[48], key[HS_KEY_TEXT_BYTES];
     hs_spark(hs_series_words(series, row), series->n, spark);
     change_text(table, of->growth_words, growth, sizeof growth);
     double an_hour = hs_series_rate(series, row);
     change_text(table, an_hour, rate, sizeof rate);
-    (void)snprintf(up, sizeof up, "%u/%zu", of->score.n_up, series->n - 1);
-    hs_series_text(series, row, name, sizeof name);
+    (void)snprintf(up, sizeof up, table->is_tsv ? "%u" : "%u/%zu", of->score.n_up, series->n - 1);
+    hs_series_text(series, row, key, sizeof key);
     const struct line line = {
         .list = hs_key_list_name(of->list),
         .spark = spark,
-        .growth = growth,
-        .rate = isnan(an_hour) ? NULL : rate,
-        .up = up,
+        .growth_words = growth,
+        .words_per_hour = isnan(an_hour) ? NULL : rate,
+        .steps_up = up,
         .state = hs_diff_row_state(series, row),
-        .name = name,
+        .key = key,
         .words = hs_series_words(series, row)[series->n - 1],
         .objects = hs_series_objects(series, row)[series->n - 1],
         .score = (uint64_t)fmin(ceil(of->score.score), 0x1p62),
