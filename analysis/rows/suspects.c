@@ -1,6 +1,6 @@
 /* Suspects: where the memory has gone, the parts of `heapsnap suspects`' sentences. */
-#include "analysis/reserve.h"
 #include "analysis/suspects.h"
+#include "analysis/reserve.h"
 #include "base/append.h"
 #include "getters.h"
 

@@ -153,5 +153,6 @@ def described_is_json():
     equal(said.returncode, 0, f"run scripts/openapi: {said.stdout[:2000]}{said.stderr}")
 
 
-main(json_is_sql, suspects_are_suspects, tsv_is_json, database_is_sql, parquet_is_sql, described_is_json)
+main(json_is_sql, suspects_are_suspects, tsv_is_json, database_is_sql, parquet_is_sql,
+     described_is_json)
 END

@@ -2,16 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/field_path.h"
 #include "analysis/object_lookup.h"
 #include "analysis/surroundings.h"
 #include "commands.h"
 #include "described.h"
+#include "object_rows.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "sample_print.h"
 #include "set_object.h"
-#include "why.h"
 
 struct object {
     struct hs_surroundings around;
@@ -19,121 +18,16 @@ struct object {
     bool with_why; /* each link tells why it counts for less */
 };
 
-/* ---- rows: an object and what it has to do with the one that was asked for */
-
-struct line {
-    uint64_t field, offset, id, address, words, retained_words;
-    const char *place, *class, *tier, *rule, *name, *type, *relation, *what;
-};
-
-#define HS_ROW struct line
-static const struct hs_field fields[] = {
-    HS_COLUMN(1, STRING, relation, "", HS_COLUMN_NOT_JSON),
-    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
-    HS_COLUMN(2, NUMBER, field, "FIELD", HS_COLUMN_NARROW(1)),
-    HS_FIELD(COUNT, offset),
-    HS_FIELD(STRING, place),
-    HS_COLUMN(3, STRING, class, "CLASS", HS_COLUMN_NARROW(2)),
-    HS_FIELD(STRING, tier),
-    HS_FIELD(STRING, rule),
-    HS_COLUMN(4, NODE, id, "ID", 0),
-    HS_COLUMN(5, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
-    HS_FIELD(STRING, name),
-    HS_FIELD(STRING, type),
-    HS_COLUMN(6, WORDS, words, "WORDS", HS_COLUMN_SPARE(1)),
-    HS_COLUMN(7, WORDS, retained_words, "RETAINED", 0),
-};
-enum { N_FIELDS = sizeof fields / sizeof *fields, N_NODE_FIELDS = 6 };
-const struct hs_record hs_link_record = HS_RECORD(fields);
-/* A relation that is no edge, in JSON. */
-static const struct hs_record node_record = {fields + N_FIELDS - N_NODE_FIELDS, N_NODE_FIELDS};
-
-static const char out_relation[] = "points to";
-
-/* What stands in the last column. */
-static void what_text(const struct hs_view *view, const struct hs_node_facts *facts, bool is_out,
-                      const char *place, char *text, size_t n)
-{
-    if (is_out)
-        (void)snprintf(text, n, "%s%s%.400s", place, place[0] != 0 ? ": " : "", facts->label);
-    else
-        (void)snprintf(text, n, "%.400s%s%s%s", facts->label, place[0] == 0 ? "" : "  ",
-                       facts->is_root ? "" : hs_field_arrow(view, facts->type, place), place);
-}
-
-/* Puts why the link counts for less behind `what`: "  [not counted: ...]". */
-static void add_why(const struct object *object, const struct hs_link *link, hs_node target,
-                    unsigned tier, char *what, size_t n_bytes)
-{
-    bool counts = tier != HS_TIER_NONE && tier <= hs_index_tier(object->around.view->index, target);
-    char why[HS_WHY_BYTES];
-    size_t n = strlen(what);
-    hs_why_text(link->reason, counts, why);
-    if (object->with_why && why[0] != '\0')
-        (void)snprintf(what + n, n_bytes - n, "  [%s]", why);
-}
-
 static hs_status put_link(struct hs_sink *sink, const struct object *object, const char *relation,
                           const struct hs_link *link, struct hs_error *err)
 {
-    struct hs_view *view = object->around.view;
-    struct hs_node_facts facts;
-    char place[HS_FIELD_NAME_BYTES], what[512 + HS_FIELD_NAME_BYTES + HS_WHY_BYTES];
-    char rule[HS_WHY_BYTES];
-    bool is_out = strcmp(relation, out_relation) == 0;
-    bool is_edge = link->edge_class < HS_N_EDGE_CLASSES;
-    bool has_offset = is_edge && link->offset_words != HS_NO_OFFSET;
-    unsigned tier = HS_TIER_NONE;
-    HS_TRY(hs_surroundings_place(&object->around, link, is_out, place, err));
-    if (is_edge)
-        HS_TRY(hs_link_tier(view, is_out ? object->around.facts.node : link->other,
-                            link->edge_class, &tier, err));
-    HS_TRY(hs_view_facts(view, link->other, &facts, err));
-    struct line line = {
-        .relation = relation,
-        .field = has_offset ? link->offset_words : HS_UNKNOWN,
-        .offset = has_offset ? link->offset_words * view->facts->word_bytes : HS_UNKNOWN,
-        .place = hs_or_null(place),
-        .class = is_edge ? hs_edge_class_name(link->edge_class) : NULL,
-        .tier = hs_tier_name(tier),
-        .rule = is_edge ? hs_why_rule(link->reason, rule) : NULL,
-        .id = link->other,
-        .address = hs_or_unknown(facts.address),
-        .name = facts.is_root ? facts.label : NULL,
-        .type = facts.is_root ? NULL : facts.label,
-        .words = facts.words,
-        .retained_words = hs_index_retained(view->index, link->other).words,
-        .what = what,
-    };
-    what_text(view, &facts, is_out, place, what, sizeof what);
-    add_why(object, link, is_out ? link->other : object->around.facts.node, tier, what,
-            sizeof what);
-    return hs_sink_row(sink, &line, err);
+    return hs_object_put_link(sink, &object->around, object->with_why, relation, link, err);
 }
 
 static hs_status put_node(struct hs_sink *sink, const struct object *object, const char *relation,
                           hs_node node, struct hs_error *err)
 {
-    return put_link(sink, object, relation,
-                    &(struct hs_link){node, HS_NO_OFFSET, HS_N_EDGE_CLASSES, HS_REASON_NONE}, err);
-}
-
-/* The line "[n more]" of a relation; none for 0, and in JSON. */
-static hs_status put_more(struct hs_sink *sink, const char *relation, uint64_t n,
-                          struct hs_error *err)
-{
-    char text[48];
-    if (n == 0 || sink->json != NULL)
-        return HS_OK;
-    (void)snprintf(text, sizeof text, "[%lu more]", (unsigned long)n);
-    const struct line line = {.relation = relation,
-                              .field = HS_UNKNOWN,
-                              .id = HS_UNKNOWN,
-                              .address = HS_UNKNOWN,
-                              .words = HS_UNKNOWN,
-                              .retained_words = HS_UNKNOWN,
-                              .what = text};
-    return hs_sink_row(sink, &line, err);
+    return hs_object_put_node(sink, object->around.view, relation, node, err);
 }
 
 /* ---- relations */
@@ -144,9 +38,9 @@ static hs_status put_out(void *context, struct hs_sink *sink, struct hs_error *e
     const struct hs_links *out = &object->around.out;
     for (size_t i = 0; i < out->n; i++) {
         HS_TRY(hs_surroundings_keep_links(&object->around, out, i, err));
-        HS_TRY(put_link(sink, object, out_relation, &out->links[i], err));
+        HS_TRY(put_link(sink, object, HS_POINTS_TO, &out->links[i], err));
     }
-    return put_more(sink, out_relation, object->around.n_out - out->n, err);
+    return hs_object_put_more(sink, HS_POINTS_TO, object->around.n_out - out->n, err);
 }
 
 /* Who points here: what is sure, or else what is in doubt; in JSON all. */
@@ -187,7 +81,8 @@ static hs_status put_referrers(struct hs_sink *sink, struct object *object,
         HS_TRY(put_referrers_of(sink, object, list, err));
     }
     uint64_t n_left = list->n > around->limit ? list->n - around->limit : 0;
-    return put_more(sink, list->relation, n_left + (list->is_doubtful ? 0 : referrers.n_more), err);
+    return hs_object_put_more(sink, list->relation,
+                              n_left + (list->is_doubtful ? 0 : referrers.n_more), err);
 }
 
 static hs_status put_in(void *context, struct hs_sink *sink, struct hs_error *err)
@@ -220,7 +115,7 @@ static hs_status put_dominated(void *context, struct hs_sink *sink, struct hs_er
         HS_TRY(hs_surroundings_keep_children(around, i, err));
         HS_TRY(put_node(sink, object, "dominates", around->children[i].node, err));
     }
-    return put_more(sink, "dominates", around->n_children - around->n_shown, err);
+    return hs_object_put_more(sink, "dominates", around->n_children - around->n_shown, err);
 }
 
 /* The roots that keep it together. */
@@ -238,7 +133,7 @@ static hs_status put_keepers(struct hs_sink *sink, const struct object *object,
     (void)snprintf(relation, sizeof relation, "kept by set:%u", set);
     for (; n < object->around.limit && hs_row_next(&row, &root); n++)
         HS_TRY(put_node(sink, object, relation, root, err));
-    return put_more(sink, relation, hs_index_set(view->index, set).n_roots - n, err);
+    return hs_object_put_more(sink, relation, hs_index_set(view->index, set).n_roots - n, err);
 }
 
 static hs_status put_lines(void *context, struct hs_sink *sink, struct hs_error *err)
@@ -301,8 +196,9 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
     const struct hs_list out = {.record = &hs_link_record, .each = put_out, .context = object};
     const struct hs_list in = {.record = &hs_link_record, .each = put_in, .context = object};
     const struct hs_list above = {
-        .record = &node_record, .each = put_dominators, .context = object};
-    const struct hs_list below = {.record = &node_record, .each = put_dominated, .context = object};
+        .record = &hs_node_record, .each = put_dominators, .context = object};
+    const struct hs_list below = {
+        .record = &hs_node_record, .each = put_dominated, .context = object};
     const struct hs_listing listing = {
         .rows = &lines,
         .is_one = true,

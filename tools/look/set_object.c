@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "analysis/root_rows.h"
+#include "described.h"
 #include "dominator/owner_sets.h"
+#include "object_rows.h"
 #include "root_json.h"
 
 static hs_status put_set_roots(void *context, struct hs_sink *sink, struct hs_error *err)
@@ -36,68 +38,18 @@ hs_status hs_set_one(void *context, struct hs_sink *sink, struct hs_error *err)
 
 /* ---- the listing */
 
-struct line {
-    const char *relation, *type, *what;
-    uint64_t id, address, words, retained_words;
-};
-
-#define HS_ROW struct line
-static const struct hs_field fields[] = {
-    HS_COLUMN(1, STRING, relation, "", HS_COLUMN_NOT_JSON),
-    HS_COLUMN(2, NODE, id, "ID", 0),
-    HS_COLUMN(3, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
-    HS_FIELD(STRING, type),
-    HS_COLUMN(4, WORDS, words, "WORDS", HS_COLUMN_SPARE(1)),
-    HS_COLUMN(5, WORDS, retained_words, "RETAINED", 0),
-    HS_COLUMN(6, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
-};
-static const struct hs_record record = HS_RECORD(fields);
-
 struct listing {
     struct hs_set_of of;
     struct hs_view *view;
     struct hs_instances tops;
 };
 
-static hs_status put_node(struct hs_sink *sink, struct hs_view *view, const char *relation,
-                          hs_node node, struct hs_error *err)
-{
-    struct hs_node_facts facts;
-    HS_TRY(hs_view_facts(view, node, &facts, err));
-    const struct line line = {
-        .relation = relation,
-        .id = node,
-        .address = hs_or_unknown(facts.address),
-        .type = facts.label,
-        .words = facts.words,
-        .retained_words = hs_index_retained(view->index, node).words,
-        .what = facts.label,
-    };
-    return hs_sink_row(sink, &line, err);
-}
-
-/* The line "[n more]" of a relation; none for 0. */
-static hs_status put_more(struct hs_sink *sink, const char *relation, uint64_t n,
-                          struct hs_error *err)
-{
-    char text[48];
-    if (n == 0)
-        return HS_OK;
-    (void)snprintf(text, sizeof text, "[%lu more]", (unsigned long)n);
-    const struct line line = {.relation = relation,
-                              .id = HS_UNKNOWN,
-                              .address = HS_UNKNOWN,
-                              .words = HS_UNKNOWN,
-                              .retained_words = HS_UNKNOWN,
-                              .what = text};
-    return hs_sink_row(sink, &line, err);
-}
-
 static hs_status put_tops(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct listing *listing = context;
     for (size_t i = 0; i < listing->tops.n && i < listing->of.most; i++)
-        HS_TRY(put_node(sink, listing->view, "keeps", listing->tops.targets[i].node, err));
+        HS_TRY(
+            hs_object_put_node(sink, listing->view, "keeps", listing->tops.targets[i].node, err));
     return HS_OK;
 }
 
@@ -109,11 +61,11 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
     uint64_t n_roots = hs_index_set(of->view->index, of->set).n_roots, n = 0;
     hs_node root;
     for (; n < of->most && hs_row_next(&row, &root); n++)
-        HS_TRY(put_node(sink, listing->view, "kept by", root, err));
-    HS_TRY(put_more(sink, "kept by", n_roots - n, err));
+        HS_TRY(hs_object_put_node(sink, listing->view, "kept by", root, err));
+    HS_TRY(hs_object_put_more(sink, "kept by", n_roots - n, err));
     HS_TRY(put_tops(context, sink, err));
     n = listing->tops.n;
-    return put_more(sink, "keeps", n > of->most ? n - of->most : 0, err);
+    return hs_object_put_more(sink, "keeps", n > of->most ? n - of->most : 0, err);
 }
 
 static int largest_first(const void *left, const void *right)
@@ -128,8 +80,8 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
                        struct listing *listing, struct hs_error *err)
 {
     struct hs_view *view = listing->view;
-    const struct hs_list rows = {.record = &record, .each = put_rows, .context = listing};
-    const struct hs_list tops = {.record = &record, .each = put_tops, .context = listing};
+    const struct hs_list rows = {.record = &hs_link_record, .each = put_rows, .context = listing};
+    const struct hs_list tops = {.record = &hs_node_record, .each = put_tops, .context = listing};
     const struct hs_list set = {.each = hs_set_one, .context = &listing->of, .is_block = true};
     const struct hs_listing all = {
         .rows = &rows,
