@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/checked.h"
+
 static enum hs_balance_part part_of_nobody(const char *owner)
 {
     static const struct {
@@ -9,6 +11,7 @@ static enum hs_balance_part part_of_nobody(const char *owner)
         enum hs_balance_part part;
     } parts[] = {
         {HS_MEMORY_OF_STACKS, HS_BALANCE_STACKS},     {HS_MEMORY_OF_DATA, HS_BALANCE_BINARIES},
+        {HS_MEMORY_OF_ENDED, HS_BALANCE_STACKS},      {HS_MEMORY_OF_UNJOINED, HS_BALANCE_STACKS},
         {HS_MEMORY_OF_CODE, HS_BALANCE_BINARIES},     {HS_MEMORY_OF_FILES, HS_BALANCE_MAPPINGS},
         {HS_MEMORY_OF_SHARED, HS_BALANCE_MAPPINGS},   {HS_MEMORY_OF_NOBODY, HS_BALANCE_MAPPINGS},
         {HS_MEMORY_OF_RESERVES, HS_BALANCE_MAPPINGS},
@@ -70,6 +73,18 @@ static void add_free(const struct hs_view *view, const struct hs_memory_row *row
     }
 }
 
+/* Of a dump of one collector's heap it is known only how much there is besides. */
+static void add_absent(const struct hs_view *view, struct hs_balance *balance)
+{
+    uint64_t all = view->facts->resident_bytes, live;
+    if (all == 0 || !hs_mul_fits(view->totals->heap_words, view->facts->word_bytes, &live))
+        return;
+    add(&balance->resident_bytes, all);
+    all = balance->resident_bytes;
+    balance->bytes[HS_BALANCE_LIVE] = live < all ? live : all;
+    balance->bytes[HS_BALANCE_ABSENT] = all - balance->bytes[HS_BALANCE_LIVE];
+}
+
 void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
 {
     const struct hs_snap_facts *facts = view->facts;
@@ -84,19 +99,29 @@ void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
         add(&balance.resident_bytes, row->resident_bytes);
         if (part == HS_BALANCE_FREE)
             add_free(view, row, &most_free, &balance);
+        if (strcmp(owner, HS_MEMORY_OF_UNJOINED) == 0) {
+            add(&balance.unjoined_bytes, row->n_bytes);
+            balance.n_unjoined = row->n_blocks;
+        }
         if (strcmp(owner, HS_MEMORY_OF_FILES) == 0 || strcmp(owner, HS_MEMORY_OF_SHARED) == 0)
             add(&balance.shared_bytes, row->resident_bytes);
     }
+    if (facts->n_memory == 0)
+        add_absent(view, &balance);
     *ret = balance;
 }
 
 enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance)
 {
+    /* What glibc keeps of stacks for new threads: glibc.pthread.stack_cache_size, 40 MiB. */
+    enum { LEAST_UNJOINED = 16, MOST_KEPT_BYTES = 40 << 20 };
     enum hs_balance_part largest = HS_BALANCE_LIVE;
 
     for (unsigned part = 0; part < HS_N_BALANCE_PARTS; part++)
         if (balance->bytes[part] > balance->bytes[largest])
             largest = part;
+    if (balance->n_unjoined >= LEAST_UNJOINED && balance->unjoined_bytes > MOST_KEPT_BYTES)
+        return HS_BALANCE_STACKS;
     if (largest == HS_BALANCE_BINARIES || largest == HS_BALANCE_OTHER)
         return HS_BALANCE_LIVE;
     return balance->bytes[largest] >= HS_BALANCE_LEAST_BYTES ? largest : HS_BALANCE_LIVE;

@@ -27,8 +27,7 @@ static uint64_t capture_growth_bytes(uint64_t resident_bytes, unsigned percent)
     return n_bytes < GROWTH_MIN_BYTES ? GROWTH_MIN_BYTES : n_bytes;
 }
 
-/* 0 when the system does not tell. */
-static uint64_t capture_resident_bytes(pid_t pid)
+uint64_t hs_dump_resident_bytes(pid_t pid)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     hs_auto_free char *text = NULL;
@@ -54,7 +53,7 @@ hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *
     ret->options.n_threads = options->budget == NULL ? 1 : options->budget->n_threads;
     if (options->max_growth_percent != 0 && ret->options.max_growth_bytes == 0)
         ret->options.max_growth_bytes =
-            capture_growth_bytes(capture_resident_bytes(options->pid), options->max_growth_percent);
+            capture_growth_bytes(hs_dump_resident_bytes(options->pid), options->max_growth_percent);
     return HS_OK;
 }
 

@@ -162,6 +162,8 @@ hs_status hs_dump_facts_gather(struct hs_dump *dump, struct hs_dump_facts *ret,
         HS_TRY(facts_memory(dump, ret, err));
         HS_TRY(facts_note_unread(dump, &ret->facts, err));
         HS_TRY(facts_unread_runtimes(dump, unread, &n_unread, err));
+    } else if (dump->target.core == NULL) {
+        ret->facts.resident_bytes = hs_dump_resident_bytes(dump->options->pid);
     }
     return facts_join(parts, dump->n_serving, unread, n_unread, ret, err);
 }

@@ -187,58 +187,6 @@ static void list_file(struct hs_ctypes *types, hs_type_file number)
     sort_enclosing(file);
 }
 
-static int compare_sized(const void *a, const void *b)
-{
-    const struct ctypes_sized *x = a, *y = b;
-    if (x->n_bytes != y->n_bytes)
-        return x->n_bytes < y->n_bytes ? -1 : 1;
-    return (x->die > y->die) - (x->die < y->die);
-}
-
-/* The size of a record of C++; 0: it is none, or declared only. */
-static uint32_t sized_bytes(struct debug_info *info, hs_die die)
-{
-    struct debug_entry entry;
-    uint64_t n_bytes;
-    if (!hs_entry_read_(info, die, &entry) ||
-        (entry.tag != DW_TAG_structure_type && entry.tag != DW_TAG_class_type) ||
-        !hs_language_is_cpp_(entry.unit->language) ||
-        hs_entry_flag_(info, &entry, DW_AT_declaration) ||
-        !hs_entry_number_(info, &entry, DW_AT_byte_size, &n_bytes) || n_bytes > UINT32_MAX)
-        return 0;
-    return (uint32_t)n_bytes;
-}
-
-/* All records of C++ of a file by their sizes. */
-static void list_sizes(struct hs_ctypes *types, hs_type_file number)
-{
-    struct hs_error err = HS_ERROR_INIT;
-    hs_ctypes_index_(types, number);
-    struct ctypes_file *file = hs_ctypes_file_(types, number);
-    size_t n = 0;
-    file->has_sized = true;
-    for (size_t i = 0; i < file->names.n; i++) {
-        hs_die die = file->names.entries[i].value >> 1;
-        if (i % ENCLOSING_LOOK == 0 && hs_ctypes_is_full_(types))
-            break;
-        hs_ctypes_trim_(types);
-        uint32_t n_bytes =
-            (file->names.entries[i].value & 1) != 0 ? 0 : sized_bytes(&file->info, die);
-        if (n_bytes == 0)
-            continue;
-        if (HS_GROW(&file->sized, &file->sized_capacity, n + 1, &err) != HS_OK) {
-            hs_ctypes_out_(types);
-            break;
-        }
-        file->sized[n++] = (struct ctypes_sized){die, n_bytes};
-    }
-    if (n != 0)
-        qsort(file->sized, n, sizeof *file->sized, compare_sized);
-    for (size_t i = 0; i < n; i++)
-        if (file->n_sized == 0 || file->sized[file->n_sized - 1].die != file->sized[i].die)
-            file->sized[file->n_sized++] = file->sized[i];
-}
-
 /* Looks into those whose size is in this granule, once; whether there are any. */
 static bool list_granule(struct hs_ctypes *types, hs_type_file number, uint64_t granule,
                          unsigned what)
@@ -259,6 +207,8 @@ static bool list_granule(struct hs_ctypes *types, hs_type_file number, uint64_t 
         if ((i - first) % ENCLOSING_LOOK == 0 && hs_ctypes_is_full_(types))
             break;
         hs_ctypes_trim_(types);
+        if (!file->sized[i].is_cpp)
+            continue;
         hs_ctype record = hs_ctypes_resolve_(types, number, file->sized[i].die);
         const struct ctypes_type *t = hs_ctypes_get_(types, record);
         if (t->kind == HS_CTYPE_RECORD && t->definition == 0 &&
@@ -280,8 +230,7 @@ static struct ctypes_file *sized_file(struct hs_ctypes *types, hs_ctype part, ui
     if (file == NULL || hs_ctypes_get_(types, part)->kind != HS_CTYPE_RECORD ||
         last - granule >= ENCLOSING_GRANULES || !is_of(types, part, hs_language_is_cpp_))
         return NULL;
-    if (!file->has_sized)
-        list_sizes(types, number);
+    hs_ctypes_list_sizes_(types, number);
     for (; granule <= last; granule++)
         is_new |= list_granule(types, number, granule, what);
     if (is_new)

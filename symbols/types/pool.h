@@ -56,10 +56,11 @@ struct ctypes_enclosing {
     uint32_t n_bytes; /* of the record */
 };
 
-/* A record of C++, by its size: only those of sizes that were asked for are looked into. */
+/* A record by its size: only those of sizes that were asked for are looked into. */
 struct ctypes_sized {
-    hs_die die;
+    hs_die die; /* of C's typedef of a record without a name, the typedef */
     uint32_t n_bytes;
+    bool is_cpp;
 };
 
 /* What was listed of a unit that was touched. */
@@ -86,7 +87,7 @@ struct ctypes_file {
     struct ctypes_enclosing *enclosing; /* owned, each once, ascending by key and size; listed at
                                            the first question */
     size_t n_enclosing, enclosing_capacity;
-    struct ctypes_sized *sized; /* owned: all records of C++, ascending by size and entry */
+    struct ctypes_sized *sized; /* owned: all records, ascending by size and entry */
     size_t n_sized, sized_capacity;
     struct hs_dict sizes; /* of these (/ 8) what is in `enclosing` */
     struct debug_directory directory;
@@ -263,6 +264,9 @@ enum ctypes_place_kind hs_ctypes_fixed_place_(struct debug_info *info,
 /* hash.c: names as keys, whatever compiler or demangler wrote them. */
 #define CTYPES_HASH_SEED UINT64_C(0xcbf29ce484222325)
 uint64_t hs_ctypes_hash_(uint64_t hash, const char *text, size_t n_bytes);
+
+/* Lists all records of a file by their sizes, once. */
+void hs_ctypes_list_sizes_(struct hs_ctypes *types, hs_type_file file);
 
 /* build.c. `resolve` looks through typedefs and qualifiers and builds nothing; `get` builds
  * the type itself and nothing else. The pointer is valid until the next resolve or get. */

@@ -724,11 +724,13 @@ MIB = 1 << 20
 LIVE, FREE, DIRTY, INTERNAL, OTHER = 0, 2, 3, 4, 6
 
 
-def a_process(*rows):
-    """A heap of 100 KiB in a process whose memory is also elsewhere."""
+def a_process(*rows, reserved_mib=0):
+    """A heap of 100 KiB in a process whose memory is also elsewhere; not all of the last row's is
+    resident where more is reserved."""
     snap = a_table()
     for owner, state, mib, blocks in rows:
-        snap.record("memory", owner, state, int(mib * MIB), int(mib * MIB), blocks)
+        all_mib = reserved_mib if (owner, state, mib, blocks) == rows[-1] and reserved_mib else mib
+        snap.record("memory", owner, state, int(all_mib * MIB), int(mib * MIB), blocks)
     snap.record("fact", "resident_bytes", sum(int(row[2] * MIB) for row in rows))
     return snap
 
@@ -770,6 +772,20 @@ def balance():
     text = words_of(name)
     check(" ! 88 % is no heap: 10.0 MiB of mappings that no allocator has and 30.0 MiB of mapped "
           "files and shared memory." in text, text)
+    rows = (("glibc", LIVE, 50, 9), ("stacks of threads never joined", OTHER, 1, 16))
+    check(" ! 16 threads have ended, and nobody has joined or detached them: 128.0 MiB of stacks "
+          "stay reserved for them, 1.0 MiB of stacks are resident." in
+          words_of(a_process(*rows, reserved_mib=128).write()), "not joined")
+    check("!" not in words_of(a_process(*rows, reserved_mib=40).write()), "as many are kept")
+    snap = a_table()  # of a collector's heap alone
+    snap.record("fact", "resident_bytes", 45 * MIB)
+    name = snap.write()
+    text = words_of(name)
+    check(text.startswith(" Resident 45.0 MiB = live heap ") and " MiB not in this dump ! 99 % of "
+          "the memory is not in this dump, which has the heap of a collector alone: dump again "
+          "with --heaps all." in text, text)
+    found = suspects(name, "--json").json()
+    equal(sum(found["balance"].values()), 45 * MIB, "the parts add up")
     for rows in [(("glibc", LIVE, 1, 9), ("glibc", FREE, 3, 9)),  # too little to speak of
                  (("glibc", LIVE, 3, 9), ("shared memory", OTHER, 14, 0), ("data of binaries",
                                                                            OTHER, 21, 0)),

@@ -300,6 +300,20 @@ bool hs_ctypes_has_heir(struct hs_ctypes *types, hs_ctype part, uint64_t least_b
     return hs_ctypes_heirs(types, part, 0, least_bytes, most_bytes, found) != 0;
 }
 
+size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file file, uint64_t least_bytes,
+                         uint64_t most_bytes, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE])
+{
+    size_t n = 0;
+    (void)types;
+    (void)file;
+    for (hs_ctype i = 1; i < WORLD_TYPES && n < HS_CTYPE_MAX_OF_SIZE; i++)
+        if (world_types[i].facts.kind == HS_CTYPE_RECORD &&
+            world_types[i].facts.n_bytes >= least_bytes &&
+            world_types[i].facts.n_bytes <= most_bytes)
+            ret[n++] = i;
+    return n;
+}
+
 static inline void world_no_types(void)
 {
     memset(world_types, 0, sizeof world_types);

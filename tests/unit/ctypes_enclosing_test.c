@@ -26,6 +26,17 @@ static void asked(struct fixture *f, uint64_t offset, uint64_t least, uint64_t m
     assert_string_equal(text, expected);
 }
 
+/* Is this name among the records of a size? */
+static bool has_size(struct fixture *f, uint64_t n_bytes, const char *name)
+{
+    hs_ctype found[HS_CTYPE_MAX_OF_SIZE];
+    size_t n = hs_ctypes_of_size(f->types, f->file, n_bytes, n_bytes, found), n_same = 0;
+    for (size_t i = 0; i < n; i++)
+        n_same += strcmp(fixture_type_name(f, found[i]), name) == 0;
+    assert_true(n_same <= 1);
+    return n_same == 1;
+}
+
 static void compare(const char *compiler, const char *level, const char *version)
 {
     static struct fixture f;
@@ -40,6 +51,10 @@ static void compare(const char *compiler, const char *level, const char *version
     asked(&f, 0, 48, 48, "");
     asked(&f, 16, 0, UINT64_MAX, "");
     asked(&f, 8, 41, 55, "");
+    assert_true(has_size(&f, 56, "struct user"));
+    assert_true(has_size(&f, 24, "untagged")); /* a typedef names it */
+    assert_false(has_size(&f, 48, "struct user"));
+    assert_int_equal(hs_ctypes_of_size(f.types, f.file + 1, 1, 64, (hs_ctype[32]){0}), 0);
     fixture_close(&f);
     fixture_remove(&f);
 }

@@ -33,6 +33,8 @@ static struct hs_sample sampled[4 * N];
 static struct hs_site_frame frames[SITES];
 static hs_addr sampled_at[4 * N];
 static struct hs_native_samples samples;
+static struct hs_object program;
+static struct hs_native_object described = {.types = 1, .has_lists = true};
 
 static int set_up(void **state)
 {
@@ -80,7 +82,11 @@ static void run(void)
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
     WORLD_OK(hs_scan_mark_roots(&scan, &world_err));
     WORLD_OK(hs_scan_end(&scan, &world_err));
+    w->dump.objects = (struct hs_objects){.objects = &program, .n = 1};
+    w->native.of_object = &described;
     WORLD_OK(hs_native_guess(&w->native, &flow, &scan, &samples, &world_err));
+    w->dump.objects = (struct hs_objects){0};
+    w->native.of_object = NULL;
 }
 
 /* A list of N that a root holds, its nodes of this type. */
@@ -131,6 +137,73 @@ static void not_by_a_size_of_two(void **state)
     hold(others, ITEM_BYTES, OTHER);
     run();
     is(lost, "");
+}
+
+/* N lists of two that nothing holds, of this size. */
+static hs_addr lose_many(uint64_t n_bytes)
+{
+    hs_addr last = 0;
+    for (int i = 0; i < N; i++) {
+        hs_addr a = world_block(w, n_bytes), b = world_block(w, n_bytes);
+        *world_word(w, a) = b;
+        *world_word(w, a + 8) = a;
+        *world_word(w, b) = a;
+        *world_word(w, b + 8) = b;
+        last = a;
+    }
+    return last;
+}
+
+/* Of a program that holds none of a kind the one record that the words of the lost ones agree with;
+ * not where two are, or where one pointer alone speaks for it. */
+static void by_the_one_record(void **state)
+{
+    (void)state;
+    world_type(UNKNOWN, "struct sole", HS_CTYPE_RECORD, 72);
+    world_slot(UNKNOWN, "next", 0, UNKNOWN);
+    world_slot(UNKNOWN, "self", 8, UNKNOWN);
+    hs_addr lost = lose_many(72), two = lose_many(ITEM_BYTES), weak = 0;
+    world_type(HUGE_TYPE, "struct weak", HS_CTYPE_RECORD, 120);
+    world_slot(HUGE_TYPE, "next", 0, HUGE_TYPE);
+    for (int i = 0; i < N; i++)
+        weak = lose(120);
+    run();
+    is(lost, "block of 72 bytes, perhaps struct sole");
+    is(two, "");
+    is(weak, "");
+}
+
+static void not_by_two_records(void **state)
+{
+    (void)state;
+    world_type(UNKNOWN, "struct sole", HS_CTYPE_RECORD, 72);
+    world_slot(UNKNOWN, "next", 0, UNKNOWN);
+    world_slot(UNKNOWN, "self", 8, UNKNOWN);
+    world_type(HUGE_TYPE, "struct twin", HS_CTYPE_RECORD, 72);
+    world_slot(HUGE_TYPE, "next", 0, HUGE_TYPE);
+    world_slot(HUGE_TYPE, "self", 8, HUGE_TYPE);
+    hs_addr lost = lose_many(72);
+    run();
+    is(lost, "");
+}
+
+/* What is found says what its pointers lead to, which nothing in those tells. */
+static void by_the_pointers_of_what_is_found(void **state)
+{
+    (void)state;
+    hs_addr plain = 0;
+    world_type(UNKNOWN, "struct sole", HS_CTYPE_RECORD, 72);
+    world_slot(UNKNOWN, "next", 0, UNKNOWN);
+    world_slot(UNKNOWN, "data", 8, HUGE_TYPE);
+    world_type(HUGE_TYPE, "struct data", HS_CTYPE_RECORD, 200);
+    world_slot(HUGE_TYPE, "text", 0, 0);
+    for (int i = 0; i < N; i++) {
+        hs_addr node = lose(72);
+        plain = world_block(w, 200);
+        *world_word(w, node + 8) = plain;
+    }
+    run();
+    is(plain, "block of 200 bytes, perhaps struct data");
 }
 
 static void by_site(void **state)
@@ -252,6 +325,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_size_of_two, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_the_one_record, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_two_records, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_the_pointers_of_what_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_site, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_site_in_doubt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_types, set_up, tear_down),

@@ -13,6 +13,7 @@ static const char *const part_names[HS_N_BALANCE_PARTS] = {
     [HS_BALANCE_TABLES] = "the allocator's tables",
     [HS_BALANCE_BINARIES] = "binaries",
     [HS_BALANCE_OTHER] = "others",
+    [HS_BALANCE_ABSENT] = "not in this dump",
 };
 
 #define put(text, ...) hs_append(text, HS_BALANCE_TEXT_BYTES, __VA_ARGS__)
@@ -105,6 +106,24 @@ static void put_mappings(const struct hs_balance *balance, const struct hs_mappi
     put(text, " of mappings hang on %.400s.", holder->name);
 }
 
+static void put_stacks(const struct hs_balance *balance, char *text)
+{
+    uint64_t resident = balance->bytes[HS_BALANCE_STACKS];
+
+    if (balance->n_unjoined == 0) {
+        put(text, "%u %% is no live heap: ", percent_of(balance, resident));
+        put_bytes(text, resident);
+        put(text, " are stacks of threads.");
+        return;
+    }
+    put(text, "%lu threads have ended, and nobody has joined or detached them: ",
+        (unsigned long)balance->n_unjoined);
+    put_bytes(text, balance->unjoined_bytes);
+    put(text, " of stacks stay reserved for them, ");
+    put_bytes(text, resident);
+    put(text, " of stacks are resident.");
+}
+
 void hs_balance_verdict_text(const struct hs_balance *balance,
                              const struct hs_mapping_holder *holder, unsigned word_bytes,
                              char text[HS_BALANCE_TEXT_BYTES])
@@ -120,11 +139,18 @@ void hs_balance_verdict_text(const struct hs_balance *balance,
         put_mappings(balance, holder, word_bytes, text);
         break;
     case HS_BALANCE_STACKS:
+        put_stacks(balance, text);
+        break;
     case HS_BALANCE_TABLES:
         put(text, "%u %% is no live heap: ", percent_of(balance, balance->bytes[part]));
         put_bytes(text, balance->bytes[part]);
-        put(text, part == HS_BALANCE_STACKS ? " are stacks of threads."
-                                            : " are tables of the allocator itself.");
+        put(text, " are tables of the allocator itself.");
+        break;
+    case HS_BALANCE_ABSENT:
+        put(text,
+            "%u %% of the memory is not in this dump, which has the heap of a collector "
+            "alone: dump again with --heaps all.",
+            percent_of(balance, balance->bytes[part]));
         break;
     default:
         break;

@@ -13,6 +13,7 @@ enum hs_balance_part {
     HS_BALANCE_TABLES, /* an allocator's own: headers, tables, padding */
     HS_BALANCE_BINARIES,
     HS_BALANCE_OTHER,
+    HS_BALANCE_ABSENT, /* that a dump of a collector's heap alone has not looked at */
     HS_N_BALANCE_PARTS
 };
 
@@ -22,6 +23,9 @@ struct hs_balance {
     uint64_t n_free;       /* pieces of free memory, where they were counted */
     uint64_t dirty_bytes;  /* of free: whole pages that the allocator may give back */
     uint64_t shared_bytes; /* of mappings: of files and shared */
+    /* Of threads that have ended and that nobody has joined: how many, and what their stacks have
+     * reserved, resident or not. */
+    uint64_t n_unjoined, unjoined_bytes;
     const char *allocator; /* that has most free memory, borrowed; "" without any */
 };
 
@@ -31,7 +35,9 @@ struct hs_balance {
 void hs_balance_find(const struct hs_view *view, struct hs_balance *ret);
 
 /* The part that is the answer in place of the live heap: the largest of all, when it has
- * HS_BALANCE_LEAST_BYTES and is none of the binaries'. HS_BALANCE_LIVE: no other. */
+ * HS_BALANCE_LEAST_BYTES and is none of the binaries'. Stacks also where more of them wait to be
+ * joined than a C library would keep for new threads: then addresses run out before memory does.
+ * HS_BALANCE_LIVE: no other. */
 #define HS_BALANCE_LEAST_BYTES ((uint64_t)4 << 20)
 enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance);
 

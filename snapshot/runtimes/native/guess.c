@@ -4,13 +4,22 @@
 
 #include "agree.h"
 #include "base/alloc.h"
+#include "flow.h"
 
 enum { WORD = 8, MOST_SLOTS = 256, NAME_BYTES = 1024 };
 enum { SIZES = 1 << 12, SIZE_SHIFT = 52, UNTYPED_ONE_IN = 8 };
 enum { SITE_TYPED_LEAST = 2, SITE_ODD_ONE_IN = 8 };
+enum {
+    SOLE_SIZES = 32,
+    SOLE_LEAST = 8,
+    SOLE_HEAP_ONE_IN = 1000,
+    SOLE_LOOK = 64,
+    SOLE_PERCENT = 60
+};
 #define GUESS_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 struct guess_size {
+    uint64_t n_lost;  /* blocks without a type */
     uint64_t n_bytes; /* 0: none yet */
     hs_ntype type;    /* of all blocks of this size */
     hs_ntype guessed; /* the name for what may be such; 0: not needed yet */
@@ -35,6 +44,7 @@ struct guess {
     const struct hs_native_samples *samples;
     struct guess_size *sizes; /* owned */
     struct guess_site *sites; /* owned; by the number of the site */
+    uint64_t heap_bytes;
 };
 
 static struct guess_size *size_of(struct guess *g, uint64_t n_bytes)
@@ -54,8 +64,13 @@ static void learn(struct guess *g, const struct hs_heap_block *block)
     hs_ntype type = hs_flow_type(g->flow, block->rank);
     struct guess_size *size = size_of(g, block->n_bytes);
 
-    if ((block->span->states & HS_BLOCK_STATIC) != 0 || (type == 0 && is_lost(g, block)))
+    g->heap_bytes += block->n_bytes;
+    if ((block->span->states & HS_BLOCK_STATIC) != 0)
         return;
+    if (type == 0 && is_lost(g, block)) {
+        size->n_lost++;
+        return;
+    }
     size->is_mixed |= size->n_bytes != 0 && size->n_bytes != block->n_bytes;
     size->n_bytes = block->n_bytes;
     size->n_untyped += type == 0;
@@ -220,6 +235,191 @@ static hs_status guess_by_size(struct guess *g, struct hs_error *err)
     return HS_OK;
 }
 
+/* ---- by the one record of its size */
+
+/* What lost blocks of a size may be of which no held one has a type. */
+struct sole {
+    uint64_t n_bytes, n_lost;
+    hs_ntype records[HS_CTYPE_MAX_OF_SIZE];
+    unsigned n_agree[HS_CTYPE_MAX_OF_SIZE];
+    unsigned n_said[HS_CTYPE_MAX_OF_SIZE]; /* by pointers of blocks whose record is found */
+    size_t n_records;
+    unsigned n_looked;
+    hs_ntype guessed;
+};
+
+static struct sole *sole_of(struct sole *soles, size_t n, uint64_t n_bytes)
+{
+    for (size_t i = 0; i < n; i++)
+        if (soles[i].n_bytes == n_bytes)
+            return &soles[i];
+    return NULL;
+}
+
+/* Sizes of many lost blocks, each of which has a thousandth of the heap: the first such, as few
+ * have as much. Sizes that share a place in the table count together; what they are is asked of
+ * each. */
+static size_t find_soles(const struct guess *g, struct sole soles[SOLE_SIZES])
+{
+    struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
+    struct hs_heap_block block;
+    size_t n = 0;
+
+    while (n < SOLE_SIZES && hs_scan_next_unreached(g->scan, &it, &block)) {
+        const struct guess_size *size = &g->sizes[block.n_bytes * GUESS_HASH_FACTOR >> SIZE_SHIFT];
+        bool is_large = size->n_lost >= SOLE_LEAST &&
+                        block.n_bytes >= g->heap_bytes / SOLE_HEAP_ONE_IN / size->n_lost;
+        if (block.bytes != NULL && is_large && size->n_typed == 0 &&
+            hs_flow_type(g->flow, block.rank) == 0 && sole_of(soles, n, block.n_bytes) == NULL)
+            soles[n++] = (struct sole){.n_bytes = block.n_bytes, .n_lost = size->n_lost};
+    }
+    return n;
+}
+
+static hs_ctype ctype_of(const struct guess *g, hs_ntype type)
+{
+    return hs_native_type_of(&g->flow->types, type)->ctype;
+}
+
+/* The records that would fill such a block, of every file that says what it has. */
+static hs_status list_records(struct guess *g, struct sole *sole, struct hs_error *err)
+{
+    const struct hs_native *native = g->native;
+    hs_ctype found[HS_CTYPE_MAX_OF_SIZE];
+
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        const struct hs_native_object *object = &native->of_object[i];
+        if (object->types == 0 || !object->has_lists || object->is_system || object->is_runtime)
+            continue;
+        uint64_t least = sole->n_bytes < HS_SLACK_BYTES ? 1 : sole->n_bytes - HS_SLACK_BYTES + 1;
+        size_t n = hs_ctypes_of_size(native->ctypes, object->types, least, sole->n_bytes, found);
+        for (size_t k = 0; k < n && sole->n_records < HS_CTYPE_MAX_OF_SIZE; k++) {
+            hs_ntype type;
+            HS_TRY(hs_native_types_of_ctype(&g->flow->types, found[k], /* is_array= */ false, &type,
+                                            err));
+            bool is_new = type != 0;
+            for (size_t r = 0; r < sole->n_records && is_new; r++)
+                is_new = !hs_ctypes_same(native->ctypes, found[k], ctype_of(g, sole->records[r]));
+            if (is_new && fills(hs_native_type_of(&g->flow->types, type), sole->n_bytes))
+                sole->records[sole->n_records++] = type;
+        }
+    }
+    return HS_OK;
+}
+
+/* Do the words of a block speak for a record of which nothing else does? Two pointers at least lead
+ * to blocks, one of them to what it says. */
+static bool speaks_for(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
+{
+    const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
+    const struct hs_agreement found =
+        hs_native_agree(&by, block, hs_native_type_of(&g->flow->types, type), 0, 0);
+
+    return !found.disagrees && found.n_shown != 0 && found.n_leading >= 2;
+}
+
+static void ask_records(const struct guess *g, struct sole *soles, size_t n)
+{
+    struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_scan_next_unreached(g->scan, &it, &block)) {
+        struct sole *sole = sole_of(soles, n, block.n_bytes);
+        if (sole == NULL || sole->n_looked == SOLE_LOOK || block.bytes == NULL ||
+            hs_flow_type(g->flow, block.rank) != 0)
+            continue;
+        sole->n_looked++;
+        for (size_t i = 0; i < sole->n_records; i++)
+            sole->n_agree[i] += speaks_for(g, &block, sole->records[i]);
+    }
+}
+
+/* The one record that so many blocks at least speak for; 0: none, or several. */
+static hs_ntype one_of(const struct sole *sole, const unsigned *n_for, unsigned least)
+{
+    hs_ntype found = 0;
+
+    for (size_t i = 0; i < sole->n_records; i++) {
+        if (n_for[i] < least)
+            continue;
+        if (found != 0)
+            return 0;
+        found = sole->records[i];
+    }
+    return found;
+}
+
+/* What most of the blocks are by their own words. */
+static hs_ntype own_record(const struct sole *sole)
+{
+    return sole->n_looked < SOLE_LEAST
+               ? 0
+               : one_of(sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
+}
+
+/* What they are by these, or else by the pointers of such as are known by their words. */
+static hs_ntype sole_record(const struct sole *sole)
+{
+    hs_ntype own = own_record(sole);
+    return own != 0 ? own : one_of(sole, sole->n_said, SOLE_LEAST);
+}
+
+/* A block that is found to be of a record says what its pointers lead to. */
+static void ask_pointers(const struct guess *g, const struct hs_heap_block *block, hs_ntype record,
+                         struct sole *soles, size_t n)
+{
+    const struct hs_native_type *type = hs_native_type_of(&g->flow->types, record);
+    struct hs_heap_block to;
+
+    for (size_t i = 0; i < type->n_slots; i++) {
+        const struct hs_cslot *slot = &type->slots[i];
+        if (slot->pointee == 0 || slot->may_be_pointer_only ||
+            hs_flow_resolve(g->native, hs_load_u64(block->bytes + slot->offset_bytes), &to) !=
+                HS_POINTER_START ||
+            !is_lost(g, &to) || hs_flow_type(g->flow, to.rank) != 0)
+            continue;
+        struct sole *sole = sole_of(soles, n, to.n_bytes);
+        for (size_t r = 0; sole != NULL && r < sole->n_records; r++)
+            sole->n_said[r] +=
+                hs_ctypes_same(g->native->ctypes, slot->pointee, ctype_of(g, sole->records[r]));
+    }
+}
+
+static void ask_found(const struct guess *g, struct sole *soles, size_t n)
+{
+    struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
+    struct hs_heap_block block;
+    unsigned n_asked[SOLE_SIZES] = {0};
+
+    while (hs_scan_next_unreached(g->scan, &it, &block)) {
+        const struct sole *sole = sole_of(soles, n, block.n_bytes);
+        hs_ntype record = sole == NULL || block.bytes == NULL ? 0 : own_record(sole);
+        if (record != 0 && n_asked[sole - soles]++ < SOLE_LOOK)
+            ask_pointers(g, &block, record, soles, n);
+    }
+}
+
+static hs_status guess_by_record(struct guess *g, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
+    struct hs_heap_block block;
+    struct sole soles[SOLE_SIZES];
+    size_t n = find_soles(g, soles);
+
+    for (size_t i = 0; i < n; i++)
+        HS_TRY(list_records(g, &soles[i], err));
+    ask_records(g, soles, n);
+    ask_found(g, soles, n);
+    while (n != 0 && hs_scan_next_unreached(g->scan, &it, &block)) {
+        struct sole *sole = sole_of(soles, n, block.n_bytes);
+        hs_ntype record = sole == NULL ? 0 : sole_record(sole);
+        if (record != 0 && block.bytes != NULL && hs_flow_type(g->flow, block.rank) == 0 &&
+            judge(g, &block, record) != DISAGREES)
+            HS_TRY(set_guess(g, &block, record, &sole->guessed, err));
+    }
+    return HS_OK;
+}
+
 hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
                           const struct hs_scan *scan, const struct hs_native_samples *samples,
                           struct hs_error *err)
@@ -236,5 +436,6 @@ hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
     while (hs_heap_map_next(&it, &block))
         learn(&g, &block);
     HS_TRY(guess_by_site(&g, err));
-    return guess_by_size(&g, err);
+    HS_TRY(guess_by_size(&g, err));
+    return guess_by_record(&g, err);
 }

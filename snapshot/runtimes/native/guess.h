@@ -11,6 +11,11 @@
  * their size: when all that have a type are of one record, two at least; all were asked for with
  * its size; and of the lost ones the words of at most one disagree for eight that agree.
  *
+ * A program that lost all of a kind holds none of that size. Then the records that debug
+ * information has of that size are asked, where the lost blocks of a size are eight at least and a
+ * thousandth of the heap: of one alone the words of most must be, two pointers leading to blocks
+ * and one to what it says.
+ *
  * Cost: a look at the types of all blocks, three at each sample, and at the words of the lost ones;
  * records of more than 256 pointers are left out. */
 #ifndef HS_NATIVE_GUESS_H

@@ -81,13 +81,13 @@ static hs_status find_ended(struct hs_native *native, struct ended *ended, struc
 }
 
 static hs_status claim_set(struct hs_native *native, const struct hs_range_set *set,
-                           const char *what, struct hs_error *err)
+                           const char *owner, const char *what, struct hs_error *err)
 {
     uint64_t n_bytes = 0;
     for (size_t i = 0; i < set->n; i++) {
         const struct hs_range *range = &set->ranges[i];
-        HS_TRY(hs_ledger_claim(&native->dump->heaps.ledger, "stacks of ended threads",
-                               HS_MEMORY_OTHER, range->begin, range->end, 0, err));
+        HS_TRY(hs_ledger_claim(&native->dump->heaps.ledger, owner, HS_MEMORY_OTHER, range->begin,
+                               range->end, 1, err));
         n_bytes += hs_image_resident_bytes(&native->dump->image, range->begin, range->end);
     }
     if (set->n == 0)
@@ -103,10 +103,10 @@ static hs_status claim_ended(struct hs_native *native, struct hs_error *err)
     struct ended ended = {0};
     hs_status status = find_ended(native, &ended, err);
     if (status == HS_OK)
-        status =
-            claim_set(native, &ended.kept, "kept for new threads: neither roots nor blocks", err);
+        status = claim_set(native, &ended.kept, HS_MEMORY_OF_ENDED,
+                           "kept for new threads: neither roots nor blocks", err);
     if (status == HS_OK)
-        status = claim_set(native, &ended.unjoined,
+        status = claim_set(native, &ended.unjoined, HS_MEMORY_OF_UNJOINED,
                            "which nobody has joined: only their results are roots", err);
     hs_range_set_fini(&ended.kept);
     hs_range_set_fini(&ended.unjoined);

@@ -292,6 +292,13 @@ size_t hs_ctypes_open_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t mos
  * begins one with it that has no fixed size? Then the size of a block tells nothing of its type. */
 bool hs_ctypes_is_header(struct hs_ctypes *types, hs_ctype part);
 
+/* The records (struct, class) that a file describes and that have a size in [least_bytes,
+ * most_bytes]: how many, none if there are more than HS_CTYPE_MAX_OF_SIZE. Of two that have one
+ * name the first counts. The first question lists the sizes of all, 24 bytes each. */
+enum { HS_CTYPE_MAX_OF_SIZE = 32 };
+size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file file, uint64_t least_bytes,
+                         uint64_t most_bytes, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE]);
+
 /* The size of the largest record of C that has a `part` at 0; 0: there is none. */
 uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
 

@@ -284,6 +284,8 @@ const char *hs_memory_state_name(unsigned state);
 
 /* Owners of memory that no allocator claims; state HS_MEMORY_OTHER. */
 #define HS_MEMORY_OF_STACKS "stacks"
+#define HS_MEMORY_OF_ENDED "stacks of ended threads"
+#define HS_MEMORY_OF_UNJOINED "stacks of threads never joined" /* n_blocks: so many */
 #define HS_MEMORY_OF_DATA "data of binaries"
 #define HS_MEMORY_OF_CODE "code and constants of binaries"
 #define HS_MEMORY_OF_FILES "mapped files"
