@@ -24,7 +24,7 @@ struct weak_edge {
     struct hs_link link; /* from there */
 };
 
-/* Where the groups of a chunk are; one that was left out has no bytes. */
+/* The places of the groups of a chunk; one that was left out has no bytes. */
 struct places {
     uint64_t at;
     uint32_t begin[GROUPS + 1];
@@ -167,7 +167,8 @@ static void put_row(struct hs_block_file *file, uint32_t at, uint64_t *extra)
     }
 }
 
-/* Whether the edges of [first, end) are few enough to be kept; *extra is behind the sparse ones. */
+/* Tells whether the edges of [first, end) are few enough to be kept; *extra is behind the sparse
+ * ones. */
 static bool has_few_edges(const struct hs_chunk *chunk, uint32_t first, uint32_t end,
                           uint64_t *extra)
 {
@@ -214,7 +215,8 @@ static hs_status write_chunk(struct hs_block_file *file, bool has_rows, struct h
     return hs_spill_flush(&file->spill, err);
 }
 
-/* Of a chunk with arrays of millions the edges are left out: for these it is decoded as without. */
+/* Adds a chunk; of one with arrays of millions the edges are left out: for these it is decoded as
+ * without. */
 static hs_status add_chunk(const struct hs_view *view, struct hs_error *err)
 {
     struct hs_block_file *file = view->blocks;
@@ -230,7 +232,7 @@ static hs_status add_chunk(const struct hs_view *view, struct hs_error *err)
     return HS_OK;
 }
 
-/* Of a chunk that is decoded whole, the largest there is. */
+/* Returns the memory of the largest chunk, decoded whole. */
 static uint64_t largest_chunk(const struct hs_view *view)
 {
     uint64_t most = 0;

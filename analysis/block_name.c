@@ -79,7 +79,7 @@ hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node roo
     return status;
 }
 
-/* Where no member leads on by name, the way so far says as much. */
+/* Cuts a path where no member leads on by name; the way so far says as much. */
 static void cut_gap(char *text)
 {
     static const char gap[] = "->...";

@@ -1,4 +1,4 @@
-/* Where a cut goes through: which node, and which word of it. */
+/* A cut, as words: which node, and which word of it. */
 #include "analysis/cut.h"
 
 #include <stdlib.h>
@@ -126,8 +126,8 @@ static bool leads_from_cut(struct search *search, const struct cut_unit *unit)
     return false;
 }
 
-/* Whether a block is the target that is a part of a unit, or hangs on it: climbed from `source`,
- * which leads to it. */
+/* Tells whether a block is the target that is a part of a unit, or hangs on it: climbed from
+ * `source`, which leads to it. */
 static bool is_under(const struct hs_view *view, hs_node source, hs_node target, hs_node top)
 {
     uint64_t n = 0;
@@ -139,7 +139,8 @@ static bool is_under(const struct hs_view *view, hs_node source, hs_node target,
     return false;
 }
 
-/* Of a target that is a part of a unit: its dominator is where all ways to it meet. */
+/* Adds the dominator of a target that is a part of a unit: its dominator is where all ways to it
+ * meet. */
 static hs_status add_dominator(struct search *search, hs_node target, struct hs_error *err)
 {
     uint32_t unit;
@@ -187,7 +188,7 @@ static struct hs_cut_point point_at(const struct hs_view *view, hs_node node)
     return point;
 }
 
-/* Whether a link of a block of the cut leads on to the targets. */
+/* Tells whether a link of a block of the cut leads on to the targets. */
 static bool leads_on(const struct search *search, hs_node other)
 {
     const struct cut_flow *flow = &search->flow;
@@ -197,7 +198,7 @@ static bool leads_on(const struct search *search, hs_node other)
     return flow->n_targets == 1 && flow->targets[0] == other;
 }
 
-/* Whether this one word does, whatever others there are. */
+/* Tells whether this one word does, whatever others there are. */
 static bool takes_part(const struct hs_view *view, const struct hs_node_facts *holder,
                        const struct hs_link *link)
 {

@@ -33,7 +33,7 @@ static hs_status take_room(struct cut_flow *flow, size_t n, size_t *capacity, si
 
 /* ---- units */
 
-/* What hs_nearest_find gives for a node: the node that its unit is called by. */
+/* Returns the node that hs_nearest_find gives for a node: the node that its unit is called by. */
 static uint64_t unit_node(const void *context, hs_node tree_node, hs_node below)
 {
     hs_node root = hs_view_root_of(context, tree_node);
@@ -123,8 +123,8 @@ static hs_status expand(struct cut_flow *flow, uint32_t unit, struct hs_error *e
     return add_arcs(flow, flow->units[unit].node, unit, err);
 }
 
-/* What leads to the targets: the unit that a target is a part of, or whatever leads to a target
- * that is one. */
+/* Adds the edges that lead to the targets: the unit that a target is a part of, or whatever leads
+ * to a target that is one. */
 static hs_status add_targets(struct cut_flow *flow, struct hs_error *err)
 {
     uint32_t unit;
@@ -253,7 +253,8 @@ static hs_status find_ways(struct cut_flow *flow, struct hs_error *err)
 
 /* ---- cuts */
 
-/* Of the states from queue[begin] on: the units that were come to from behind and not passed. */
+/* Lists the cut among the states from queue[begin] on: the units that were come to from behind and
+ * not passed. */
 static unsigned list_cut(const struct cut_flow *flow, size_t begin, uint32_t *cut, unsigned n)
 {
     for (size_t i = begin; i < flow->n_queued; i++) {

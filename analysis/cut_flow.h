@@ -37,7 +37,7 @@ struct cut_flow {
     uint64_t n_read;
     uint64_t taken_bytes;
     unsigned n_ways;
-    /* Of each way the unit that the cut takes, where there is a cut. */
+    /* The unit that the cut takes of each way, where there is a cut. */
     uint32_t near_object[HS_CUT_MOST], near_roots[HS_CUT_MOST];
 };
 

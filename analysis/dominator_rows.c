@@ -63,7 +63,7 @@ static hs_status visit(struct tree_walk *walk, struct waiting at, struct hs_erro
     return HS_OK;
 }
 
-/* What the rows' nodes are; the own words of a row are not hidden ones. */
+/* Looks up the rows' nodes; the own words of a row are not hidden ones. */
 static hs_status look_up_rows(struct hs_view *view, struct hs_dominator_rows *rows,
                               struct hs_error *err)
 {

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "graph/edges.h"
 
-/* What hangs on doubt right below a block. */
+/* Returns the words that hang on doubt right below a block. */
 static uint64_t doubtful_below(const struct hs_view *view, hs_node node)
 {
     struct hs_row row = hs_index_dominated(view->index, node);

@@ -143,8 +143,8 @@ static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uin
                          groups[i].kind == kind && groups[i].parent == above);
 }
 
-/* Whether all below is doubtful, and its dominator is not: what a doubtful block dominates is no
- * firmer. */
+/* Tells whether all below is doubtful, and its dominator is not: what a doubtful block dominates is
+ * no firmer. */
 static bool is_first_doubtful(const struct hs_view *view, hs_node node)
 {
     if (node < view->n_tree || hs_index_tier(view->index, node) != HS_TIER_DOUBTFUL)
@@ -438,7 +438,7 @@ static bool is_more_grown(const struct hs_accumulated *steps, unsigned a, unsign
     return (wide)steps[a].n_blocks * above_b > (wide)steps[b].n_blocks * above_a;
 }
 
-/* Which of the steps the members are of: see suspects.h. */
+/* Chooses the step whose members are told: see suspects.h. */
 static unsigned choose_members(const struct hs_accumulation *at)
 {
     unsigned best = 1, heaviest = 1;
@@ -493,9 +493,9 @@ static uint32_t best_below(const struct hs_group_tree *tree, uint32_t jump,
     return best;
 }
 
-/* Where the number of blocks jumps on the way, the group that tells most there; HS_NO_GROUP without
- * a jump. A type that comes again below itself has many blocks and few heads: dicts of frames of
- * exceptions in a dict. */
+/* Chooses the class to name: where the number of blocks jumps on the way, the group that tells most
+ * there; HS_NO_GROUP without a jump. A type that comes again below itself has many blocks and few
+ * heads: dicts of frames of exceptions in a dict. */
 static uint32_t choose_class(const struct hs_group_tree *tree, const uint32_t *passed,
                              const struct hs_accumulation *at)
 {

@@ -18,8 +18,8 @@
 #define HS_GROUPS_MOST (1u << 18)
 #define HS_NO_GROUP UINT32_MAX
 
-/* What blocks are grouped by: 0 for nodes of the root tree, which are part of the group they stand
- * in, 1 for blocks without a type, behind these a type each. */
+/* The kinds by which blocks are grouped: 0 for nodes of the root tree, which are part of the group
+ * they stand in, 1 for blocks without a type, behind these a type each. */
 struct hs_group_kinds {
     struct hs_view *view; /* borrowed */
     uint16_t *of_type;    /* owned: by type */
@@ -57,8 +57,8 @@ struct hs_group_tree {
     uint64_t reserved_bytes;
 };
 
-/* Where a group tree begins: a node of the root tree, several roots, or the blocks that stand
- * directly below inner nodes of the root tree and are of one owner set. */
+/* The place at which a group tree begins: a node of the root tree, several roots, or the blocks
+ * that stand directly below inner nodes of the root tree and are of one owner set. */
 struct hs_group_place {
     hs_node node; /* HS_NO_NODE: several roots, or a set */
     uint32_t set;
@@ -80,7 +80,8 @@ uint32_t hs_group_largest(const struct hs_group_tree *tree, uint32_t group, uint
 hs_status hs_group_plain_words(const struct hs_group_tree *tree, uint64_t *ret,
                                struct hs_error *err);
 
-/* Where what the place keeps has come together (analysis/suspects.h). Walks all of it once more. */
+/* Finds the group in which the memory of a place has come together (analysis/suspects.h). Walks all
+ * of it once more. */
 hs_status hs_group_accumulation(const struct hs_group_tree *tree,
                                 const struct hs_group_place *place, unsigned follow_percent,
                                 struct hs_accumulation *ret, struct hs_error *err);

@@ -1,4 +1,4 @@
-/* Where files of kept answers lie, and what is believed of them. */
+/* The contents of a key file, counted from a snapshot and its index. */
 #include "kept_file.h"
 
 #include <limits.h>

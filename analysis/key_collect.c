@@ -1,4 +1,4 @@
-/* What a key file holds, counted from a snapshot and its index. */
+/* Hashes all owner sets of an index. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Where key files are kept, and what is believed of them. */
+/* Returns the key of the unreached, whose types stand below it. */
 #include "analysis/key_file.h"
 
 #include "analysis/type_family.h"

@@ -1,4 +1,4 @@
-/* Where the sampled blocks below each key were allocated. */
+/* Keeps HS_KEYS_MOST of the keys whose own sizes and ranks are known. */
 #ifndef HS_ANALYSIS_KEY_SITES_H
 #define HS_ANALYSIS_KEY_SITES_H
 

@@ -99,7 +99,7 @@ static struct hs_leak_group *reason_add(struct grouper *g, hs_node target,
     return group;
 }
 
-/* Of these a root is named before a block, and a block that is alive before a lost one. */
+/* Returns the memory of the search. */
 static void reason_add_weak(struct grouper *g, hs_node target, hs_node from)
 {
     struct hs_leak_group *group = reason_add(g, target, HS_LEAK_WEAK);

@@ -14,8 +14,8 @@ static bool is_doubtful(const struct hs_chunk *chunk)
     return any;
 }
 
-/* Whether any root or edge that the index followed is doubtful. Files say how many edges are, since
- * version 3. */
+/* Stores a dominator; a node that has one is reached. Files say how many edges are, since version
+ * 3. */
 static hs_status look_for_doubt(const struct hs_view *view, bool *ret, struct hs_error *err)
 {
     bool is_told = view->totals->n_doubtful_edges != HS_UNKNOWN_DOUBT;
@@ -138,7 +138,7 @@ static hs_status turned_run(const void *context, const struct hs_piece_sink *sin
     return hs_reverse(turned->forward, &turned->options, sink, err);
 }
 
-/* What has a dominator is reached. */
+/* The blocks that surely live. */
 static hs_status put_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     (void)err;
@@ -226,7 +226,7 @@ static void held_by_index(const struct hs_view *view, struct hs_bitmap *held)
             hs_bitmap_set(held, node);
 }
 
-/* Whether stacks hold anything that is not held. */
+/* Returns the reason for a block of which nobody tells whether it is in use. */
 static bool stacks_hold(const struct hs_view *view, const struct hs_bitmap *held)
 {
     for (hs_node node = 1; node < view->n_tree; node++) {

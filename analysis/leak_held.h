@@ -1,4 +1,5 @@
-/* What surely lives: all that chains of sure edges lead to from a root. */
+/* Names the place of one of the weak references that lead to blocks of a group: all that chains of
+ * sure edges lead to from a root. */
 #ifndef HS_ANALYSIS_LEAK_HELD_H
 #define HS_ANALYSIS_LEAK_HELD_H
 

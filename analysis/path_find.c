@@ -1,4 +1,4 @@
-/* What a search of paths asks of an index. */
+/* The step by which a path leaves the block of an entry's parent. */
 #include "analysis/path_find.h"
 
 #include "analysis/used_edges.h"

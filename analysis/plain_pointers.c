@@ -1,4 +1,4 @@
-/* What hangs on plain pointers of C++, which do not say who frees. */
+/* True for a type of a collector, or of Python. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -21,8 +21,8 @@ static bool leads_to(const char *pointer, const char *name, const char *end)
     return strncmp(pointer, name, n) == 0 && strcmp(pointer + n, end) == 0;
 }
 
-/* Whether blocks of type `above` have plain pointers to ones of type `below`: containers and smart
- * pointers are not said to have any (struct hs_member). */
+/* Tells whether blocks of type `above` have plain pointers to ones of type `below`: containers and
+ * smart pointers are not said to have any (struct hs_member). */
 static bool is_plain(const struct hs_view *view, uint32_t above, uint32_t below)
 {
     if (above == HS_UNTYPED || below == HS_UNTYPED)

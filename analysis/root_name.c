@@ -1,4 +1,4 @@
-/* What roots are called. */
+/* Adds memory that several parts of a row keep together. */
 #include "analysis/root_name.h"
 
 #include <stdio.h>

@@ -145,7 +145,7 @@ static void join_parts(const struct hs_view *view, enum hs_group_by group_by,
     rows->n_rows = n;
 }
 
-/* What the parts reach together is not known; it is not more than this. */
+/* Returns the name of the type; it is not more than this. */
 static void limit_reachable(const struct hs_view *view, struct hs_root_rows *rows)
 {
     struct hs_sizes all = hs_index_reached_total(view->index);
@@ -174,7 +174,7 @@ static void parts_fini(struct parts *parts)
     hs_free(parts->row_of);
 }
 
-/* What several parts of a row keep together. */
+/* The sources of rows of samples and their sites. */
 static void parts_add(void *context, hs_node group, const struct hs_sizes *sizes)
 {
     struct parts *parts = context;

@@ -1,4 +1,4 @@
-/* Where what grows is allocated. */
+/* The memory that an owner set keeps, as a tree. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -12,7 +12,8 @@ static int largest_first(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* Whether a row is `key` or stands below it. */
+/* Ends the search: a node met so many steps before a block is at most so many nearer to the roots.
+ */
 static bool is_within(const struct hs_series *series, uint32_t row, uint32_t key)
 {
     while (row != HS_NO_KEY && row > key)

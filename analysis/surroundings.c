@@ -1,4 +1,4 @@
-/* What is looked up around one node. */
+/* The contents and the name of a suspect's memory. */
 #include "analysis/surroundings.h"
 
 #include "analysis/field_path.h"

@@ -20,7 +20,8 @@ static bool is_of_set(struct hs_view *view, uint32_t set, hs_node root)
     return false;
 }
 
-/* How little its name tells a reader: "server", ".bss+0x748" with a function that uses it,
+/* Returns the part of the way at which a container's own links to one of its elements begin, as
+ * containers.c calls them: "server", ".bss+0x748" with a function that uses it,
  * "pthread_setspecific key 3", ".bss+0x610". */
 static unsigned tells_little(const struct hs_view *view, hs_node leaf)
 {
@@ -85,7 +86,7 @@ static hs_status name_by_path(struct hs_view *view, hs_node block, const struct 
     return status;
 }
 
-/* Whether the members hang on one node rather than on each other. */
+/* The memory that many roots keep together. */
 bool hs_suspect_has_table(const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;
@@ -114,8 +115,8 @@ static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
     suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
 }
 
-/* Where a container's own links begin in the way to one of its elements, as containers.c calls
- * them: "sessions_.root->left"; NULL: nowhere. */
+/* True for a frame's variable of libc's on a stack, which is no variable of libc's:
+ * "sessions_.root->left"; NULL: nowhere. */
 static char *links_of_container(char *holder)
 {
     static const char *const links[] = {".root", ".first", ".last", ".buckets", ".head"};

@@ -1,4 +1,4 @@
-/* Which reserve a suspect needs. */
+/* Finds, in the sorted samples[n], the place that stands for most of the set. */
 #include "analysis/block_name.h"
 #include "analysis/reserve.h"
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* Whether a trace and a snapshot are of the same process. */
+/* Returns the bytes before the constructor, which begins at its dot. */
 #ifndef HS_ANALYSIS_TRACE_AGREE_H
 #define HS_ANALYSIS_TRACE_AGREE_H
 

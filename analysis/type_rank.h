@@ -1,5 +1,5 @@
-/* How much the name of a type tells whoever looks for a cause: a class of the program's own more
- * than a library's, a library's more than a container's, and that more than an array or a dict. */
+/* The sums that each type holds and retains: a class of the program's own more than a library's, a
+ * library's more than a container's, and that more than an array or a dict. */
 #ifndef HS_ANALYSIS_TYPE_RANK_H
 #define HS_ANALYSIS_TYPE_RANK_H
 
@@ -23,7 +23,8 @@ enum hs_type_rank {
 /* By its name and form. A smart pointer or a shared allocation of X is as much as X. */
 enum hs_type_rank hs_type_rank(const char *name, unsigned form);
 
-/* Whether the rank is more than a container's: a name that a maintainer would use. */
+/* True if an ephemeron's target is held: it is as firm as its keys: a name that a maintainer would
+ * use. */
 static inline bool hs_rank_is_class(enum hs_type_rank rank)
 {
     return rank >= HS_RANK_COLLECTION;

@@ -4,10 +4,10 @@
 
 #include "key_table.h"
 
-/* Of keys whose own sizes and ranks are known HS_KEYS_MOST stay: all of roots, then those with most
- * words, whatever is below them counted; of equal ones those of the lower rank. What goes belongs
- * to the nearest key above it that stays. *ret (hs_free): by key as it was, which one it is now;
- * NULL when there were not too many. Neither addresses nor numbers decide. O(keys * log keys). */
+/* The sums of each key, once every block has one: all of roots, then those with most words,
+ * whatever is below them counted; of equal ones those of the lower rank. What goes belongs to the
+ * nearest key above it that stays. *ret (hs_free): by key as it was, which one it is now; NULL when
+ * there were not too many. Neither addresses nor numbers decide. O(keys * log keys). */
 hs_status key_prune_keys(struct key_table *table, uint32_t **ret, struct hs_error *err);
 
 #endif

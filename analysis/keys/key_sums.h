@@ -1,4 +1,4 @@
-/* What each key has, once every block has one. */
+/* Gives the nodes that were met their key; they are the level that comes next. */
 #ifndef HS_KEYS_KEY_SUMS_H
 #define HS_KEYS_KEY_SUMS_H
 

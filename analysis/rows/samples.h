@@ -1,4 +1,4 @@
-/* What samples and their sites are read from. */
+/* Gives paired sets the name of the newer one. */
 #ifndef HS_ROWS_SAMPLES_H
 #define HS_ROWS_SAMPLES_H
 

@@ -1,4 +1,4 @@
-/* Who keeps what, as a tree: a node and what it dominates, a few of the largest children of each.
+/* The dominator tree as rows: a node and what it dominates, a few of the largest children of each.
  */
 #ifndef HS_ANALYSIS_DOMINATOR_ROWS_H
 #define HS_ANALYSIS_DOMINATOR_ROWS_H

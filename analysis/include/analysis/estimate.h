@@ -1,4 +1,5 @@
-/* What a sampled allocation stands for: estimates of words, each with its standard error.
+/* The estimate for which a sampled allocation stands: estimates of words, each with its standard
+ * error.
  *
  *   memprof, record   every word allocated is a sample with the same probability: a block with n
  *                     of them stands for n * period words. Counts are Poisson's, so the variance of

@@ -10,17 +10,17 @@
 
 #include "analysis/path_fold.h"
 
-/* What the word at an offset of a block of the type is called. Returns the length; 0 when the type
- * says nothing of it. O(log members). */
+/* Writes the name of the word at an offset of a block of the type. Returns the length; 0 when the
+ * type says nothing of it. O(log members). */
 size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
                      size_t n_bytes);
 
-/* What stands before such a name: "->", of Python and of source types of OCaml ".", and "" before
- * an element of an array and a part without a name. */
+/* Returns the punctuation before such a name: "->", of Python and of source types of OCaml ".", and
+ * "" before an element of an array and a part without a name. */
 const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place);
 
-/* Whether the place is a part of a Python object that the language does not name: the table of a
- * dictionary, the items of a list. What it leads to is the same thing to who reads. */
+/* Tells whether the place is a part of a Python object that the language does not name: the table
+ * of a dictionary, the items of a list. What it leads to is the same thing to who reads. */
 bool hs_field_is_part(const struct hs_view *view, uint32_t type, const char *place);
 
 /* The whole path from the root's slot called `root` on. A run of alike steps is written once with

@@ -50,7 +50,7 @@ hs_status hs_chains_find(struct hs_chains *chains, hs_node block, uint32_t *ret,
 hs_status hs_chains_find_alike(struct hs_chains *chains, hs_node block, uint32_t *ret,
                                struct hs_error *err);
 
-/* Its first: what all of it hangs on. */
+/* Returns the first link of a chain: what all of it hangs on. */
 const struct hs_chain *hs_chain_first(const struct hs_chains *chains, uint32_t chain);
 
 /* The numbers of the chain from the second on, the root's side first: at most HS_CHAIN_RUNS + 1. */

@@ -90,7 +90,7 @@ hs_status hs_snap_keys_decode(const uint8_t *bytes, size_t n_bytes, struct hs_sn
 
 /* A key file, of a snapshot that may be gone. HS_FORMAT, HS_IO. */
 hs_status hs_key_file_read(const char *path, struct hs_snap_keys *ret, struct hs_error *err);
-/* Whether the first bytes are a key file's. */
+/* Tells whether the first bytes are a key file's. */
 bool hs_key_file_is(const uint8_t *bytes, size_t n_bytes);
 
 /* Counts keys and all else anew. O(n + m); what hs_keys_find takes, and what leaks, types and

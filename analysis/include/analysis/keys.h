@@ -84,7 +84,7 @@ void hs_key_text(const struct hs_keys *keys, uint32_t key, char *text, size_t n)
 /* "all", "root", "type", "unreached" of enum hs_key_form. */
 const char *hs_key_form_name(unsigned form);
 
-/* What a root is called in its key: its name without what changes from run to run. */
+/* Writes the name that a root has in its key: its name without what changes from run to run. */
 void hs_key_root_name(const struct hs_view *view, hs_node leaf, char *text, size_t n);
 
 #endif

@@ -8,7 +8,7 @@
 enum hs_leak_certainty { HS_LEAK_CERTAIN, HS_LEAK_POSSIBLE, HS_N_LEAK_CERTAINTIES };
 const char *hs_leak_certainty_name(unsigned certainty); /* "certain", "possible" */
 
-/* Why a leak is only possible: what leads to the blocks of the group. */
+/* The reasons for which a leak is only possible: what leads to the blocks of the group. */
 enum hs_leak_reason {
     HS_LEAK_PAST_END = 1 << 0, /* a word one past its end */
     HS_LEAK_GUESSED = 1 << 1,  /* an unaligned word, or one where no pointer is expected */

@@ -28,27 +28,28 @@ hs_status hs_leak_report_find(struct hs_view *view, const struct hs_leak_query *
                               struct hs_leak_report *ret, struct hs_error *err);
 void hs_leak_report_fini(struct hs_leak_report *report);
 
-/* Whether the heap is a collector's alone: what is lost is garbage then, and no leak. */
+/* Tells whether the heap is a collector's alone: what is lost is garbage then, and no leak. */
 bool hs_leak_is_garbage(const struct hs_view *view);
 
-/* Why the blocks of a group count as lost, for a person. */
+/* Returns the reason for which the blocks of a group count as lost, for a person. */
 const char *hs_leak_reason_text(const struct hs_leak_report *report,
                                 const struct hs_leak_group *group);
 /* The type of a group, and of the head on which the first block of group `at` hangs. Borrowed. */
 const char *hs_leak_type_name(const struct hs_leak_report *report,
                               const struct hs_leak_group *group);
 const char *hs_leak_head_type(const struct hs_leak_report *report, size_t at);
-/* What the blocks of a group may be, or NULL; `text` gets what is known of their type, cut. */
+/* Returns the type guess for the blocks of a group, or NULL; `text` gets what is known of their
+ * type, cut. */
 const char *hs_leak_perhaps(const struct hs_leak_report *report, const struct hs_leak_group *group,
                             char *text, size_t n_bytes);
-/* Whether a lost block hangs on no other one. */
+/* Tells whether a lost block hangs on no other one. */
 bool hs_leak_is_head(const struct hs_leak_report *report, hs_node node);
 /* From the head on which the group's first block hangs to that block. On failure `fold` holds what
  * hs_path_fold_fini frees. */
 hs_status hs_leak_path(const struct hs_leak_report *report, const struct hs_leak_group *group,
                        struct hs_path_fold *fold, struct hs_error *err);
-/* That path of group `at` as source would write it, begun by the type of the head; empty when the
- * block hangs on none, or no type says how. `text` has HS_FIELD_PATH_BYTES. */
+/* Writes that path of group `at` as source would write it, begun by the type of the head; empty
+ * when the block hangs on none, or no type says how. `text` has HS_FIELD_PATH_BYTES. */
 hs_status hs_leak_expression(const struct hs_leak_report *report, size_t at, char *text,
                              struct hs_error *err);
 

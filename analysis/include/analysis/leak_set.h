@@ -1,4 +1,4 @@
-/* Which blocks are lost, and which lost block each of them hangs on.
+/* The set of lost blocks, with the lost block that each of them hangs on.
  *
  * Lost is what no chain of sure edges (hs_edge_is_sure) leads to from a root that is firm or a
  * runtime's own; static data and unclaimed mappings are never lost. Lost blocks that point at each
@@ -43,7 +43,7 @@ hs_status hs_leak_set_find(struct hs_view *view, const struct hs_leak_holders *h
                            struct hs_leak_set *ret, struct hs_error *err);
 void hs_leak_set_fini(struct hs_leak_set *set);
 
-/* Of a lost block. */
+/* Returns the number of a lost block within the set. */
 static inline uint64_t hs_leak_rank(const struct hs_leak_set *set, hs_node node)
 {
     return hs_bitmap_rank(&set->lost, node);

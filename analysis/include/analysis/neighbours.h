@@ -1,4 +1,4 @@
-/* What stands around one node: where it points, who points to it. */
+/* The neighbours of one node: where it points, who points to it. */
 #ifndef HS_ANALYSIS_NEIGHBOURS_H
 #define HS_ANALYSIS_NEIGHBOURS_H
 
@@ -21,7 +21,7 @@ struct hs_links {
 
 void hs_links_fini(struct hs_links *links);
 
-/* What the node points to, weak and ephemeron edges included, by offset. */
+/* Reads the edges out of the node, weak and ephemeron edges included, by offset. */
 hs_status hs_links_out(struct hs_view *view, hs_node node, struct hs_links *ret,
                        struct hs_error *err);
 
@@ -34,9 +34,9 @@ hs_status hs_links_out_first(struct hs_view *view, hs_node node, uint64_t limit,
 hs_status hs_links_between(struct hs_view *view, hs_node source, hs_node target,
                            struct hs_links *links, struct hs_error *err);
 
-/* Who points to the node, strong first, some sources at a time: a hub has millions. Weak ones need
- * a pass over the (small) weak columns of all chunks. At most `limit` strong sources are looked
- * into; n_more tells how many are not. */
+/* The referrers of a node, strong ones first, some sources at a time: a hub has millions. Weak ones
+ * need a pass over the (small) weak columns of all chunks. At most `limit` strong sources are
+ * looked into; n_more tells how many are not. */
 struct hs_referrers {
     struct hs_view *view;
     hs_node node;
@@ -56,8 +56,8 @@ hs_status hs_link_find(struct hs_view *view, hs_node source, hs_node target, str
 hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
                          uint64_t *ret_offset_words, struct hs_error *err);
 
-/* What an edge of `source` is worth as a reason for memory to be alive, enum hs_tier: no more than
- * its source is. HS_TIER_NONE when no root reaches the source, or the edge is weak. */
+/* Returns the tier of an edge of `source` as a reason for memory to be alive, enum hs_tier: no more
+ * than its source is. HS_TIER_NONE when no root reaches the source, or the edge is weak. */
 hs_status hs_link_tier(struct hs_view *view, hs_node source, unsigned edge_class, unsigned *ret,
                        struct hs_error *err);
 

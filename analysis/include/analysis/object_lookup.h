@@ -41,7 +41,7 @@ hs_status hs_object_lookup(struct hs_view *view, const char *text, struct hs_obj
 hs_status hs_object_lookup_joined(struct hs_sample_join *join, const char *text,
                                   struct hs_object_spec *ret, struct hs_error *err);
 
-/* Whether `text` is a bare name, and whether a root or a type is called so: else it may be a
+/* Tells whether `text` is a bare name, and whether a root or a type is called so: else it may be a
  * site's, which is no object. */
 bool hs_object_is_bare(const char *text);
 bool hs_object_is_known(const struct hs_view *view, const char *name);

@@ -1,12 +1,13 @@
-/* How much of a heap has an owner, and how much hangs on doubt: of a snapshot whose index is kept.
- */
+/* The shares of a heap that have an owner, and that hang on doubt: of a snapshot whose index is
+ * kept. */
 #ifndef HS_ANALYSIS_OWNER_SUMMARY_H
 #define HS_ANALYSIS_OWNER_SUMMARY_H
 
 #include "analysis/attribution.h"
 #include "analysis/doubt_holder.h"
 
-/* Of what is reached: less that hangs on doubt is not worth a hint. */
+/* The share of what is reached that counts as much doubt: less that hangs on doubt is not worth a
+ * hint. */
 enum { HS_MUCH_DOUBT_PERCENT = 2 };
 
 struct hs_owner_summary {

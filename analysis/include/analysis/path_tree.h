@@ -63,7 +63,7 @@ void hs_path_tree_fini(struct hs_path_tree *tree);
 
 /* ---- what to show of it */
 
-/* What the paths through a node lead to. */
+/* The sums of what the paths through a node lead to. */
 struct hs_path_tree_sums {
     uint64_t objects, words;
 };

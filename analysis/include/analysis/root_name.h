@@ -1,4 +1,4 @@
-/* How a root is called in what people read: in tables, sentences, paths, pages, the browser. One
+/* The name of a root in what people read: in tables, sentences, paths, pages, the browser. One
  * spelling for all of them:
  *
  *     server (server.c:86)                             by itself: its name, and where it stands
@@ -15,17 +15,17 @@
 
 #define HS_ROOT_WHERE_BYTES 640
 
-/* Where the root stands, for a column: "stm/stm.ml:318", the symbol, the thread; of what has no
- * name "libglib-2.0.so.0, used by g_intern_string"; of a symbol alone its binary; "" when unknown.
- * `text` has n bytes. */
+/* Writes the place of the root, for a column: "stm/stm.ml:318", the symbol, the thread; of what has
+ * no name "libglib-2.0.so.0, used by g_intern_string"; of a symbol alone its binary; "" when
+ * unknown. `text` has n bytes. */
 void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n);
 
 /* The same for behind a name, with the thread of what is one's, and the end of a long file name:
  * "stm.ml:318, thread 5", "on the stack, thread 5". `text` has HS_ROOT_WHERE_BYTES. */
 void hs_root_where(const struct hs_view *view, const struct hs_root *root, char *text);
 
-/* What of a place stands behind its name among others, which would not say whose it is: " used by
- * main", " of libc.so.6"; "" of names. `text` has HS_ROOT_WHERE_BYTES. */
+/* Writes the part of a place that stands behind its name among others, which would not say whose it
+ * is: " used by main", " of libc.so.6"; "" of names. `text` has HS_ROOT_WHERE_BYTES. */
 void hs_root_tail(const struct hs_view *view, const struct hs_root *root, char *text);
 
 /* The first `most` roots of an owner set in the order that they are named in: firm ones first, of

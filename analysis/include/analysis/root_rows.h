@@ -1,4 +1,4 @@
-/* Which roots a listing shows, in which order, and the sums that close it:
+/* The roots that a listing shows, in order, and the sums that close it:
  *
  *   rows' retained + shared + others + unreached = heap, to the word
  *

@@ -1,4 +1,5 @@
-/* Where what a root retains was allocated: samples summed below each row of a listing of roots.
+/* The sites at which the memory that a root retains was allocated: samples summed below each row of
+ * a listing of roots.
  *
  * Cost: each sample climbs to its row once (climb.h), one sort; 32 bytes a sample. */
 #ifndef HS_ANALYSIS_ROOT_SITES_H
@@ -23,8 +24,8 @@ struct hs_root_sites {
     struct hs_estimate *totals; /* owned: by row */
 };
 
-/* What a row with several parts (of a thread, of a frame) retains together is not followed:
- * HS_USAGE for such listings. */
+/* Finds the sites; memory that a row with several parts (of a thread, of a frame) retains together
+ * is not followed: HS_USAGE for such listings. */
 hs_status hs_root_sites_find(struct hs_sample_join *join, const struct hs_root_query *query,
                              const struct hs_root_rows *rows, struct hs_root_sites *ret,
                              struct hs_error *err);

@@ -17,7 +17,7 @@
 #include "analysis/rows.def"
 #include "analysis/view.h"
 
-/* What a number counts or names: each form of output has one way to write each of these. */
+/* The units and meanings of a number: each form of output has one way to write each of these. */
 enum hs_row_kind {
     HS_ROW_TEXT,
     HS_ROW_COUNT,
@@ -110,7 +110,7 @@ static inline hs_status hs_rows_get(struct hs_rows *rows, uint64_t at, unsigned 
     *err = rows->error;
     return rows->status;
 }
-/* Whether a text is one that was made for the row. */
+/* Tells whether a text is one that was made for the row. */
 static inline bool hs_rows_is_made(const struct hs_rows *rows, const char *text)
 {
     return text >= rows->text && text < rows->text + HS_ROWS_TEXT_BYTES;

@@ -11,7 +11,7 @@
 
 enum hs_sample_key { HS_KEY_SITE, HS_KEY_ROOT, HS_KEY_TYPE, HS_N_SAMPLE_KEYS }; /* the choices */
 
-/* What retains a sample's block. */
+/* The keepers of a sample's block. */
 enum hs_keeper { HS_KEEPER_ROOT, HS_KEEPER_SHARED, HS_KEEPER_UNREACHED, HS_KEEPER_NOT_IN_HEAP };
 const char *hs_keeper_name(enum hs_keeper keeper); /* "root", "shared", ... */
 

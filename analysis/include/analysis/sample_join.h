@@ -13,7 +13,7 @@
 #include "analysis/trace_join.h"
 #include "analysis/view.h"
 
-/* How a sample stands to the trace. */
+/* The relations of a sample to the trace. */
 enum hs_sample_join_case {
     HS_SAMPLE_JOIN_NONE,      /* no trace is given, or it is of another sampler */
     HS_SAMPLE_JOIN_BOTH,      /* in both, and they agree */
@@ -61,7 +61,7 @@ static inline const struct hs_sampler *hs_sample_join_sampler(const struct hs_sa
 {
     return &join->samplers[sample->sampler];
 }
-/* What the trace says of the sample; NULL without. */
+/* Returns the trace's entry of the sample; NULL without. */
 const struct hs_traced *hs_sample_join_traced(const struct hs_sample_join *join, size_t sample_at);
 
 /* The place of a sample that hs_snap_sample or hs_snap_find_samples gave. */

@@ -10,7 +10,8 @@ struct hs_sample_name {
     int kind; /* enum hs_sampler_kind; -1: any */
 };
 
-/* Whether `text` names a sample at all. When it does and is well-formed, *ret is what it says. */
+/* Tells whether `text` names a sample at all. When it does and is well-formed, *ret is what it
+ * says. */
 bool hs_sample_is_named(const char *text);
 hs_status hs_sample_parse(const char *text, struct hs_sample_name *ret, struct hs_error *err);
 

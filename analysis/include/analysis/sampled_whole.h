@@ -4,7 +4,7 @@
 
 #include "analysis/sample_join.h"
 
-/* Whether the sampler has seen every allocation that is alive. */
+/* The knowledge of whether the sampler has seen every allocation that is alive. */
 enum hs_sampled_since { HS_SINCE_UNKNOWN, HS_SINCE_START, HS_SINCE_LATER };
 
 struct hs_sampled_whole {

@@ -1,4 +1,5 @@
-/* What grew: the key tables of two or more snapshots, in the order of time, side by side.
+/* A comparison of snapshots: the key tables of two or more snapshots, in the order of time, side by
+ * side.
  *
  * Rows are matched by their names alone, never by addresses or numbers: keys step by step from the
  * root down, all else within its list. Of each there is the series of its words and objects; of
@@ -27,7 +28,7 @@
 
 #include "analysis/key_file.h"
 
-/* What the series says as a whole. */
+/* The verdict about the series as a whole. */
 enum hs_growth {
     HS_GROWTH_NONE,   /* no key grew at every step */
     HS_GROWTH_TWO,    /* two snapshots: something grew, and no more can be said */
@@ -123,7 +124,8 @@ static inline const uint64_t *hs_series_objects(const struct hs_series *series, 
     return series->objects + row * series->n;
 }
 
-/* Of the types that grew at every step the `most` that grew most, largest first: their number. */
+/* Finds, among the types that grew at every step, the `most` that grew most, largest first: their
+ * number. */
 size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t most);
 
 /* The name of a row, cut at n bytes: of a key "server.sessions > struct session > char[]", "" of

@@ -1,5 +1,5 @@
-/* What whoever asks lends to the work that answers: how much memory it may take, whom to tell of
- * progress, and for whom the files are that it writes. Everything is borrowed and may be zeroed:
+/* The means that a caller lends to the work that answers: how much memory it may take, whom to tell
+ * of progress, and for whom the files are that it writes. Everything is borrowed and may be zeroed:
  * then there is no limit and nobody listens. */
 #ifndef HS_ANALYSIS_SESSION_H
 #define HS_ANALYSIS_SESSION_H

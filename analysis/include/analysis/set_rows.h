@@ -1,5 +1,5 @@
-/* What several roots, or several groups of roots, keep together: by the exact set of those that
- * reach it (dominator/owner_sets.h). */
+/* The memory that several roots, or several groups of roots, keep together: by the exact set of
+ * those that reach it (dominator/owner_sets.h). */
 #ifndef HS_ANALYSIS_SET_ROWS_H
 #define HS_ANALYSIS_SET_ROWS_H
 
@@ -21,12 +21,13 @@ struct hs_set_rows {
     uint64_t n_others;
 };
 
-/* Which nodes of the root tree make a group. */
+/* The nodes of the root tree that make a group. */
 struct hs_set_groups {
     const uint32_t *part_of; /* by tree node: the node at the groups' level, or above; HS_NONE above
                                 that level */
     const uint32_t *group_of; /* by such a node: the first part of its group */
-    /* What roots of several parts of one group keep, which no part retains alone; may be NULL. */
+    /* Adds memory that roots of several parts of one group keep, which no part retains alone; may
+     * be NULL. */
     void (*add)(void *context, hs_node group, const struct hs_sizes *sizes);
     void *context;
 };
@@ -40,7 +41,7 @@ hs_status hs_set_rows_of_groups(const struct hs_view *view, const struct hs_set_
                                 struct hs_set_rows *ret, struct hs_error *err);
 void hs_set_rows_fini(struct hs_set_rows *rows);
 
-/* Of all of them, the others included. */
+/* Returns the words of all sets, the others included. */
 uint64_t hs_set_rows_words(const struct hs_set_rows *rows);
 
 /* The members of a row one by one; false at the end. Zero the walk first. */

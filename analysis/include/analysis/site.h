@@ -19,8 +19,8 @@ struct hs_frame {
 
 enum { HS_FRAME_BYTES = 512 };
 
-/* How well a function of this name tells where memory was allocated; the names of OCaml's library
- * are among those of libraries. */
+/* The rank of a function's name for telling where memory was allocated; the names of OCaml's
+ * library are among those of libraries. */
 enum hs_frame_rank {
     HS_FRAME_ALLOCATOR,
     HS_FRAME_LIBRARY,
@@ -37,7 +37,7 @@ size_t hs_site_frame_at(const struct hs_frame *frames, size_t n);
 /* "Stm.observe stm/stm.ml:318", "libc.so.6+0x1f2a0", "?". `text` has n bytes. */
 void hs_frame_text(const struct hs_frame *frame, char *text, size_t n);
 
-/* Whether the function's name or "file:line" contains it. */
+/* Tells whether the function's name or "file:line" contains it. */
 bool hs_frame_contains(const struct hs_frame *frame, const char *name);
 
 #endif

@@ -37,9 +37,9 @@ hs_status hs_site_paths_find(struct hs_sample_join *join, const char *name, uint
                              struct hs_site_paths *ret, struct hs_error *err);
 void hs_site_paths_fini(struct hs_site_paths *paths);
 
-/* Whether a root keeps what goes this way. */
+/* Tells whether a root keeps what goes this way. */
 bool hs_site_path_is_reached(const struct hs_site_paths *paths, const struct hs_site_path *path);
-/* Who keeps it: a root's name, or in brackets why there is none. Borrowed. */
+/* Returns the name of the keeper: a root's name, or in brackets why there is none. Borrowed. */
 const char *hs_site_path_keeper(const struct hs_site_paths *paths, const struct hs_site_path *path);
 /* The type of one chain that hs_chain_runs named. Borrowed. */
 const char *hs_site_path_type(const struct hs_site_paths *paths, uint32_t chain);

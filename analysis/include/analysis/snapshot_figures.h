@@ -7,12 +7,12 @@
 /* Variables, and leaves that stand below none. O(tree). */
 uint64_t hs_view_n_roots(const struct hs_view *view);
 
-/* Of the sampler facts->samplers[sampler]. O(samples). */
+/* Counts the samples of the sampler facts->samplers[sampler]. O(samples). */
 uint64_t hs_sampler_n_samples(const struct hs_view *view, size_t sampler);
 /* 0: unknown. */
 uint64_t hs_sampler_period_bytes(const struct hs_view *view, const struct hs_sampler *sampler);
 
-/* What unclaimed mappings alone keep; false without any, or without an index. */
+/* Returns the words that unclaimed mappings alone keep; false without any, or without an index. */
 bool hs_unclaimed_words(const struct hs_view *view, uint64_t *ret);
 
 #endif

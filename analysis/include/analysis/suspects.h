@@ -41,13 +41,13 @@ struct hs_accumulated {
     uint64_t own_words, words; /* of these blocks; with all that hangs on them */
 };
 
-/* Where memory has come together below a place of the dominator tree: from the place downwards, by
- * types, as long as one group has at least --follow percent of what the group above it has. Of the
- * groups that are passed the members are those of the one whose number has grown most over the
- * group above it; when none has grown to the double, of the one with most words of its own, the
- * lowest of these. Where the number of blocks jumps to the fourfold and a type there, or of about
- * as many blocks below it, tells more (a class of the program more than a container: type_rank.h),
- * the members are that type's. */
+/* The group in which memory has come together below a place of the dominator tree: from the place
+ * downwards, by types, as long as one group has at least --follow percent of what the group above
+ * it has. Of the groups that are passed the members are those of the one whose number has grown
+ * most over the group above it; when none has grown to the double, of the one with most words of
+ * its own, the lowest of these. Where the number of blocks jumps to the fourfold and a type there,
+ * or of about as many blocks below it, tells more (a class of the program more than a container:
+ * type_rank.h), the members are that type's. */
 struct hs_accumulation {
     struct hs_accumulated steps[HS_GROUP_STEPS + 1]; /* the first is the place itself */
     unsigned n_steps;
@@ -118,7 +118,8 @@ struct hs_suspect {
 };
 #define HS_SUSPECT_UNKNOWN UINT64_MAX
 
-/* Whether what has accumulated hangs on one node rather than on each other: at.point, a table. */
+/* Tells whether what has accumulated hangs on one node rather than on each other: at.point, a
+ * table. */
 bool hs_suspect_has_table(const struct hs_suspect *suspect);
 
 struct hs_suspect_query {

@@ -1,5 +1,5 @@
-/* What an allocation trace says of some allocations: one pass over the file, in which only what is
- * asked for is kept.
+/* The entries of an allocation trace for some allocations: one pass over the file, in which only
+ * what is asked for is kept.
  *
  * Resident: 64 bytes per id asked for, and each backtrace of theirs once (its innermost
  * HS_TRACE_JOIN_FRAMES codes), reserved in the budget. */

@@ -18,13 +18,13 @@ enum hs_type_level { HS_TYPE_CONSTRUCTOR, HS_TYPE_INSTANCE, HS_TYPE_HEAD };
 enum { HS_TYPE_NAME_BYTES = 4096 };
 #define HS_UNTYPED UINT32_MAX /* blocks of which nothing is known but their sizes */
 
-/* Whether it is a source type of OCaml. */
+/* Tells whether it is a source type of OCaml. */
 bool hs_type_is_source(const struct hs_view *view, uint32_t type);
 
-/* Whether the type says more of a block than its size, its tag, or where it is. */
+/* Tells whether the type says more of a block than its size, its tag, or where it is. */
 bool hs_type_is_known(const struct hs_view *view, uint32_t type);
 
-/* What the family of a type is called, cut at n bytes. */
+/* Writes the name of a type's family, cut at n bytes. */
 void hs_type_family_name(const struct hs_view *view, uint32_t type, enum hs_type_level level,
                          char *text, size_t n);
 
@@ -40,7 +40,7 @@ struct hs_type_family {
 /* The family that a name means: of a type that is called so, or else of instances, or else of
  * heads. False when there is none. */
 bool hs_type_family_find(const struct hs_view *view, const char *name, struct hs_type_family *ret);
-/* Its types, as bits. */
+/* Finds the types of a family, as bits. */
 hs_status hs_type_family_members(const struct hs_view *view, struct hs_type_family family,
                                  struct hs_bitmap *ret, struct hs_error *err);
 

@@ -1,5 +1,5 @@
-/* How much of a process a snapshot knows nothing of: private memory that no allocator claims, such
- * as the heap of a runtime that is not read. */
+/* The part of a process of which a snapshot knows nothing: private memory that no allocator claims,
+ * such as the heap of a runtime that is not read. */
 #ifndef HS_ANALYSIS_UNREAD_H
 #define HS_ANALYSIS_UNREAD_H
 
@@ -12,7 +12,7 @@ struct hs_unread {
     bool is_worth_saying;
 };
 
-/* Of the facts of a snapshot; no index is needed. O(rows of memory). */
+/* Computes it from the facts of a snapshot; no index is needed. O(rows of memory). */
 void hs_unread_find(const struct hs_view *view, struct hs_unread *ret);
 
 #endif

@@ -1,6 +1,6 @@
-/* Which of the edges that rows of predecessors tell of keep anything: an edge that would reach a
- * node at a higher tier than the node has takes no part (graph/edges.h), and what no root reaches
- * keeps nothing. Every search from an object to its roots asks here.
+/* The choice among edges of the rows of predecessors of those that keep anything: an edge that
+ * would reach a node at a higher tier than the node has takes no part (graph/edges.h), and what no
+ * root reaches keeps nothing. Every search from an object to its roots asks here.
  *
  * What classes the edges of a block are of is read with its chunk, once, when an edge of it is
  * first in question: where the source is not worse than the target, and the target is not doubtful.
@@ -11,11 +11,12 @@
 #include "analysis/view.h"
 #include "base/bitmap.h"
 
-/* Of a view that has its index; closed with the view. O(tree). */
+/* Opens the choice for a view that has its index; closed with the view. O(tree). */
 hs_status hs_used_edges_open(struct hs_view *view, struct hs_error *err);
 void hs_used_edges_close(struct hs_view *view);
 
-/* Whether edges take part by tiers at all; *ret, borrowed: of which types all words are firm. */
+/* Tells whether edges take part by tiers at all; *ret, borrowed: of which types all words are firm.
+ */
 bool hs_used_edges_by_tier(const struct hs_view *view, const struct hs_bitmap **ret);
 
 /* False also when that cannot be found out: whoever asks, asks hs_used_edges_check before anything

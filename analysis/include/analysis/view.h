@@ -36,8 +36,8 @@ struct hs_view {
     size_t n_kept;
     struct hs_used_edges *used;   /* owned: of used_edges.h; NULL without an index */
     struct hs_block_file *blocks; /* owned: of block_file.h; NULL: chunks are decoded */
-    /* Of a view that is lent by somebody who keeps it open: closing it gives it back. NULL: it is
-     * closed. */
+    /* Gives back a view that is lent by somebody who keeps it open: closing it gives it back. NULL:
+     * it is closed. */
     void (*give_back)(void *lender, const struct hs_view *view);
     void *lender;
 };
@@ -62,8 +62,9 @@ hs_status hs_view_policy_index(const struct hs_view *view, enum hs_policy_kind p
 void hs_view_index_places(const struct hs_view *view, char *cache, size_t n,
                           struct hs_index_options *options);
 void hs_view_close(struct hs_view *view);
-/* What the command's status is when the index met damage while it was asked: HS_FORMAT, in place of
- * success and of failures that may come of it. To be asked before anything is committed. */
+/* Returns the command's status; damage that the index met while it was asked comes first:
+ * HS_FORMAT, in place of success and of failures that may come of it. To be asked before anything
+ * is committed. */
 hs_status hs_view_check(const struct hs_view *view, hs_status status, struct hs_error *err);
 /* The same, and closes the view: the end of every command that has one. */
 hs_status hs_view_finish(struct hs_view *view, hs_status status, struct hs_error *err);
@@ -81,7 +82,7 @@ hs_status hs_view_find_address(struct hs_view *view, hs_addr address, hs_node *r
 /* Frees the chunks that are decoded; what was borrowed of them is gone. */
 void hs_view_forget_chunks(struct hs_view *view);
 
-/* What one node is. */
+/* The facts about one node. */
 struct hs_node_facts {
     hs_node node;
     bool is_root; /* a node of the root tree */

@@ -1,5 +1,5 @@
-/* What would be freed if some roots let go: what each of them retains, and what each set of roots
- * keeps that has no other root in it. Without a look at the graph. */
+/* The memory that would be freed if some roots let go: what each of them retains, and what each set
+ * of roots keeps that has no other root in it. Without a look at the graph. */
 #ifndef HS_ANALYSIS_WHAT_IF_H
 #define HS_ANALYSIS_WHAT_IF_H
 
