@@ -1,16 +1,7 @@
 /* links: hs_heaps hs_process hs_symbols hs_base */
 #include "check_postgres.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 enum { MOST_BLOCKS = 4 * FAKE_POSTGRES_MOST };
 

@@ -1,12 +1,7 @@
 /* links: hs_base */
 #include "fail_each.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 bool fail_each_next(struct fail_each *f)
 {

@@ -1,12 +1,7 @@
 /* links: hs_heaps */
 #include "fake_jemalloc.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 

@@ -2,13 +2,8 @@
 #include "fake_prof.h"
 
 #include <math.h>
-#include <stdio.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 /* A context has 1 KiB: gctx in front, tctx in the middle. */
 enum {

@@ -3,12 +3,7 @@
 #ifndef HS_TEST_FOREST_SHORTAGE_H
 #define HS_TEST_FOREST_SHORTAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "made_forest.h"

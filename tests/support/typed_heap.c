@@ -1,14 +1,7 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include "typed_heap.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "process/dump_plan.h"

@@ -1,12 +1,7 @@
 /* links: hs_base */
 #include "base/append.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static void pieces_stand_one_behind_the_other(void **state)
 {

@@ -1,13 +1,6 @@
 /* links: hs_report hs_heaps hs_process hs_symbols hs_base */
 /* The reader of APR's pools, on sound processes and on damaged ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "fake_apr.h"

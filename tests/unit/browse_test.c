@@ -1,14 +1,8 @@
 /* links: hs_tools_lib */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "edge_list.h"

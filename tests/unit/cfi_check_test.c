@@ -1,12 +1,5 @@
 /* links: hs_boxed hs_symbols hs_dep_dwarf hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "boxed/cfi_check.h"
 

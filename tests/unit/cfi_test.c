@@ -1,13 +1,5 @@
 /* links: hs_symbols hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
 #include "elf_writer.h"
 #include "fail_each.h"

@@ -1,12 +1,7 @@
 /* links: hs_format */
 /* The deep check believes nothing: every total, order and range is counted again. (What it must
  * reject one by one stands in tests/golden; here are the things that need more than one chunk.) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "graph_builder.h"

@@ -1,12 +1,7 @@
 /* links: hs_format */
 /* The hot varint reader agrees with the careful one, on every length and at every distance from the
  * end; the decoders see every cut and every single changed byte stays in range. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/cursor.h"
 #include "format/chunk_codec.h"

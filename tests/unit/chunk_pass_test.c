@@ -1,12 +1,7 @@
 /* links: hs_analysis */
 #include "analysis/chunk_pass.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "made_view.h"

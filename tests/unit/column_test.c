@@ -1,11 +1,6 @@
 /* links: hs_format */
 /* The table codec: what a column stores, and what it must refuse. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "format/column.h"

@@ -5,21 +5,13 @@
  * Of allocations made from one place, by the calls on the stack, the first two of a command fail;
  * and of those whose inner calls failed in six ways under other commands, as all that opens a
  * snapshot or computes an index, the first two under each line of the command. HS_LONG=1: all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,11 +1,7 @@
 /* links: hs_dominator hs_graph */
 #include "dominator/condensed_ends.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "dominator/reach_bits.h"

@@ -1,15 +1,10 @@
 /* links: hs_arch */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/load.h"
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 

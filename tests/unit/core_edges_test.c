@@ -1,11 +1,7 @@
 /* links: hs_passes hs_dominator hs_graph */
 #include "passes/core_edges.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

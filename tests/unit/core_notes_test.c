@@ -1,14 +1,8 @@
 /* links: hs_target hs_symbols */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/load.h"
 
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "core_writer.h"
 #include "target/core/core_private.h"

@@ -1,13 +1,6 @@
 /* links: hs_heaps */
 /* CPython's pools, arenas and types, made by hand: used, empty, torn and hostile ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "elf_writer.h"

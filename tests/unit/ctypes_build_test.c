@@ -1,14 +1,8 @@
 /* links: hs_symbols hs_base hs_dep_dwarf */
 /* Types that no compiler describes: they hang together in circles, or are larger than anything. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dwarf.h>
-#include <string.h>
 
 #include "elf_writer.h"
 #include "symbols/types/pool.h"

@@ -1,16 +1,9 @@
 /* links: hs_symbols hs_dep_dwarf hs_base */
 /* Three small units under .gdb_index, .debug_names and .debug_aranges that are true, that lie and
  * that are damaged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dwarf.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "elf_writer.h"
 #include "fail_each.h"

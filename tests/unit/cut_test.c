@@ -3,14 +3,7 @@
  */
 #include "analysis/cut.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "analysis/neighbours.h"
 #include "edge_list.h"

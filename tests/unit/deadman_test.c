@@ -1,13 +1,7 @@
 /* links: hs_target */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -1,11 +1,5 @@
 /* links: hs_dominator hs_graph */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #ifdef HS_HAVE_IGRAPH
 #pragma GCC diagnostic push

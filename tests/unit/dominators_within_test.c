@@ -1,10 +1,5 @@
 /* links: hs_dominator hs_graph */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <signal.h>
 #include <sys/resource.h>

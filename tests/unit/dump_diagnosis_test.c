@@ -1,15 +1,8 @@
 /* links: hs_dump hs_native hs_ocaml hs_heaps hs_runtimes hs_process hs_format hs_target hs_symbols
  * hs_base */
 /* What a dump of a child of ours would meet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,12 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

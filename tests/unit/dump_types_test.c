@@ -1,11 +1,5 @@
 /* links: hs_dump hs_runtimes hs_heaps hs_process hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "dump/parts.h"

@@ -1,12 +1,7 @@
 /* links: hs_format */
 #include "format/edge_sort.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 enum { MOST = 5000 };
 

@@ -1,12 +1,6 @@
 /* links: hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/effort.h"

@@ -1,15 +1,8 @@
 /* links: hs_boxed hs_symbols */
 /* Objects made of what is loaded of them, against their files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <link.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "boxed/frames.h"
 #include "symbols/elf_loaded.h"

@@ -1,14 +1,7 @@
 /* links: hs_symbols hs_base */
 /* Bytes of a file by their addresses: as much is read as is asked for, of a file and of memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"

@@ -1,13 +1,5 @@
 /* links: hs_symbols hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #include "arch/processor.h"
 #include "elf_writer.h"

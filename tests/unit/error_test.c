@@ -1,13 +1,7 @@
 /* links: hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/error.h"
 

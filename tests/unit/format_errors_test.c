@@ -1,14 +1,7 @@
 /* links: hs_format */
 /* Refusals of the format that no golden file comes to: behind checksums that are not compared, and
  * before anything is written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "base/file.h"
 #include "format/layout.h"

@@ -1,12 +1,5 @@
 /* links: hs_heaps */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "fake_glibc.h"
 

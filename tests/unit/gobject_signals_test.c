@@ -1,12 +1,5 @@
 /* links: hs_heaps hs_process hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "gobject/signals.h"

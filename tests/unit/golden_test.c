@@ -1,13 +1,7 @@
 /* links: hs_format */
 /* The golden files: the writer still makes the same bytes, and the reader still says the same to
  * each of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "base/file.h"

@@ -2,11 +2,7 @@
 #include "fail_each.h"
 #include "graph/graph.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

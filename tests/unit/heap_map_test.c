@@ -1,13 +1,5 @@
 /* links: hs_heaps */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "base/load.h"

@@ -1,12 +1,7 @@
 /* links: hs_dump hs_native hs_runtimes hs_heaps hs_process hs_format hs_symbols hs_base */
 /* What a target can do to whoever reads it without a byte of its own being wrong: reserve more than
  * anybody has, have many threads in one place, register everything many times. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -1,13 +1,6 @@
 /* links: hs_import hs_format */
 /* Whole imports: what becomes of small files that hold one of each, by several policies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "import_bytes.h"
 

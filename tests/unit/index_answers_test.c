@@ -1,14 +1,9 @@
 /* links: hs_index hs_passes hs_dominator hs_graph hs_format */
 /* An index too large to be verified when it is opened: whatever is wrong with it, an answer is
  * right or the index says that it is damaged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -2,13 +2,9 @@
 #include "fail_each.h"
 #include "index/index_passes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

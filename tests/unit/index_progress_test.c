@@ -1,13 +1,7 @@
 /* links: hs_index */
 #include "index/index_progress.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 struct heard {
     char phase[128];

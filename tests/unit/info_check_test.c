@@ -1,13 +1,7 @@
 /* links: hs_boxed hs_symbols hs_dep_dwarf hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dwarf.h>
-#include <string.h>
 
 #include "boxed/info_check.h"
 #include "elf_writer.h"

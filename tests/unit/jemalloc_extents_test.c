@@ -1,12 +1,7 @@
 /* links: hs_heaps */
 /* From leaves to page runs: every kind, damage that stays where it is, and sizes of large blocks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

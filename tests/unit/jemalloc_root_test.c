@@ -1,12 +1,7 @@
 /* links: hs_heaps */
 /* The root of the radix tree: found without symbols in every layout, not mistaken for a copy of its
  * words, and hostile data costs a bounded time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "base/progress.h"

@@ -1,13 +1,7 @@
 /* links: hs_heaps */
 /* The allocator and the thread caches: blocks, what is cached, what is jemalloc's own, the ledger.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -2,13 +2,7 @@
 /* Strings are cut at whole characters, wherever the pieces end that pass. */
 #include "viewer/json_cut.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define E "\xe2\x80\xa6"
 

@@ -1,11 +1,5 @@
 /* links: hs_import */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "import/json_scan.h"
 

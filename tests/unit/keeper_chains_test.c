@@ -2,12 +2,7 @@
 /* Chains of keepers against their definition, on random heaps and long lists. */
 #include "analysis/keeper_chains.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -1,13 +1,6 @@
 /* links: hs_target */
 /* The texts of /proc that tell what the kernel holds, and damaged ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "target/kernel_words.h"

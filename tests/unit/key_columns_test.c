@@ -2,13 +2,7 @@
 /* Keys in columns: which have room, whose rows they are, and that every row has its parent. */
 #include "viewer/key_columns.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 

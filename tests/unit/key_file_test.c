@@ -1,12 +1,6 @@
 /* links: hs_analysis */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <string.h>
 #include <xxhash.h>
 #include <zstd.h>
 

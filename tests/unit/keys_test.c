@@ -3,14 +3,7 @@
  * file; names of roots, lists, limits. */
 #include "analysis/key_file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "made_view.h"

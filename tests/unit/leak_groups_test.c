@@ -1,12 +1,5 @@
 /* links: hs_analysis */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "analysis/leak_groups.h"
 #include "analysis/leak_held.h"

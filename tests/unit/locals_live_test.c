@@ -1,16 +1,8 @@
 /* links: hs_symbols hs_base */
 /* A program compiled by several compilers stops itself and has said where its variables are: the
  * frames above are walked and every variable is found there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>

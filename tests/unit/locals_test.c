@@ -1,15 +1,9 @@
 /* links: hs_symbols hs_dep_dwarf hs_base */
 /* Functions whose debug information is written by hand, and lies. Truthful ones are asked in
  * locals_live_test.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dwarf.h>
-#include <string.h>
 
 #include "elf_writer.h"
 #include "symbols/locals.h"

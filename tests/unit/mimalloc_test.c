@@ -1,13 +1,6 @@
 /* links: hs_heaps hs_process hs_base */
 /* The reader of mimalloc 2, on sound processes of every layout and on damaged ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "fake_mimalloc.h"

@@ -2,17 +2,10 @@
 /* An index whose checksums and numbers are all in order but whose dominator tree is a circle.
  * Whoever hands on a snapshot hands on its index too, so every walk of that tree must end. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "analysis/type_rows.h"
 #include "graph_builder.h"

@@ -1,11 +1,6 @@
 /* links: hs_format */
 /* The names are part of the command line's contract. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "snapshot/model.h"
 

@@ -1,15 +1,7 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols */
 /* Which compiler made a program, from the bytes of its file, and which helper fits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,11 +1,6 @@
 /* links: hs_native */
 /* Whose memory is that several calls of a stack lead to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "native/calls.h"

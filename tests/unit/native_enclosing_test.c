@@ -1,12 +1,7 @@
 /* links: hs_native */
 /* What blocks of one size say together: which record they are, of which heir. native_flow_test.c
  * has what flows from there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "native/enclosing.h"
 #include "native_world.h"

@@ -1,10 +1,5 @@
 /* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "fake_native.h"

@@ -1,14 +1,10 @@
 /* links: hs_native */
 /* Python's objects in the graph: links of lists give no edges, weak references weak ones, cyclic
  * garbage and what hangs on it are unsure, names keep what they reach. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/load.h"
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "native/firm.h"

@@ -1,10 +1,5 @@
 /* links: hs_native */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "native/qt.h"
 #include "native_world.h"

@@ -1,13 +1,6 @@
 /* links: hs_native */
 /* From return addresses to sites: names, what is the allocator's own, which sites are the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "elf_writer.h"

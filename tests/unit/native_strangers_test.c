@@ -1,11 +1,6 @@
 /* links: hs_native */
 /* What a program has itself, and what libraries hold of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "native/flow.h"

@@ -1,11 +1,6 @@
 /* links: hs_native */
 /* When pointers of unions are there, learnt from all of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "native/flow.h"

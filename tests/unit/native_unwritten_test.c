@@ -1,14 +1,7 @@
 /* links: hs_native */
 /* Whether anybody wrote the first word of a block of glibc's since it was in a list of free ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "native/unwritten.h"
 

@@ -2,12 +2,7 @@
 /* Each rule of native/verdict.def decides one word, and does not when it is switched off. Words of
  * arrays and ends, and owners' blocks, have their worlds in native_scan_test and native_owned_test.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "native/verdict.h"
 #include "native_world.h"

@@ -1,12 +1,7 @@
 /* links: hs_analysis */
 #include "analysis/nearest_dominator.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -3,12 +3,7 @@
  * is; those between two blocks are those of all that lead there. */
 #include "analysis/neighbours.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "made_view.h"
 

@@ -1,13 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* Stacks: precise frames, callback links, interrupted frames, C locals, damage, and great depth. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fake_roots.h"
 

@@ -1,12 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* The ring of systhreads, read from this very process: matching with kernel threads, damage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <unistd.h>
 

@@ -1,12 +1,7 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_target hs_symbols */
 /* The lists of a made OCaml 5 heap, in a core file: sound, and damaged in each place; and a whole
  * made process, walked as a dump does it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

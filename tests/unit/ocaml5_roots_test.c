@@ -1,13 +1,7 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* What each domain of OCaml 5 keeps: local storage, finalisers, tracked blocks; and lists that lie.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fake_roots.h"
 #include "ocaml/v5/ocaml5.h"

@@ -1,13 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* Stacks of OCaml 5: frames, chunks, fibers and parents, C locals, suspended stacks, and damage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fake_roots.h"
 #include "ocaml/v5/ocaml5.h"

@@ -1,12 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* The block map over made-up heaps: every kind of block, every kind of damage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -1,13 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* Finding the runtime in a made-up process: both layouts, refusals, damage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "elf_writer.h"

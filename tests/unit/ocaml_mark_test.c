@@ -1,12 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* Precise marking over made-up heaps, against what each shape must give. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -1,13 +1,7 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* C statics of a stripped runtime, from made-up code: found in either order, and not believed when
  * the memory does not look like them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "elf_writer.h"
 #include "ocaml/roots.h"

@@ -1,12 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* What blocks are called, and that no name ever comes from the heap. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "base/load.h"

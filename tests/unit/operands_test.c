@@ -1,12 +1,6 @@
 /* links: hs_symbols hs_arch hs_base */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <string.h>
 #include <unistd.h>
 
 #include "arch/operands.h"

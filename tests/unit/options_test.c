@@ -1,14 +1,8 @@
 /* links: hs_tools_lib hs_analysis */
 /* The option table is consistent with itself and with what the commands read out of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "analysis/root_rows.h"
 #include "analysis/type_rows.h"

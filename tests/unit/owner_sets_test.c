@@ -1,12 +1,7 @@
 /* links: hs_dominator hs_graph */
 #include "dominator/owner_sets.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "dominator/reachable.h"

@@ -5,18 +5,11 @@
 #include <fcntl.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 

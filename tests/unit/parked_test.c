@@ -1,11 +1,7 @@
 /* links: hs_base */
 #include "base/parked.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -2,11 +2,7 @@
 #include "fail_each.h"
 #include "passes/pass_steps.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -1,9 +1,5 @@
 /* links: hs_passes hs_dominator hs_graph hs_format */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "edge_list.h"
 #include "fail_each.h"

@@ -2,10 +2,7 @@
 #include "fail_each.h"
 #include "passes/pass_scatter.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -1,10 +1,7 @@
 /* links: hs_passes hs_dominator hs_graph hs_format */
 #include "passes/pass_stack.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -1,10 +1,5 @@
 /* links: hs_analysis */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "analysis/neighbours.h"
 #include "analysis/path_fold.h"

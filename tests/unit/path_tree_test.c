@@ -2,14 +2,7 @@
 /* Shortest paths to all blocks against a plain search of random heaps, and how they merge. */
 #include "analysis/path_tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "analysis/neighbours.h"
 #include "analysis/shortest.h"

@@ -3,12 +3,7 @@
 #include "fail_each.h"
 #include "graph/paths.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 

@@ -1,16 +1,9 @@
 /* links: hs_export */
 /* What exporters write with: texts and numbers arrive in order, however many, and the first failure
  * is the one that is told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "export/pen.h"

@@ -1,12 +1,6 @@
 /* links: hs_base */
 /* UTF-8 becomes ASCII, a character for each code point. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/plain.h"
 

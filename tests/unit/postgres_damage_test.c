@@ -1,14 +1,7 @@
 /* links: hs_heaps hs_process hs_symbols hs_base */
 /* The same on backends in which something cannot be: what is damaged is told and left out, all else
  * is read as it is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "check_postgres.h"
 #include "fake_malloc_allocator.h"

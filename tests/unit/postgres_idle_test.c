@@ -1,11 +1,6 @@
 /* links: hs_heaps hs_process hs_symbols hs_base */
 /* Contexts of PostgreSQL's that wait to be used again, and what only looks like them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "check_postgres.h"
 #include "fake_malloc_allocator.h"

@@ -1,11 +1,6 @@
 /* links: hs_report hs_heaps hs_process hs_symbols hs_base */
 /* The reader of PostgreSQL's memory contexts on sound backends of all releases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "check_postgres.h"
 #include "fail_each.h"

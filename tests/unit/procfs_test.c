@@ -1,12 +1,6 @@
 /* links: hs_target */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"

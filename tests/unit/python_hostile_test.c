@@ -2,14 +2,7 @@
 /* A made-up Python process, sound and then damaged: of an unknown or a lying version, in the middle
  * of what changes a structure, with objects that lie. What is told of it stays true, and all walks
  * end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fake_python.h"
 

@@ -1,14 +1,7 @@
 /* links: hs_python */
 /* Python's structures in made-up memory: tables, texts, types and lines as they are, and hostile.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "python/python.h"
 

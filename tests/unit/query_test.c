@@ -1,13 +1,5 @@
 /* links: hs_query */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "made_view.h"

@@ -1,11 +1,7 @@
 /* links: hs_dominator hs_graph */
 #include "dominator/reachable.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -1,14 +1,9 @@
 /* links: hs_format */
 /* What is not a whole, sound snapshot is never taken for one: cut at every byte, every bit flipped,
  * memory gone at every allocation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -1,13 +1,7 @@
 /* links: hs_recorder hs_trace */
 /* What the recorder writes, the reader of traces gives back: random events over many packets, and
  * after packets were lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
+#include "unit.h"
 
 #include "recorder/record_draw.h"
 #include "recorder/record_packet.h"

@@ -1,14 +1,8 @@
 /* links: hs_recorder */
 /* Frames of Python in backtraces: made-up interpreters of each version that is known, sound ones
  * and ones whose every word may be anything. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 
 #include "recorder/record_draw.h"

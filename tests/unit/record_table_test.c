@@ -1,13 +1,8 @@
 /* links: hs_recorder */
 /* The recorder's table against a plain list, under random operations; its stacks; chance. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <math.h>
-#include <string.h>
 
 #include "recorder/record_draw.h"
 #include "recorder/record_table.h"

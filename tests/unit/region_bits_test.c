@@ -1,11 +1,6 @@
 /* links: hs_heaps */
 /* Runs of regions: into any place of the map's bits, and to the ledger as one move per run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "heaps/region_bits.h"
 

@@ -1,12 +1,5 @@
 /* links: hs_heaps hs_symbols */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "elf_writer.h"

@@ -2,14 +2,9 @@
 #include "fail_each.h"
 #include "graph/reverse.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <sys/mount.h>

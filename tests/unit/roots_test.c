@@ -1,13 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* The tree of roots: order, groups, what inner nodes show, size, memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -1,12 +1,6 @@
 /* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols */
 /* Samples of jemalloc's profiler: the right ones, their period, and none from damaged tables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

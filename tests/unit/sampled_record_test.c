@@ -1,12 +1,6 @@
 /* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols */
 /* The recorder's table as a reader meets it: sound, half written, damaged, another's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "elf_writer.h"

@@ -1,14 +1,7 @@
 /* links: hs_analysis m */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/series.h"
 #include "base/alloc.h"

@@ -2,13 +2,7 @@
 /* Which frame of a backtrace is shown, and how. */
 #include "analysis/site.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static struct hs_frame frame(const char *function)
 {

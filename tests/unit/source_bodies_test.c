@@ -1,14 +1,7 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* What is asked of function bodies, and what the answers, hostile as they may be, make of closures
  * and of slots of stacks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

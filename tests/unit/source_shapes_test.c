@@ -1,13 +1,6 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* Containers that are told by their shape in a made-up heap, and what only looks like one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "ocaml/source_types/shapes.h"

@@ -1,12 +1,7 @@
 /* links: hs_trace_stats m */
 /* The estimates and their errors against simulated sampling with fixed seeds: unbiased, and the
  * truth within two standard errors about 95 times of 100. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 

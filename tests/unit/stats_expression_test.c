@@ -1,14 +1,7 @@
 /* links: hs_trace_stats */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <regex.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "fail_each.h"
 #include "name_matches.h"

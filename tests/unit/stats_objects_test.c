@@ -1,11 +1,6 @@
 /* links: hs_trace_stats */
 /* Births, deaths, backtraces, the peak and the line of what is alive, against brute force. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -1,11 +1,6 @@
 /* links: hs_trace_stats m */
 /* Filters, rows, medians, trees of calls and lifetimes of random traces against brute force. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 

@@ -2,11 +2,7 @@
 #include "fail_each.h"
 #include "graph/sweep.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "collect_sweep.h"

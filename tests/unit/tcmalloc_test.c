@@ -1,13 +1,7 @@
 /* links: hs_heaps hs_process hs_base */
 /* The reader of gperftools' tcmalloc, on sound processes and on damaged ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <string.h>
 #include <time.h>
 
 #include "fail_each.h"

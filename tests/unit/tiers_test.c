@@ -3,12 +3,7 @@
  * against removing one node after the other from the edges that take part; both engines. */
 #include "index/tiers.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

@@ -3,12 +3,7 @@
  * of live words has it, at its site; and what has no room is said. */
 #include "viewer/trace_columns.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -2,13 +2,9 @@
 /* One pass over a trace for some ids: what is kept, what it costs, and every failure of it. */
 #include "analysis/trace_join.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "edge_list.h"

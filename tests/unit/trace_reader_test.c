@@ -1,14 +1,8 @@
 /* links: hs_trace */
 /* The reader of allocation traces: what is sound comes back as it was written, what is not is
  * skipped and counted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"

@@ -1,17 +1,10 @@
 /* links: hs_tools_lib hs_recorder hs_trace hs_symbols hs_target */
 /* Packets as the recorder's library writes them, checked, named and read again by the reader of
  * traces. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/load.h"
 
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #include "fail_each.h"
 #include "recorder/record_packet.h"

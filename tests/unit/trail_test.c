@@ -3,11 +3,7 @@
 #include "fail_each.h"
 #include "graph/trail.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 

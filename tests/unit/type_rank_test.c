@@ -2,12 +2,7 @@
 /* What names tell: the order of a class, a container and a dict. */
 #include "analysis/type_rank.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static void ranks(void **state)
 {

@@ -1,13 +1,7 @@
 /* links: hs_analysis */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -1,11 +1,6 @@
 /* links: hs_tools_lib */
 /* Ticks, missed ones, rests after failures: the clock is an argument. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "tools/watch/plan.h"
 

@@ -1,11 +1,7 @@
 /* links: hs_dominator hs_graph hs_format */
 #include "dominator/weights.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

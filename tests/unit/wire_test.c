@@ -1,16 +1,8 @@
 /* links: hs_tools_lib hs_dep_nettle */
 /* The protocol of gather, with a sender that does what it should, and others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

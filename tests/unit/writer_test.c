@@ -1,14 +1,9 @@
 /* links: hs_format */
 /* What the writer writes is what the reader reads: random graphs, edge cases, failures. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/alloc.h"
 #include "fail_each.h"

@@ -1,0 +1,16 @@
+/* What every unit test includes first: cmocka, which wants four headers of C before itself, and
+ * what nearly all tests use of C. */
+#ifndef HS_TESTS_UNIT_H
+#define HS_TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#endif
