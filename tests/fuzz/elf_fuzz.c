@@ -1,8 +1,10 @@
 /* links: hs_boxed hs_symbols hs_base */
 /* Any bytes as an ELF file: symbols, sections, frames, lines, operands, names. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "arch/operands.h"
+#include "base/load.h"
 #include "boxed/frames.h"
 #include "boxed/line_reader.h"
 #include "symbols/demangle.h"
@@ -64,6 +66,15 @@ static void fuzz_sections(struct hs_elf *elf, struct hs_error *err)
         const uint8_t *contents = hs_elf_bytes_from(elf, segments[i].vaddr, SIZE_MAX, &n);
         volatile uint8_t last = contents != NULL && n != 0 ? contents[n - 1] : 0;
         (void)last;
+        const char *name = hs_elf_imported_at(elf, segments[i].vaddr);
+        if (name != NULL && strnlen(name, UINT8_MAX + 1) > UINT8_MAX)
+            abort();
+    }
+    struct hs_elf_section plt;
+    if (hs_elf_section_named(elf, ".rela.plt", &plt) && plt.n_bytes != 0) {
+        const uint8_t *entry = hs_elf_bytes_at(elf, plt.vaddr, sizeof(uint64_t));
+        if (entry != NULL)
+            (void)hs_elf_imported_at(elf, hs_load_u64(entry));
     }
 }
 

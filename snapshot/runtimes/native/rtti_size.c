@@ -31,13 +31,18 @@ static bool is_delete(const struct code *code, hs_addr address)
            symbol.address == address && strcmp(symbol.name, sized_delete) == 0;
 }
 
-/* The function whose address the word at `at` has, as the loader put it there. */
-static bool is_delete_at(const struct code *code, hs_addr at)
+/* The function whose address the word at `vaddr` has, as the loader put it there, or will at the
+ * first call: until then it leads back into the stub. */
+static bool is_delete_at(const struct code *code, hs_addr vaddr)
 {
     const struct hs_dump *dump = code->native->dump;
     uint64_t word;
 
-    return hs_constant_u64(&dump->image, &dump->objects, at, &word) && is_delete(code, word);
+    if (hs_constant_u64(&dump->image, &dump->objects, vaddr + code->object->bias, &word) &&
+        is_delete(code, word))
+        return true;
+    const char *name = hs_elf_imported_at(code->object->elf, vaddr);
+    return name != NULL && strcmp(name, sized_delete) == 0;
 }
 
 /* The function itself, or a stub that jumps through such a word. */
@@ -48,7 +53,7 @@ static bool calls_delete(const struct code *code, const struct hs_operand *opera
     struct hs_operand through;
 
     if (operand->kind == HS_OPERAND_CALL_THROUGH)
-        return is_delete_at(code, operand->target + bias);
+        return is_delete_at(code, operand->target);
     if (operand->kind != HS_OPERAND_CALL && operand->kind != HS_OPERAND_JUMP)
         return false;
     if (is_delete(code, operand->target + bias))
@@ -56,7 +61,7 @@ static bool calls_delete(const struct code *code, const struct hs_operand *opera
     size_t n = hs_elf_copy_at(code->object->elf, operand->target, stub, sizeof stub);
     struct hs_harvest found = hs_operands_harvest(stub, n, operand->target, &through, 1);
     return found.n_operands == 1 && through.kind == HS_OPERAND_CALL_THROUGH &&
-           is_delete_at(code, through.target + bias);
+           is_delete_at(code, through.target);
 }
 
 static void add_size(struct hs_deleted_sizes *sizes, uint64_t n_bytes)

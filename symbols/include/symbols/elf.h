@@ -159,6 +159,11 @@ const uint8_t *hs_elf_bytes_from(struct hs_elf *elf, hs_addr vaddr, size_t n_mos
  * how often that is. Returns how many there were. */
 size_t hs_elf_copy_at(struct hs_elf *elf, hs_addr vaddr, void *ret, size_t n_bytes);
 
+/* The name of the function whose address the loader puts into the word at `vaddr`, if need be at
+ * the first call through it; borrowed until close. NULL where none is said of this word. O(log n).
+ */
+const char *hs_elf_imported_at(struct hs_elf *elf, hs_addr vaddr);
+
 /* True when the symbols come from .symtab, so that local (C `static`) names are among them. */
 bool hs_elf_has_symtab(const struct hs_elf *elf);
 /* Symbols with an address, sorted by (vaddr, global first, name); borrowed. */
