@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -137,8 +138,9 @@ struct taker {
 static hs_status read_trusted(const struct places *places, enum hs_index_place place,
                               const char *path, const struct taker *taker, struct hs_error *err)
 {
+    uid_t maker = places->kind->is_own ? geteuid() : hs_index_maker(&places->options, place);
     struct hs_map map;
-    HS_TRY(hs_map_open_trusted(path, hs_index_maker(&places->options, place), &map, err));
+    HS_TRY(hs_map_open_trusted(path, maker, &map, err));
     hs_status status = taker->take(taker->context, &taker->key, map.bytes, map.n_bytes, err);
     hs_map_close(&map);
     return status;

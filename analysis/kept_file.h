@@ -20,6 +20,7 @@ struct hs_kept_file_kind {
     const char *end;  /* of its name */
     uint64_t magic;
     uint32_t version;
+    bool is_own; /* one that the snapshot's maker wrote is not believed */
 };
 
 /* Appends the bytes of a file to `out`. HS_LIMIT. */

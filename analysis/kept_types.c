@@ -8,9 +8,10 @@
 #define KEPT_TYPES_VERSION 1                   /* of what is counted, too */
 enum { ROW_NUMBERS = 7 };
 
-#define KIND(end)                                                       \
-    {                                                                   \
-        "the table of types", end, KEPT_TYPES_MAGIC, KEPT_TYPES_VERSION \
+#define KIND(name_end)                                                              \
+    {                                                                               \
+        .what = "the table of types", .end = (name_end), .magic = KEPT_TYPES_MAGIC, \
+        .version = KEPT_TYPES_VERSION                                               \
     }
 static const struct hs_kept_file_kind kinds[] = {
     [HS_TYPE_CONSTRUCTOR] = KIND(".types-constructor"),

@@ -6,8 +6,10 @@
 #include "base/file.h"
 #include "key_format.h"
 
-const struct hs_kept_file_kind hs_key_file_kind = {"the key file", HS_KEY_FILE_END, KEY_FILE_MAGIC,
-                                                   HS_KEY_FILE_VERSION};
+const struct hs_kept_file_kind hs_key_file_kind = {.what = "the key file",
+                                                   .end = HS_KEY_FILE_END,
+                                                   .magic = KEY_FILE_MAGIC,
+                                                   .version = HS_KEY_FILE_VERSION};
 
 hs_status hs_key_file_read(const char *path, struct hs_snap_keys *ret, struct hs_error *err)
 {

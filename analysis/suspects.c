@@ -8,6 +8,7 @@
 #include "analysis/root_name.h"
 #include "analysis/root_rows.h"
 #include "base/alloc.h"
+#include "kept_suspects.h"
 #include "suspect_finds.h"
 
 /* `percent` of the words, rounded up: what has as much has reached it. */
@@ -252,11 +253,25 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
     return HS_OK;
 }
 
+static hs_status find_or_take(struct hs_view *view, const struct hs_suspect_query *query,
+                              struct hs_suspects *found, struct hs_error *err)
+{
+    bool is_kept = !query->is_brief && view->totals->n_blocks >= HS_KEPT_SUSPECTS_LEAST_BLOCKS;
+    bool is_found = false;
+    if (is_kept)
+        HS_TRY(hs_kept_suspects_find(view, query, found, &is_found, err));
+    if (is_found)
+        return HS_OK;
+    HS_TRY(find(view, query, found, err));
+    HS_TRY(hs_index_check(view->index, err)); /* what damage tells is not kept */
+    return is_kept ? hs_kept_suspects_keep(view, query, found, err) : HS_OK;
+}
+
 hs_status hs_suspects_find(struct hs_view *view, const struct hs_suspect_query *query,
                            struct hs_suspects *ret, struct hs_error *err)
 {
     struct hs_suspects found = {0};
-    hs_status status = find(view, query, &found, err);
+    hs_status status = find_or_take(view, query, &found, err);
     if (status == HS_OK)
         *ret = found;
     else

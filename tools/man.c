@@ -96,8 +96,8 @@ hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err)
         {"", "root:NAME", "a root; the end of its name is enough when only one has it"},
         {"", "type:NAME", "a type: its instances that retain most"},
         {"FILES", "SNAP.idx", "the index of a snapshot, made when first needed; may be deleted"},
-        {"", "SNAP.keys, SNAP.types",
-         "kept answers: of comparisons, and of 'types'; may be deleted"},
+        {"", "SNAP.keys, SNAP.types, SNAP.suspects",
+         "kept answers: of comparisons, 'types' and 'suspects'; may be deleted"},
         {"ENVIRONMENT", "XDG_CACHE_HOME, HOME",
          "where the index goes when the snapshot's directory is read-only: heapsnap/ in the "
          "first, .cache/heapsnap/ in the second"},

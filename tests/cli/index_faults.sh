@@ -44,7 +44,7 @@ left()
 {
     local found
     found=$(cd "$work" && ls -A | grep -E '^(\.|heap\.snap.|imported)' |
-        { grep -vxF heap.snap.keys || true; } | sort | xargs || true)
+        { grep -vxE 'heap\.snap\.(keys|types)' || true; } | sort | xargs || true)
     [ "$found" = "$1" ] || fail "found '$found' in place of '$1'"
     [ -z "$(ls -A "$work/spill")" ] || fail "left in the spill directory: $(ls -A "$work/spill")"
 }

@@ -206,7 +206,7 @@ static bool ends_with(const char *text, const char *end)
 static bool is_kept_answer(const char *name)
 {
     return ends_with(name, ".idx") || ends_with(name, ".idx.part") ||
-           strstr(name, ".types") != NULL;
+           ends_with(name, ".suspects") || strstr(name, ".types") != NULL;
 }
 
 static hs_status remove_index(void *context, const char *name, struct hs_error *err)
