@@ -73,7 +73,7 @@ static void add_free(const struct hs_view *view, const struct hs_memory_row *row
     }
 }
 
-/* Of a dump of one collector's heap it is known only how much there is besides. */
+/* Adds the rest of a dump of one collector's heap, of which only the size is known. */
 static void add_absent(const struct hs_view *view, struct hs_balance *balance)
 {
     uint64_t all = view->facts->resident_bytes, live;

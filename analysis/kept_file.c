@@ -1,4 +1,4 @@
-/* The contents of a key file, counted from a snapshot and its index. */
+/* The places of files of kept answers, and the checks before one is believed. */
 #include "kept_file.h"
 
 #include <limits.h>

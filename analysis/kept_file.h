@@ -33,7 +33,7 @@ hs_status hs_kept_file_unpack(const struct hs_kept_file_kind *kind, const uint8_
 /* A number below `end`; else the cursor has failed. */
 uint64_t hs_kept_file_below(struct hs_cursor *c, uint64_t end);
 
-/* The places of key files, and the checks before one is believed. */
+/* The identity that a file must have. */
 struct hs_kept_file_key {
     uint64_t snap_checksum, snap_bytes;
     uint64_t policy; /* hs_index_policy_key */

@@ -1,4 +1,4 @@
-/* Hashes all owner sets of an index. */
+/* The contents of a key file, counted from a snapshot and its index. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

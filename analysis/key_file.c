@@ -1,4 +1,4 @@
-/* Returns the key of the unreached, whose types stand below it. */
+/* The places of key files, and the checks before one is believed. */
 #include "analysis/key_file.h"
 
 #include "analysis/type_family.h"

@@ -15,8 +15,7 @@
 extern const struct hs_kept_file_kind hs_key_file_kind;
 
 struct hs_index;
-/* The sites at which the sampled blocks below each key were allocated: what a number of one means.
- */
+/* Hashes all owner sets of an index: what a number of one means. */
 uint64_t hs_key_sets_hash(struct hs_index *index);
 
 #endif

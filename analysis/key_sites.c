@@ -6,7 +6,7 @@
 #include "key_format.h"
 #include "key_merge.h"
 
-/* Adds the name of a type, or 0 when nothing is known of it; else the whole heap. */
+/* Returns the key of the unreached, whose types stand below it; else the whole heap. */
 static uint32_t unreached_key(const struct hs_keys *keys)
 {
     for (uint32_t i = 1; i < keys->n; i++)

@@ -1,4 +1,4 @@
-/* Keeps HS_KEYS_MOST of the keys whose own sizes and ranks are known. */
+/* The sites at which the sampled blocks below each key were allocated. */
 #ifndef HS_ANALYSIS_KEY_SITES_H
 #define HS_ANALYSIS_KEY_SITES_H
 

@@ -165,8 +165,7 @@ static hs_status choose_rows(struct choice *choice, struct hs_error *err)
     return HS_OK;
 }
 
-/* Adds a weak reference as a reason; a root is named before a block, and a block that is alive
- * before a lost one. */
+/* Shows a child that alone hides beside shown ones, in the line that would have counted it. */
 static hs_status choose_last_children(struct choice *choice, struct hs_error *err)
 {
     size_t n_rows = choice->n_rows;

@@ -86,7 +86,8 @@ static hs_status group_chunk(struct grouper *g, const struct hs_suppressions *su
     return HS_OK;
 }
 
-/* What leads to a lost block; NULL where that is no reason, as the block is lost for sure. */
+/* Adds a reason: the node that leads to a lost block; NULL where that is no reason, as the block is
+ * lost for sure. */
 static struct hs_leak_group *reason_add(struct grouper *g, hs_node target,
                                         enum hs_leak_reason reason)
 {
@@ -99,7 +100,8 @@ static struct hs_leak_group *reason_add(struct grouper *g, hs_node target,
     return group;
 }
 
-/* Returns the memory of the search. */
+/* Adds a weak reference as a reason; a root is named before a block, and a block that is alive
+ * before a lost one. */
 static void reason_add_weak(struct grouper *g, hs_node target, hs_node from)
 {
     struct hs_leak_group *group = reason_add(g, target, HS_LEAK_WEAK);

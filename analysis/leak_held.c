@@ -14,8 +14,8 @@ static bool is_doubtful(const struct hs_chunk *chunk)
     return any;
 }
 
-/* Stores a dominator; a node that has one is reached. Files say how many edges are, since version
- * 3. */
+/* Tells whether any root or edge that the index followed is doubtful. Files say how many edges are,
+ * since version 3. */
 static hs_status look_for_doubt(const struct hs_view *view, bool *ret, struct hs_error *err)
 {
     bool is_told = view->totals->n_doubtful_edges != HS_UNKNOWN_DOUBT;
@@ -93,7 +93,7 @@ static void search(struct search *s, const struct hs_view *view,
     hold_from_queue(s, s->on_stack);
 }
 
-/* What that takes; UINT64_MAX when no such graph has room in memory. */
+/* Returns the memory of the search; UINT64_MAX when no such graph has room in memory. */
 static uint64_t search_bytes(const struct hs_view *view)
 {
     const struct hs_snap_totals *totals = view->totals;
@@ -138,7 +138,7 @@ static hs_status turned_run(const void *context, const struct hs_piece_sink *sin
     return hs_reverse(turned->forward, &turned->options, sink, err);
 }
 
-/* The blocks that surely live. */
+/* Stores a dominator; a node that has one is reached. */
 static hs_status put_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     (void)err;
@@ -226,7 +226,7 @@ static void held_by_index(const struct hs_view *view, struct hs_bitmap *held)
             hs_bitmap_set(held, node);
 }
 
-/* Returns the reason for a block of which nobody tells whether it is in use. */
+/* Tells whether stacks hold anything that is not held. */
 static bool stacks_hold(const struct hs_view *view, const struct hs_bitmap *held)
 {
     for (hs_node node = 1; node < view->n_tree; node++) {

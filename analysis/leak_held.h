@@ -1,5 +1,4 @@
-/* Names the place of one of the weak references that lead to blocks of a group: all that chains of
- * sure edges lead to from a root. */
+/* The blocks that surely live: all that chains of sure edges lead to from a root. */
 #ifndef HS_ANALYSIS_LEAK_HELD_H
 #define HS_ANALYSIS_LEAK_HELD_H
 

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/append.h"
 
-/* The structure behind `struct heapsnap`, for the sources of the library. */
+/* Returns the reason for a block of which nobody tells whether it is in use. */
 static const char *reason_unsure(const struct hs_leak_report *report, uint64_t words)
 {
     for (size_t i = 0; i < report->n_of_size; i++)
@@ -121,7 +121,8 @@ static hs_status weak_texts(struct hs_leak_report *report, hs_node *from, hs_nod
     return HS_OK;
 }
 
-/* Turns the status into what a call returns: who keeps what it is in. */
+/* Names the place of one of the weak references that lead to blocks of a group: who keeps what it
+ * is in. */
 static hs_status name_weak(struct hs_leak_report *report, struct hs_error *err)
 {
     hs_auto_free hs_node *from = NULL, *roots = NULL;

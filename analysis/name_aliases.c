@@ -1,4 +1,4 @@
-/* Which objects refer to what a name of Python owns by convention. */
+/* The objects that refer to what a name of Python owns by convention. */
 #include <stdlib.h>
 
 #include "analysis/neighbours.h"
@@ -8,7 +8,7 @@
 
 enum { NO_GROUP = UINT16_MAX, MOST_CLIMBED = 1000 };
 
-/* Returns the value that is taken from a node of the root tree. */
+/* The target of a slot of a root. */
 struct target {
     hs_node node;
     uint16_t group;
@@ -138,8 +138,7 @@ static hs_status find_pairs(struct search *search, struct hs_error *err)
     return HS_OK;
 }
 
-/* The standings of a holder of a list; of several roots each has the blocks next to it; taken for
- * granted far below. */
+/* Tells whether it hangs below a root of the group; taken for granted far below. */
 static bool hangs_below(const struct search *search, hs_node node, uint16_t group)
 {
     const struct hs_view *view = search->view;

@@ -14,8 +14,8 @@
 
 struct hs_nearest {
     const struct hs_view *view;
-    /* The ways in which a name fits, the best first; `below` is the block by which it was climbed
-     * to, HS_NO_NODE when the climb began at it. */
+    /* Returns the value that is taken from a node of the root tree; `below` is the block by which
+     * it was climbed to, HS_NO_NODE when the climb began at it. */
     uint64_t (*value_of)(const void *context, hs_node tree_node, hs_node below);
     const void *context;
     struct hs_dict known; /* nodes that were passed */

@@ -86,7 +86,7 @@ void hs_object_list_slots(const struct hs_view *view, hs_node variable, char *te
     (void)snprintf(text, n, "%s%s", match.list, match.n > LISTED ? ", ..." : "");
 }
 
-/* The questions of a search of paths to an index: a root, a slot of a variable, a group; then the
+/* The ways in which a name fits, the best first: a root, a slot of a variable, a group; then the
  * same by the end of the name. */
 enum root_fit { FIT_ROOT, FIT_SLOT, FIT_GROUP, FIT_ROOT_END, FIT_SLOT_END, N_FITS };
 
@@ -110,8 +110,8 @@ struct near_name {
     unsigned distance;
 };
 
-/* Describes each object of the piece, and the field by which the path leaves it: 0 when only
- * letters' cases differ. */
+/* Returns the edit distance of a name from what was asked for: 0 when only letters' cases differ.
+ */
 static unsigned distance_of(const char *asked, const char *name)
 {
     size_t n = strlen(asked);

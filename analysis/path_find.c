@@ -1,4 +1,4 @@
-/* The step by which a path leaves the block of an entry's parent. */
+/* The questions of a search of paths to an index. */
 #include "analysis/path_find.h"
 
 #include "analysis/used_edges.h"

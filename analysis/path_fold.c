@@ -53,7 +53,7 @@ struct piece {
     struct hs_path_step *steps; /* owned */
 };
 
-/* The nodes of a tree of paths that are shown, in order. */
+/* Describes each object of the piece, and the field by which the path leaves it. */
 static hs_status describe(struct hs_view *view, struct piece *piece, struct hs_error *err)
 {
     const hs_node *nodes = piece->nodes;

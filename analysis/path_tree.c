@@ -16,7 +16,7 @@ enum {
 };
 #define NO_TYPE UINT32_MAX
 
-/* The memory that hangs on plain pointers of C++, which do not say who frees. */
+/* The step by which a path leaves the block of an entry's parent. */
 struct step {
     uint32_t type;
     bool is_element;

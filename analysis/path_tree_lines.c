@@ -1,4 +1,4 @@
-/* Which nodes of a tree of paths are shown, and in what order. */
+/* The nodes of a tree of paths that are shown, in order. */
 #include <stdlib.h>
 
 #include "analysis/path_tree.h"

@@ -1,4 +1,4 @@
-/* True for a type of a collector, or of Python. */
+/* The memory that hangs on plain pointers of C++, which do not say who frees. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -16,7 +16,7 @@ const char *hs_reserve_name(unsigned reserve)
 
 /* ---- what counts its owners */
 
-/* Of a collector, or of Python: who refers to it keeps it. */
+/* True for a type of a collector, or of Python: who refers to it keeps it. */
 static bool is_collected(uint8_t form)
 {
     return form < HS_FORM_RECORD || form == HS_FORM_PYTHON;
@@ -77,7 +77,7 @@ static hs_status has_beginning(struct hs_view *view, hs_node source, hs_node top
     return status;
 }
 
-/* Finds the memory that hangs on plain pointers below the roots, and on doubtful words alone. */
+/* Tells whether what leads to an object leads to a counter, too, as a shared_ptr does. */
 static hs_status leads_to_counter(struct hs_view *view, hs_node source, bool *ret,
                                   struct hs_error *err)
 {
@@ -171,7 +171,7 @@ hs_status hs_set_is_counted(struct hs_view *view, uint32_t set, bool *ret, struc
     return hs_index_check(view->index, err);
 }
 
-/* Finds handles: variables that lead to little beside what its words lead on to. */
+/* Tells whether some of the set's roots let go, and some do not. */
 static bool is_parted(const struct hs_view *view, const struct hs_bitmap *is_gone, uint32_t set)
 {
     struct hs_row roots = hs_index_set_roots(view->index, set);
@@ -200,7 +200,7 @@ static hs_status shared_words(struct hs_view *view, const struct hs_bitmap *is_g
 
 /* ---- roots that let go */
 
-/* Returns how many characters at `at` are an index, or an address without its 0x. */
+/* Finds the memory that hangs on plain pointers below the roots, and on doubtful words alone. */
 static hs_status find_parts(struct hs_view *view, const struct hs_what_if *what_if,
                             struct hs_what_if_reserve *found, struct hs_error *err)
 {
@@ -263,7 +263,7 @@ static hs_status doubtful_of(struct hs_view *view, hs_node block, uint64_t least
     return hs_used_edges_check(view, err);
 }
 
-/* Returns the node of the variable's place. */
+/* Finds handles: variables that lead to little beside what its words lead on to. */
 static hs_status find_handles(struct hs_view *view, struct hs_what_if *what_if,
                               uint64_t least_words, uint64_t *ret, struct hs_error *err)
 {

@@ -10,7 +10,7 @@ static bool is_digit(char c, bool is_address)
     return (c >= '0' && c <= '9') || (is_address && c >= 'a' && c <= 'f');
 }
 
-/* The names of roots; 0: none are. */
+/* Returns how many characters at `at` are an index, or an address without its 0x; 0: none are. */
 static size_t number_at(const char *name, const char *at)
 {
     bool is_index = at > name && at[-1] == '[';
@@ -44,8 +44,7 @@ static bool may_fold(const struct hs_view *view, hs_node node)
            hs_index_retained(view->index, node).words != 0;
 }
 
-/* Marks reachable sizes as unknown where several parts make a row; other kinds are alike wherever
- * they are. */
+/* Returns the node of the variable's place; other kinds are alike wherever they are. */
 static hs_node place_of(const struct hs_root *root)
 {
     return root->kind == HS_ROOT_GLOBAL ? root->parent : HS_NO_NODE;

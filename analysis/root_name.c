@@ -1,4 +1,4 @@
-/* Adds memory that several parts of a row keep together. */
+/* The names of roots. */
 #include "analysis/root_name.h"
 
 #include <stdio.h>

@@ -145,7 +145,7 @@ static void join_parts(const struct hs_view *view, enum hs_group_by group_by,
     rows->n_rows = n;
 }
 
-/* Returns the name of the type; it is not more than this. */
+/* Marks reachable sizes as unknown where several parts make a row; it is not more than this. */
 static void limit_reachable(const struct hs_view *view, struct hs_root_rows *rows)
 {
     struct hs_sizes all = hs_index_reached_total(view->index);
@@ -174,7 +174,7 @@ static void parts_fini(struct parts *parts)
     hs_free(parts->row_of);
 }
 
-/* The sources of rows of samples and their sites. */
+/* Adds memory that several parts of a row keep together. */
 static void parts_add(void *context, hs_node group, const struct hs_sizes *sizes)
 {
     struct parts *parts = context;

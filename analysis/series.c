@@ -126,7 +126,7 @@ static hs_status list_unmet(struct match *m, size_t t, const uint32_t *rows, str
     return series_sets_pair(s->old, s->n_old, s->new, s->n_new, err);
 }
 
-/* What is paired is called as it is now. */
+/* Gives paired sets the name of the newer one. */
 static hs_status take_pairs(struct match *m, size_t t, uint32_t *rows, const struct set_match *s,
                             struct hs_error *err)
 {

@@ -1,4 +1,5 @@
-/* Which keys grew: of those that stand on each other's way the deepest that keeps the growth. */
+/* The choice of the keys that grew: of those that stand on each other's way the deepest that keeps
+ * the growth. */
 #include "series_growth.h"
 
 #include <math.h>
@@ -13,9 +14,8 @@ static double rank_of(const struct hs_series *series, uint32_t row)
 
 /* ---- chance ---- */
 
-/* Tells whether the heap grows while its types stay: what hangs on other keys from snapshot to
- * snapshot is of the same types in all of them: what such a key does at every step may be nothing
- * but chance. */
+/* Tells whether the own blocks of a key became both more and less: what such a key does at every
+ * step may be nothing but chance. */
 static bool only_moves(const struct hs_series *series, uint32_t row)
 {
     const uint64_t *values = series->own_words + row * series->n;
@@ -66,8 +66,8 @@ struct look {
     size_t n_order;
 };
 
-/* Returns the words that a row lost from one snapshot to the next. Of the score alone a child may
- * have most by chance: what is less even may just fit the times between the snapshots. */
+/* Tells whether most of what makes a key grow is below one of its children. Of the score alone a
+ * child may have most by chance: what is less even may just fit the times between the snapshots. */
 static bool keeps_growth(const struct hs_series *series, uint32_t parent, uint32_t child)
 {
     return rank_of(series, child) > 0 &&
@@ -156,8 +156,9 @@ static enum hs_growth judge(const struct hs_series *series)
     return is_growth ? HS_GROWTH_STEADY : HS_GROWTH_UNSURE;
 }
 
-/* The evenness of growth. Of the heap there is one series: chance among many keys is not to be
- * allowed for. */
+/* Tells whether the heap grows while its types stay: what hangs on other keys from snapshot to
+ * snapshot is of the same types in all of them. Of the heap there is one series: chance among many
+ * keys is not to be allowed for. */
 static bool heap_grows(const struct hs_series *series)
 {
     double by_keys = 0, by_types = 0;

@@ -42,7 +42,7 @@ static bool is_alike(uint64_t a, uint64_t b)
     return most - least <= most / SAME_PARTS;
 }
 
-/* The sites of what grows; 0: it did not. */
+/* Returns the words that a row lost from one snapshot to the next; 0: it did not. */
 static uint64_t lost_at(const uint64_t *values, size_t t)
 {
     return values[t - 1] > values[t] ? values[t - 1] - values[t] : 0;

@@ -1,4 +1,4 @@
-/* How evenly something grows. */
+/* The evenness of growth. */
 #include <math.h>
 
 #include "analysis/series.h"

@@ -1,4 +1,4 @@
-/* The memory that an owner set keeps, as a tree. */
+/* The sites of what grows. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -12,8 +12,7 @@ static int largest_first(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* Ends the search: a node met so many steps before a block is at most so many nearer to the roots.
- */
+/* Tells whether a row is `key` or stands below it. */
 static bool is_within(const struct hs_series *series, uint32_t row, uint32_t key)
 {
     while (row != HS_NO_KEY && row > key)

@@ -1,4 +1,4 @@
-/* What an owner set keeps, as a tree: the set, its top units, and what they dominate. */
+/* The memory that an owner set keeps, as a tree: the set, its top units, and what they dominate. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -120,7 +120,8 @@ static void begin_search(struct shortest *paths)
     paths->n_met = 0;
 }
 
-/* The nodes that a search has met, for the next ones. */
+/* Ends the search: a node met so many steps before a block is at most so many nearer to the roots.
+ */
 static void end_search(struct shortest *paths, uint64_t distance)
 {
     for (size_t i = 0; i < paths->n_met; i++) {
@@ -187,8 +188,8 @@ static hs_status search(struct shortest *paths, hs_node block, uint64_t least, s
     return HS_OK;
 }
 
-/* The prefixes of the standard libraries of OCaml, C++ and Rust: then nothing is searched. *ret:
- * who. */
+/* Tells whether the dominator itself, or a leaf below a group, points to the block: then nothing is
+ * searched. *ret: who. */
 static hs_status find_direct(struct shortest *paths, hs_node block, hs_node above, hs_node *ret,
                              struct hs_error *err)
 {

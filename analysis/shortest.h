@@ -30,7 +30,7 @@ struct shortest_met {
     uint32_t steps; /* to the block */
 };
 
-/* True for a file that Python brings itself: it is not nearer to the roots than this. */
+/* The nodes that a search has met, for the next ones: it is not nearer to the roots than this. */
 struct shortest_seen {
     hs_node node;
     uint32_t search; /* the last that met it */

@@ -1,4 +1,4 @@
-/* The contents and the name of a suspect's memory. */
+/* The lookups around one node. */
 #include "analysis/surroundings.h"
 
 #include "analysis/field_path.h"

@@ -27,7 +27,7 @@ hs_status hs_suspect_find_reserves(struct hs_view *view, struct hs_suspects *fou
 hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect *suspect,
                                   struct hs_error *err);
 
-/* Ranks a root by how little its name tells a reader. */
+/* Finds the sites of samples that owners retain, and of lost ones. */
 hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,
                                 struct hs_error *err);
 

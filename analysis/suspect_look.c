@@ -1,4 +1,4 @@
-/* What a suspect's memory is made of, and what it is called. */
+/* The contents and the name of a suspect's memory. */
 #include <string.h>
 
 #include "analysis/attribution.h"
@@ -20,9 +20,8 @@ static bool is_of_set(struct hs_view *view, uint32_t set, hs_node root)
     return false;
 }
 
-/* Returns the part of the way at which a container's own links to one of its elements begin, as
- * containers.c calls them: "server", ".bss+0x748" with a function that uses it,
- * "pthread_setspecific key 3", ".bss+0x610". */
+/* Ranks a root by how little its name tells a reader: "server", ".bss+0x748" with a function that
+ * uses it, "pthread_setspecific key 3", ".bss+0x610". */
 static unsigned tells_little(const struct hs_view *view, hs_node leaf)
 {
     const struct hs_root *root = hs_snap_root(view->snap, leaf);
@@ -86,7 +85,7 @@ static hs_status name_by_path(struct hs_view *view, hs_node block, const struct 
     return status;
 }
 
-/* The memory that many roots keep together. */
+/* Tells whether the members hang on one node rather than on each other. */
 bool hs_suspect_has_table(const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;
@@ -115,8 +114,8 @@ static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
     suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
 }
 
-/* True for a frame's variable of libc's on a stack, which is no variable of libc's:
- * "sessions_.root->left"; NULL: nowhere. */
+/* Returns the part of the way at which a container's own links to one of its elements begin, as
+ * containers.c calls them: "sessions_.root->left"; NULL: nowhere. */
 static char *links_of_container(char *holder)
 {
     static const char *const links[] = {".root", ".first", ".last", ".buckets", ".head"};

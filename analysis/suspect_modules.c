@@ -1,6 +1,5 @@
-/* True for a frame of the program itself rather than of a library, and of an outer one rather than
- * of what that called: the binaries that have most of these, or on how many stacks they are. A
- * reader who is told three names of a thousand knows no more than before. */
+/* The memory that many roots keep together: the binaries that have most of these, or on how many
+ * stacks they are. A reader who is told three names of a thousand knows no more than before. */
 #include "analysis/attribution.h"
 #include "base/table.h"
 #include "suspect_finds.h"
@@ -21,14 +20,15 @@ static void insert(struct hs_suspect *suspect, hs_str module, uint64_t n_roots)
     suspect->modules[at] = (struct hs_suspect_module){module, n_roots};
 }
 
-/* Counts binaries, of roots that are not on stacks. */
+/* True for a frame's variable of libc's on a stack, which is no variable of libc's. */
 static bool is_on_stack(const struct hs_root *root)
 {
     return root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ||
            root->kind == HS_ROOT_REGISTER;
 }
 
-/* The reserve that a suspect needs: a library waits for what the program has. */
+/* True for a frame of the program itself rather than of a library, and of an outer one rather than
+ * of what that called: a library waits for what the program has. */
 static bool is_further_out(const struct hs_view *view, const struct hs_root *root,
                            const struct hs_root *other)
 {
@@ -49,8 +49,7 @@ static hs_status count_on_stack(const struct hs_view *view, struct hs_suspect *s
     return hs_dict_put(threads, root->thread, 1, err);
 }
 
-/* The sites of what owners retain, what several roots share and what is lost; threads of those that
- * are. */
+/* Counts binaries, of roots that are not on stacks; threads of those that are. */
 static hs_status count(const struct hs_view *view, struct hs_suspect *suspect,
                        struct hs_dict *modules, struct hs_dict *threads, uint64_t *ret_n_named,
                        struct hs_error *err)

@@ -1,4 +1,4 @@
-/* Finds, in the sorted samples[n], the place that stands for most of the set. */
+/* The reserve that a suspect needs. */
 #include "analysis/block_name.h"
 #include "analysis/reserve.h"
 #include "base/alloc.h"

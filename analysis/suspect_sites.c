@@ -1,4 +1,4 @@
-/* The waste, memory taken and not used, as far as sizes, types and pointers tell. */
+/* The sites of what owners retain, what several roots share and what is lost. */
 #include <stdlib.h>
 
 #include "analysis/sample_groups.h"
@@ -124,7 +124,7 @@ static hs_status look_up_sets(const struct hs_sample_join *join, struct shared_s
     return status;
 }
 
-/* Adds the type that has most among those that are not known. */
+/* Finds, in the sorted samples[n], the place that stands for most of the set. */
 static hs_status take_site(const struct hs_sample_join *join, const struct shared_sample *samples,
                            size_t n, struct hs_suspect *suspect, struct hs_error *err)
 {

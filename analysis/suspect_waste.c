@@ -1,4 +1,4 @@
-/* Adds the spare capacity that the allocator gave beyond what was asked for. */
+/* The waste, memory taken and not used, as far as sizes, types and pointers tell. */
 #include "analysis/chunk_pass.h"
 #include "analysis/estimate.h"
 #include "base/alloc.h"
@@ -80,7 +80,7 @@ static hs_status add(struct hs_suspects *found, enum hs_suspect_waste waste, uin
     return HS_OK;
 }
 
-/* The choice and the order of suspects. */
+/* Adds the type that has most among those that are not known. */
 static hs_status add_unknown(const struct hs_view *view, const struct usage *usages,
                              struct hs_suspects *found, struct hs_error *err)
 {
@@ -96,9 +96,9 @@ static hs_status add_unknown(const struct hs_view *view, const struct usage *usa
     return add(found, HS_WASTE_UNKNOWN, most, &usages[most], err);
 }
 
-/* Drops what a runtime keeps for itself; it is in each of its programs: of each sample's block,
- * times how many such blocks the sample stands for. Nothing is said where the sampler's period is
- * not known. */
+/* Adds the spare capacity that the allocator gave beyond what was asked for: of each sample's
+ * block, times how many such blocks the sample stands for. Nothing is said where the sampler's
+ * period is not known. */
 static hs_status add_rounded_up(struct hs_view *view, struct hs_suspects *found,
                                 struct hs_error *err)
 {

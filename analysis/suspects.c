@@ -1,5 +1,4 @@
-/* True if the facts of heapsnap record in the process name this begin of a trace, to the
- * microsecond. */
+/* The choice and the order of suspects. */
 #include "analysis/suspects.h"
 
 #include <stdlib.h>
@@ -119,8 +118,8 @@ static bool is_of_runtime(const struct hs_view *view, const struct hs_suspect *s
     return suspect->tier == HS_TIER_RUNTIME;
 }
 
-/* The checks that a trace and a snapshot are of the same process: beside an owner of the program's
- * own it is a suspect from five times the threshold on. */
+/* Drops what a runtime keeps for itself; it is in each of its programs: beside an owner of the
+ * program's own it is a suspect from five times the threshold on. */
 static void drop_runtimes(const struct hs_view *view, const struct hs_suspect_query *query,
                           struct hs_suspects *found)
 {

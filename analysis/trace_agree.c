@@ -37,8 +37,8 @@ static bool runs(const struct hs_snap *snap, const char *executable)
     return false;
 }
 
-/* What heapsnap record left in the process says when its trace begins, to the microsecond: the
- * program may be a link to a file of another name, as redis-server is. */
+/* True if the facts of heapsnap record in the process name this begin of a trace, to the
+ * microsecond: the program may be a link to a file of another name, as redis-server is. */
 static bool is_recorded(const struct hs_snap_facts *facts, uint64_t begun_us)
 {
     for (size_t i = 0; i < facts->n_samplers; i++)

@@ -1,4 +1,4 @@
-/* Returns the bytes before the constructor, which begins at its dot. */
+/* The checks that a trace and a snapshot are of the same process. */
 #ifndef HS_ANALYSIS_TRACE_AGREE_H
 #define HS_ANALYSIS_TRACE_AGREE_H
 

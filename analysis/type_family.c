@@ -13,8 +13,8 @@ static bool is_of_ocaml(const struct hs_view *view)
     return false;
 }
 
-/* Returns the begin of the head of [0, n) of a name: of the others the name says what stands at its
- * beginning. */
+/* Tells whether the name of a type of this form is a source type's: of the others the name says
+ * what stands at its beginning. */
 static bool is_source(const struct hs_type *type, const char *name)
 {
     switch (type->form) {
@@ -62,8 +62,8 @@ static bool is_capital(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* Counts the parts of a tuple that is all of [0, n); the length when there is none: it stands
- * behind a type, whose name is no module's. */
+/* Returns the bytes before the constructor, which begins at its dot; the length when there is none:
+ * it stands behind a type, whose name is no module's. */
 static size_t instance_bytes(const char *name)
 {
     size_t n = strlen(name), dot = n;
@@ -79,8 +79,8 @@ static size_t instance_bytes(const char *name)
     return dot != 0 && !is_capital(name[before]) ? dot : n;
 }
 
-/* The rank of a type's name for whoever looks for a cause: begins behind the arguments, which come
- * first. */
+/* Returns the begin of the head of [0, n) of a name: begins behind the arguments, which come first.
+ */
 static size_t head_begin(const char *name, size_t n)
 {
     size_t begin = 0;
@@ -95,7 +95,7 @@ static size_t head_begin(const char *name, size_t n)
     return begin;
 }
 
-/* How many parts a tuple has that is all of [0, n); 0: it is none. */
+/* Counts the parts of a tuple that is all of [0, n); 0: it is none. */
 static unsigned tuple_parts(const char *name, size_t n)
 {
     unsigned parts = 1;

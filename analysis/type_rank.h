@@ -1,5 +1,5 @@
-/* The sums that each type holds and retains: a class of the program's own more than a library's, a
- * library's more than a container's, and that more than an array or a dict. */
+/* The rank of a type's name for whoever looks for a cause: a class of the program's own more than a
+ * library's, a library's more than a container's, and that more than an array or a dict. */
 #ifndef HS_ANALYSIS_TYPE_RANK_H
 #define HS_ANALYSIS_TYPE_RANK_H
 
@@ -23,8 +23,7 @@ enum hs_type_rank {
 /* By its name and form. A smart pointer or a shared allocation of X is as much as X. */
 enum hs_type_rank hs_type_rank(const char *name, unsigned form);
 
-/* True if an ephemeron's target is held: it is as firm as its keys: a name that a maintainer would
- * use. */
+/* Tells whether the rank is more than a container's: a name that a maintainer would use. */
 static inline bool hs_rank_is_class(enum hs_type_rank rank)
 {
     return rank >= HS_RANK_COLLECTION;

@@ -1,4 +1,4 @@
-/* What each type holds and retains. */
+/* The sums that each type holds and retains. */
 #include "analysis/type_rows.h"
 
 #include <stdlib.h>

@@ -95,8 +95,8 @@ static hs_status drop(const struct hs_view *view, hs_node source, hs_node target
     return HS_OK;
 }
 
-/* Returns the directory of indexes when the snapshot's own directory is read-only (XDG base
- * directories); a doubtful word of it may lead there, too. */
+/* True if an ephemeron's target is held: it is as firm as its keys; a doubtful word of it may lead
+ * there, too. */
 static bool is_held(const struct hs_chunk *chunk, hs_node source, hs_node target)
 {
     uint64_t e = HS_FIRST_FROM(chunk->extra, chunk->n_extra, source, source);
@@ -139,7 +139,7 @@ static hs_status read_chunk(const struct hs_view *view, uint64_t number, struct 
     return status;
 }
 
-/* Reports a kept index that is of no use. */
+/* Tells whether a sure edge of a block leads to the target, which is not doubtful. */
 static bool is_kept(const struct hs_view *view, hs_node source, hs_node target)
 {
     struct hs_used_edges *used = view->used;

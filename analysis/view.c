@@ -12,7 +12,8 @@
 #include "base/bisect.h"
 #include "nearest_dominator.h"
 
-/* Where indexes go when the snapshot's own directory is read-only (XDG base directories). */
+/* Returns the directory of indexes when the snapshot's own directory is read-only (XDG base
+ * directories). */
 static const char *cache_dir(char *text, size_t n)
 {
     const char *base = getenv("XDG_CACHE_HOME");
@@ -26,7 +27,7 @@ static const char *cache_dir(char *text, size_t n)
     return text;
 }
 
-/* Of a kept index that is of no use: it is computed again, which somebody may wonder at. */
+/* Reports a kept index that is of no use: it is computed again, which somebody may wonder at. */
 static void say_stale(void *context, const char *path, const char *why)
 {
     const struct hs_session *session = context;

@@ -30,7 +30,8 @@ enum key_round key_roots_round(enum hs_root_kind kind)
 
 /* ---- names */
 
-/* The states of a cell: a place in an array, or one of a stack. */
+/* Returns the end of a number that stands here, if what stands around it says that it changes: a
+ * place in an array, or one of a stack. */
 static const char *skip_place(const char *at, const char *begin)
 {
     bool is_index = at > begin && at[-1] == '[';

@@ -1,4 +1,4 @@
-/* Gives the nodes that were met their key; they are the level that comes next. */
+/* The sums of each key, once every block has one. */
 #ifndef HS_KEYS_KEY_SUMS_H
 #define HS_KEYS_KEY_SUMS_H
 

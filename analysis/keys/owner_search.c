@@ -4,8 +4,7 @@
 #include "analysis/used_edges.h"
 #include "base/alloc.h"
 
-/* Continues from finished nodes: a node of this tier can be reached from nodes of a stronger tier:
- * what is known of the block. */
+/* The states of a cell: what is known of the block. */
 enum state {
     WAITING, /* nothing has met it */
     MET,     /* from this level; the key is that of what it hangs on */
@@ -175,7 +174,7 @@ static hs_status settle_wide(struct owner_search *search, struct hs_error *err)
     return hs_chunk_pass_end(&pass);
 }
 
-/* The bytes of the mapped file that may be resident at a time. */
+/* Gives the nodes that were met their key; they are the level that comes next. */
 static hs_status settle(struct owner_search *search, struct hs_error *err)
 {
     struct owner_level *next = &search->next;
@@ -228,7 +227,8 @@ static hs_status flood(struct owner_search *search, struct hs_error *err)
 
 /* ---- the rounds */
 
-/* The successors of each node by edges that keep anything (analysis/used_edges.h). */
+/* Continues from finished nodes: a node of this tier can be reached from nodes of a stronger tier.
+ */
 static hs_status flood_from_done(struct owner_search *search, struct hs_error *err)
 {
     for (uint64_t i = 0; i < search->n_blocks; i++)

@@ -6,8 +6,7 @@
 #include "base/alloc.h"
 #include "graph/sweep.h"
 
-/* Shows a child that alone hides beside shown ones, in the line that would have counted it: these,
- * or a half of what is left. */
+/* The bytes of the mapped file that may be resident at a time: these, or a half of what is left. */
 #define NEAR_BYTES ((uint64_t)4 << 20)
 #define WRITE_BYTES ((uint64_t)4 << 20)
 

@@ -1,6 +1,6 @@
-/* Adds a reason: the node that leads to a lost block: in memory where the budget has room for it
- * and `in_file` does not say otherwise, else in a temporary file that is mapped. The rows are the
- * same. */
+/* The successors of each node by edges that keep anything (analysis/used_edges.h): in memory where
+ * the budget has room for it and `in_file` does not say otherwise, else in a temporary file that is
+ * mapped. The rows are the same. */
 #ifndef HS_KEYS_SUCCESSORS_H
 #define HS_KEYS_SUCCESSORS_H
 

@@ -1,4 +1,4 @@
-/* The objects that refer to what a name of Python owns by convention. */
+/* The structure behind `struct heapsnap`, for the sources of the library. */
 #ifndef HS_LIBRARY_HANDLE_H
 #define HS_LIBRARY_HANDLE_H
 
@@ -20,7 +20,8 @@ struct heapsnap {
     size_t n_keys;
 };
 
-/* The target of a slot of a root: its status, with damage that the index met while it was asked. */
+/* Turns the status into what a call returns: its status, with damage that the index met while it
+ * was asked. */
 int heapsnap_finish_(const struct heapsnap *snap, hs_status status, const struct hs_error *error,
                      struct heapsnap_error *err);
 

@@ -1,4 +1,4 @@
-/* Gives paired sets the name of the newer one. */
+/* The sources of rows of samples and their sites. */
 #ifndef HS_ROWS_SAMPLES_H
 #define HS_ROWS_SAMPLES_H
 

@@ -21,7 +21,7 @@ static struct hs_row_value runtimes(struct hs_rows *rows)
     return text(room);
 }
 
-/* The choice of the keys that grew. */
+/* Returns the words that sets of several roots keep. */
 static struct hs_row_value shared_words(struct hs_rows *rows)
 {
     struct hs_set_rows sets = {0};

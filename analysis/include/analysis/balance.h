@@ -23,7 +23,7 @@ struct hs_balance {
     uint64_t n_free;       /* pieces of free memory, where they were counted */
     uint64_t dirty_bytes;  /* of free: whole pages that the allocator may give back */
     uint64_t shared_bytes; /* of mappings: of files and shared */
-    /* Of threads that have ended and that nobody has joined: how many, and what their stacks have
+    /* The threads that have ended and that nobody has joined: how many, and what their stacks have
      * reserved, resident or not. */
     uint64_t n_unjoined, unjoined_bytes;
     const char *allocator; /* that has most free memory, borrowed; "" without any */
