@@ -38,7 +38,7 @@ static bool has_no_name(const struct hs_stack_tree *tree, uint32_t node)
            strstr(name, "+0x") != NULL;
 }
 
-/* Which roots are small; a child comes behind its parent. */
+/* Finds the small roots; a child comes behind its parent. */
 static hs_status find_small(const struct hs_stack_tree *tree, struct gathered *g,
                             struct hs_error *err)
 {

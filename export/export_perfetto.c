@@ -25,7 +25,8 @@ enum { ROOT_OBJECTS = 1, ROOT_TYPE };
 enum { ROOT_GLOBAL = 1, ROOT_STACK = 4, ROOT_THREAD = 8 };
 enum { TYPE_ID = 1, TYPE_NAME = 3, TYPE_KIND = 7, KIND_NORMAL = 1 };
 enum { FIELD_ID = 1, FIELD_NAME };
-/* Of a pointer where the type has no member; members' names have the ids of their strings and 1. */
+/* The name of a pointer where the type has no member; members' names have the ids of their strings
+ * and 1. */
 enum { FIELD_NAMELESS = 1 };
 
 struct dump {
@@ -63,7 +64,7 @@ static void packet_room(struct dump *d)
     packet_begin(d);
 }
 
-/* What the trace is of: a pid and a command line. */
+/* Writes the process of the trace: a pid and a command line. */
 static void put_process(struct dump *d)
 {
     size_t packet = hs_proto_begin(&d->proto, TRACE_PACKET);

@@ -41,7 +41,7 @@ static uint64_t text_id(const struct dump *d, unsigned text)
     return d->tree->strings.n_strings + 1 + text;
 }
 
-/* Of value k: its type, and with `unit` its unit. */
+/* Returns the text of value k: its type, and with `unit` its unit. */
 static uint64_t value_text(const struct dump *d, unsigned k, bool unit)
 {
     return text_id(d, TEXT_VALUES + 2 * k + unit);

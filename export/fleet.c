@@ -36,7 +36,8 @@ static void put_time(uint64_t taken_ns, char *text, size_t n_bytes)
         (void)snprintf(text + n, n_bytes - n, ".%09" PRIu64 "Z", taken_ns % ns_per_s);
 }
 
-/* Of the program's path: what stands behind the last slash of the first word, cut at 60 bytes. */
+/* Writes the name of the service, from the program's path: what stands behind the last slash of the
+ * first word, cut at 60 bytes. */
 static void put_service(const struct hs_view *view, char *text, size_t n_bytes)
 {
     const char *command = hs_view_string(view, view->facts->command);

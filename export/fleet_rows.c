@@ -17,7 +17,7 @@ static const enum hs_parquet_kind kinds[] = {
 static const struct hs_row_column filed_under[] = {{"host_name", HS_ROW_TEXT},
                                                    {"service_name", HS_ROW_TEXT}};
 static const struct hs_row_column of_process[] = {{"pid", HS_ROW_NUMBER}, {"taken", HS_ROW_TIME}};
-/* Of blocks those that are worth their room in a file of all of them. */
+/* The columns of blocks that are worth their room in a file of all of them. */
 static const enum hs_blocks_column of_block[] = {
     HS_BLOCKS_id,   HS_BLOCKS_address, HS_BLOCKS_words,          HS_BLOCKS_static,
     HS_BLOCKS_type, HS_BLOCKS_idom,    HS_BLOCKS_retained_words, HS_BLOCKS_tier,

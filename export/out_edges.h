@@ -1,5 +1,5 @@
-/* What a block of a chunk keeps alive: its strong edges, and those of active ephemerons. Blocks are
- * asked for in their order.
+/* The edges by which a block of a chunk keeps others alive: its strong edges, and those of active
+ * ephemerons. Blocks are asked for in their order.
  *
  *     struct hs_out_edges edges = {.chunk = &chunk};
  *     for (uint32_t i = 0; i < chunk.n_blocks; i++) {

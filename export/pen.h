@@ -1,4 +1,5 @@
-/* What exporters write with: numbers, texts and names into an output, a large piece at a time.
+/* The means by which exporters write: numbers, texts and names into an output, a large piece at a
+ * time.
  *
  * Failures are sticky and kept inside: write everything, then ask hs_pen_finish once. A loop over
  * something long ends when hs_pen_ok is false. */

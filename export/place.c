@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* What a file system takes for one name. */
+/* The longest name that a file system takes. */
 enum { NAME_BYTES = 255 };
 
 static bool is_plain(char c)

@@ -1,4 +1,4 @@
-/* Where a snapshot's tables lie: directories NAME=VALUE, one in the other. */
+/* The place of a snapshot's tables: directories NAME=VALUE, one in the other. */
 #ifndef HS_EXPORT_PLACE_H
 #define HS_EXPORT_PLACE_H
 

@@ -21,7 +21,8 @@ struct hs_sql_by_type_wants {
     bool words, state;
 };
 
-/* Whether a quarter of what is left of the budget, and no more than 1 GiB, has room for it. */
+/* Tells whether a quarter of what is left of the budget, and no more than 1 GiB, has room for it.
+ */
 bool hs_sql_by_type_fits(const struct hs_sql_source *source, struct hs_sql_by_type_wants wants);
 /* Two passes over the chunks; 4 to 13 bytes a block. HS_LIMIT when over the budget or interrupted.
  */

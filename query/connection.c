@@ -82,8 +82,8 @@ static void set_limits(sqlite3 *db)
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 }
 
-/* Its memory is taken from the budget as a whole; what sorts more than a part of it goes to files
- * beside our other temporary ones. */
+/* Sets SQLite's memory, which is taken from the budget as a whole; what sorts more than a part of
+ * it goes to files beside our other temporary ones. */
 static hs_status set_memory(struct hs_sql *sql, const struct hs_sql_place *place,
                             struct hs_budget *budget, struct hs_error *err)
 {
@@ -229,7 +229,7 @@ static hs_status status_of(int code)
     }
 }
 
-/* What went wrong, from the nearest to it: a table, the clock, the authorizer, SQLite. */
+/* Reports a failure, from the nearest cause to it: a table, the clock, the authorizer, SQLite. */
 hs_status hs_sql_fail(const struct hs_sql *sql, int code, struct hs_error *err)
 {
     const struct hs_sql_hub *hub = sql->hub;

@@ -12,8 +12,8 @@ struct hs_sql {
     uint64_t reserved_bytes;
 };
 
-/* Where the main database is, and what SQLite may take of the budget: a part of what is left,
- * within bounds. */
+/* The place of the main database, and the share of the budget that SQLite may take: a part of what
+ * is left, within bounds. */
 struct hs_sql_place {
     const char *path; /* or ":memory:" */
     uint64_t least_bytes, most_bytes;

@@ -46,7 +46,8 @@ static const char *const statements[] = {
     "CREATE VIEW edges AS SELECT * FROM edge_data; COMMIT",
 };
 
-/* What the system said to a write SQLite has forgotten when it has rolled back. */
+/* Reports a failure; the system's answer to a write is forgotten by SQLite when it has rolled back.
+ */
 static hs_status fail(const struct hs_sql *sql, int code, struct hs_error *err)
 {
     int kind = code & 0xff;

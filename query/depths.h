@@ -1,4 +1,4 @@
-/* How many nodes dominate a node: the length of the way that up() walks. */
+/* The number of dominators of a node: the length of the way that up() walks. */
 #ifndef HS_QUERY_DEPTHS_H
 #define HS_QUERY_DEPTHS_H
 

@@ -30,7 +30,7 @@ struct hs_sql_table_facts hs_sql_table_at(size_t at)
 
 /* ---- the clock */
 
-/* What works for long inside of a row tells it, and is asked to end when the time is over. */
+/* Tells the progress of long work inside of a row, and asks it to end when the time is over. */
 static bool tell(void *context, const char *phase, uint64_t done, uint64_t total)
 {
     struct hs_sql_hub *hub = context;
@@ -187,7 +187,7 @@ static hs_status make_schema(struct hs_sql_hub *hub, const char *name, struct hs
     return HS_OK;
 }
 
-/* What was attached by half is no snapshot: its name may be used again. */
+/* Undoes a snapshot that was attached by half: its name may be used again. */
 static void undo(struct hs_sql_hub *hub, struct hs_sql_source *source)
 {
     struct hs_error err;

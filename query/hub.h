@@ -1,4 +1,5 @@
-/* What the tables of one connection share: the snapshots, the clock, and the last failure. */
+/* The state that the tables of one connection share: the snapshots, the clock, and the last
+ * failure. */
 #ifndef HS_QUERY_HUB_H
 #define HS_QUERY_HUB_H
 

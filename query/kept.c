@@ -1,4 +1,4 @@
-/* What the tables of a snapshot compute once. */
+/* The results that the tables of a snapshot compute once. */
 #include "kept.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* What the tables of a snapshot compute once, when it is first asked for, and keep: lists of types,
- * leaks and the like, whose length is not that of the heap. */
+/* The results that the tables of a snapshot compute once, when first asked for, and keep: lists of
+ * types, leaks and the like, whose length is not that of the heap. */
 #ifndef HS_QUERY_KEPT_H
 #define HS_QUERY_KEPT_H
 

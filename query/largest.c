@@ -46,7 +46,7 @@ static void sink(struct search *s, size_t at)
     }
 }
 
-/* Of what waits only as many can be found as are still wanted. A sorted array is a heap. */
+/* Cuts what waits down to as many as are still wanted. A sorted array is a heap. */
 static void cut(struct search *s)
 {
     uint64_t left = s->most - s->n_found;
@@ -102,7 +102,7 @@ static hs_status run(struct search *s, struct hs_sql_largest *ret, struct hs_err
     return HS_OK;
 }
 
-/* What no root reaches retains nothing that is known, and comes last. */
+/* Adds blocks that no root reaches: they retain nothing that is known, and come last. */
 static hs_status add_unreached(struct search *s, struct hs_sql_largest *ret, struct hs_error *err)
 {
     struct hs_view *view = s->view;

@@ -10,7 +10,7 @@ static struct hs_sql_cursor *cursor_of(sqlite3_vtab_cursor *base)
     return (struct hs_sql_cursor *)base;
 }
 
-/* What SQLite is told of a failure; who runs the statement finds it whole in the hub. */
+/* Returns the code of a failure for SQLite; who runs the statement finds it whole in the hub. */
 static int failed(sqlite3_vtab *vtab, struct hs_sql_hub *hub)
 {
     hub->has_failed = true;

@@ -1,5 +1,5 @@
-/* What a block would retain by the conservative policy, beside what it retains by the snapshot's
- * own: the figures of a second index. */
+/* The words that a block would retain by the conservative policy, beside what it retains by the
+ * snapshot's own: the figures of a second index. */
 #ifndef HS_QUERY_OTHER_POLICY_H
 #define HS_QUERY_OTHER_POLICY_H
 

@@ -1,4 +1,4 @@
-/* Which way a table is asked: SQLite's xBestIndex, and what it hands on to filter.
+/* The way in which a table is asked: SQLite's xBestIndex, and what it hands on to filter.
  *
  *   number:  key + 1 in the low 4 bits, then flags, then the columns that are used
  *   text:    one letter per value: A argument, = equal, > above, < below, L limit, O offset
@@ -16,7 +16,7 @@ enum {
     USED_SHIFT = KEY_BITS + 2
 };
 
-/* What is found among the constraints: places in aConstraint, -1 where there is none. */
+/* The constraints that were found: places in aConstraint, -1 where there is none. */
 struct found {
     int argument, equal, above, below, limit, offset;
     int key;

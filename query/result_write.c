@@ -9,7 +9,7 @@
 #include "query/result.h"
 #include "report/text.h"
 
-/* What JavaScript's numbers tell apart. */
+/* The largest whole number that JavaScript's numbers tell apart. */
 #define EXACT_MOST ((int64_t)1 << 53)
 enum { NUMBER_BYTES = 40 };
 

@@ -27,7 +27,7 @@ hs_status hs_sql_rows_of(struct hs_sql_source *source, const struct hs_noun *nou
 hs_status hs_sql_put_value(const struct hs_sql_source *source, struct hs_rows *rows, uint64_t at,
                            unsigned column, sqlite3_context *ret, struct hs_error *err);
 
-/* Of a list whose table says its noun. */
+/* Counts the rows of a list whose table says its noun. */
 hs_status hs_sql_rows_count(struct hs_sql_cursor *cursor, uint64_t *ret, struct hs_error *err);
 hs_status hs_sql_rows_column(struct hs_sql_cursor *cursor, sqlite3_context *ret, int column,
                              struct hs_error *err);

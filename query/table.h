@@ -15,7 +15,7 @@ struct hs_noun;
 struct hs_sql_source;
 struct hs_sql_cursor;
 
-/* How the rows of a scan are narrowed. */
+/* The ways in which the rows of a scan are narrowed. */
 enum hs_sql_key_kind {
     HS_SQL_KEY_EQUAL,  /* column = value */
     HS_SQL_KEY_ORDERED /* the same and < <= > >=: rows come by it, ascending */
@@ -28,7 +28,7 @@ struct hs_sql_key {
     double n_rows; /* that an equality finds, about */
 };
 
-/* What xBestIndex decided, as filter gets it. */
+/* The decision of xBestIndex, as filter gets it. */
 struct hs_sql_plan {
     int key;                      /* of the table's keys; -1: all rows */
     sqlite3_value *argument;      /* of a function; NULL: none */
@@ -56,12 +56,12 @@ struct hs_sql_table {
     bool (*can_group)(const struct hs_sql_source *, uint32_t used);
     double (*estimate)(const struct hs_sql_source *); /* rows of a scan */
 
-    /* Of a list. */
+    /* Counts the rows of a list. */
     hs_status (*count)(struct hs_sql_cursor *cursor, uint64_t *ret, struct hs_error *err);
     const struct hs_noun *noun; /* of rows.h */
     int64_t first_id;           /* of row 0: an ordered or unique key on column 0 finds ids */
 
-    /* Of what is no list: goes to the first row, or sets at_end. */
+    /* Begins a scan of a table that is no list: goes to the first row, or sets at_end. */
     hs_status (*filter)(struct hs_sql_cursor *cursor, const struct hs_sql_plan *plan,
                         struct hs_error *err);
     hs_status (*next)(struct hs_sql_cursor *cursor, struct hs_error *err);

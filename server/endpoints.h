@@ -1,4 +1,4 @@
-/* What can be asked, and as which command line. */
+/* The questions that can be asked, each as a command line. */
 #ifndef HS_SERVER_ENDPOINTS_H
 #define HS_SERVER_ENDPOINTS_H
 
@@ -37,8 +37,8 @@ struct hs_endpoint {
     unsigned limit, most;     /* without the parameter; that it may be */
 };
 
-/* Of a path behind /api/1; *ret_what is the part of it that says which object, NULL where there is
- * none. NULL: there is no such thing. */
+/* Finds the endpoint of a path behind /api/1; *ret_what is the part of it that says which object,
+ * NULL where there is none. NULL: there is no such thing. */
 const struct hs_endpoint *hs_endpoint_find(const struct hs_target *target, const char **ret_what);
 /* NULL: the endpoint does not take it. */
 const struct hs_parameter *hs_endpoint_parameter(const struct hs_endpoint *endpoint,

@@ -1,4 +1,4 @@
-/* Who may ask. */
+/* The rules of who may ask. */
 #ifndef HS_SERVER_GUARD_H
 #define HS_SERVER_GUARD_H
 

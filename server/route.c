@@ -18,7 +18,7 @@ static hs_status add_word(struct hs_question *question, const char *word, struct
     return HS_OK;
 }
 
-/* What two texts make, kept by the route. */
+/* Adds a text made of two, kept by the route. */
 static hs_status add_made(struct hs_route *route, struct hs_question *question, const char *first,
                           const char *second, struct hs_error *err)
 {

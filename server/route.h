@@ -30,7 +30,7 @@ hs_status hs_route_find(struct hs_route *route, const struct hs_request *request
                         const struct hs_served_list *list, const char *salt,
                         struct hs_question *question, unsigned *ret_status, struct hs_error *err);
 
-/* Where a list goes on, as a text for the request of the next page. */
+/* Writes the place where a list goes on, as a text for the request of the next page. */
 void hs_route_cursor(const struct hs_route *route, uint64_t row, char *text, size_t n);
 
 #endif

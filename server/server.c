@@ -7,7 +7,7 @@
 #include "report/json.h"
 #include "route.h"
 
-/* What a search looks through for one page: it goes on with the next. */
+/* The bytes that a search looks through for one page: it goes on with the next. */
 #define SEARCH_BYTES ((uint64_t)4 << 20)
 
 static const char type_json[] = "application/json", type_html[] = "text/html; charset=utf-8";
@@ -180,7 +180,7 @@ static void put_etag(const struct hs_route *route, char *etag)
     (void)snprintf(etag, HS_SERVER_ETAG_BYTES, "\"%016" PRIx64 "\"", route->etag);
 }
 
-/* What is kept is the answer, or a page of it is. */
+/* True if the answer is kept, or a page of it. */
 static bool answer_kept(struct hs_exchange *exchange)
 {
     struct hs_answer *answer = &exchange->answer;

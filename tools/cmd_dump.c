@@ -46,7 +46,7 @@ hs_status hs_pid_parse(const char *text, pid_t *ret, struct hs_error *err)
     return HS_OK;
 }
 
-/* What is dumped, as the user wrote it. */
+/* Returns the target of the dump, as the user wrote it. */
 static const char *subject(const struct hs_invocation *inv)
 {
     return hs_given(inv, HS_OPT_CORE) ? inv->text[HS_OPT_CORE] : inv->arguments[0];
@@ -166,8 +166,8 @@ static void leave_no_core(void)
     (void)setrlimit(RLIMIT_CORE, &limit);
 }
 
-/* When we are ended because we hold a process for too long. No function but of the system: it may
- * be said in a signal handler, or in a process beside us. */
+/* Says why we are ended: we hold a process for too long. No function but of the system: it may be
+ * said in a signal handler, or in a process beside us. */
 static void say_last(const char *text, size_t n_bytes)
 {
     static const char begin[] = "heapsnap: ", between[] = "\nhint: ", end[] = "\n";
@@ -271,7 +271,8 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
     return HS_OK;
 }
 
-/* What standard output goes to, when that is a file, as somebody would call it from here. */
+/* Returns the name of the file that standard output goes to, if any, as somebody would call it from
+ * here. */
 static bool output_name(char *name, size_t n_bytes)
 {
     char link[PATH_MAX], here[PATH_MAX];
@@ -286,7 +287,7 @@ static bool output_name(char *name, size_t n_bytes)
     return snprintf(name, n_bytes, "%s", link + (is_below ? above + 1 : 0)) < (int)n_bytes;
 }
 
-/* Of what was read by nobody else yet. */
+/* Announces the next command for a snapshot that nobody has looked at yet. */
 static void talk_next(const struct hs_invocation *inv)
 {
     char name[PATH_MAX], quoted[PATH_MAX] = "";

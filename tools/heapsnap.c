@@ -54,7 +54,7 @@ static void end_by(int number)
     (void)raise(number);
 }
 
-/* Where a limit leaves next to nothing the allocator itself breaks, with its first call. */
+/* Refuses limits that leave next to nothing: the allocator itself breaks with its first call. */
 static void refuse_without_memory(void)
 {
     static const char text[] =

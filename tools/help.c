@@ -38,7 +38,8 @@ static hs_status fill(struct hs_out *out, const char *text, unsigned indent, str
     return fill_to(out, text, indent, TEXT_COLUMNS, err);
 }
 
-/* What an option does, as far as one line has room, when that ends where a sentence may; else 0. */
+/* Returns how much of an option's description fits one line, when that ends where a sentence may;
+ * else 0. */
 static size_t first_line(const char *text, size_t room)
 {
     enum { LEAST = 18 };

@@ -16,7 +16,7 @@ void hs_lost_file_restore(void (*restore)(void));
 /* For a server, which goes on: from here on what is lost reads as zeros, which every reader of a
  * file takes for damage, and is remembered of the thread that met it. */
 void hs_lost_file_go_on(void);
-/* Whether this thread met such a loss since it last asked. */
+/* Tells whether this thread met such a loss since it last asked. */
 bool hs_lost_file_met(void);
 
 #endif

@@ -184,25 +184,25 @@ static inline bool hs_takes_rest(const struct hs_command *command)
 }
 
 #define HS_BIT(id) ((hs_option_set)1 << (id))
-/* What -h names on one line: of every command that works on a heap. */
+/* The options of limits, which -h names on one line: of every command that works on a heap. */
 #define HS_OPTIONS_OF_LIMITS                                                     \
     (HS_BIT(HS_OPT_MEMORY) | HS_BIT(HS_OPT_SPILL_DIR) | HS_BIT(HS_OPT_THREADS) | \
      HS_BIT(HS_OPT_VERBOSE))
 /* The least that a row must have, in either unit. */
 #define HS_OPTIONS_OF_LEAST (HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_MIN_BYTES))
-/* Of commands that stop a process. */
+/* The options of commands that stop a process. */
 #define HS_OPTIONS_OF_STOP                                                        \
     (HS_BIT(HS_OPT_STOP) | HS_BIT(HS_OPT_MAX_PAUSE) | HS_BIT(HS_OPT_MAX_GROWTH) | \
      HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
-/* Of listings. */
+/* The options of listings. */
 #define HS_OPTIONS_OF_OUTPUT \
     (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_PROGRESS))
-/* Of imports: single rules below --policy. */
+/* The options of imports: single rules below --policy. */
 #define HS_OPTIONS_OF_RULES                                                      \
     (HS_BIT(HS_OPT_WEAK) | HS_BIT(HS_OPT_SHORTCUTS) | HS_BIT(HS_OPT_WEAKMAP) |   \
      HS_BIT(HS_OPT_PAGE) | HS_BIT(HS_OPT_SIZES) | HS_BIT(HS_OPT_THREAD_LOCALS) | \
      HS_BIT(HS_OPT_CLASS_EDGES) | HS_BIT(HS_OPT_STATICS))
-/* Of looks at traces: which objects count, and how they are shown. */
+/* The options of looks at traces: which objects count, and how they are shown. */
 #define HS_OPTIONS_OF_TRACES                                                         \
     (HS_BIT(HS_OPT_ALLOCATED) | HS_BIT(HS_OPT_LIVE_AT) | HS_BIT(HS_OPT_COLLECTED) |  \
      HS_BIT(HS_OPT_LIFETIME) | HS_BIT(HS_OPT_SIZE) | HS_BIT(HS_OPT_INSIDE) |         \
@@ -210,15 +210,15 @@ static inline bool hs_takes_rest(const struct hs_command *command)
      HS_BIT(HS_OPT_GROUP_ALLOCATIONS) | HS_BIT(HS_OPT_GROUP_LEAKED) |                \
      HS_BIT(HS_OPT_GROUP_INTERVAL) | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | \
      HS_BIT(HS_OPT_POINTS))
-/* Of exports as tables of a fleet. */
+/* The options of exports as tables of a fleet. */
 #define HS_OPTIONS_OF_FLEET                                                 \
     (HS_BIT(HS_OPT_TABLES) | HS_BIT(HS_OPT_HOST) | HS_BIT(HS_OPT_SERVICE) | \
      HS_BIT(HS_OPT_NO_ADDRESSES))
 /* Their crossing is exit code 1. */
 #define HS_OPTIONS_OF_THRESHOLDS (HS_BIT(HS_OPT_FAIL_OVER) | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
-/* Of every command that asks who keeps what. */
+/* The options of every command that asks who keeps what. */
 #define HS_OPTIONS_OF_POLICY (HS_BIT(HS_OPT_TIER_POLICY) | HS_BIT(HS_OPT_POINTERS_IN))
-/* Of every command that writes a file, an index included; on the same line. */
+/* The options of every command that writes a file, an index included; on the same line. */
 #define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
 _Static_assert(HS_N_OPTIONS <= 128, "options have a bit each");
 #define HS_MAX_REPEATED 32
@@ -250,7 +250,7 @@ static inline bool hs_given(const struct hs_invocation *invocation, enum hs_opti
     return (invocation->given & HS_BIT(id)) != 0;
 }
 
-/* Of an option that is a count of percent: `preset` when it is not given. HS_USAGE above 100. */
+/* Reads an option that is a count of percent: `preset` when it is not given. HS_USAGE above 100. */
 hs_status hs_option_percent(const struct hs_invocation *invocation, enum hs_option_id id,
                             unsigned preset, unsigned *ret, struct hs_error *err);
 

@@ -272,7 +272,8 @@ static bool is_help(const char *word, struct hs_invocation *inv)
     return false;
 }
 
-/* Of a command that takes the rest, "--help" may be a word of that rest, or a value. */
+/* Tells whether help is asked for; of a command that takes the rest, "--help" may be a word of that
+ * rest, or a value. */
 static bool asks_help(int argc, char **argv, struct hs_invocation *inv)
 {
     if (inv->command != NULL && hs_takes_rest(inv->command))

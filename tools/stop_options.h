@@ -1,4 +1,4 @@
-/* How a process may be stopped, as the command line says it. */
+/* The command line's choice of how a process is stopped. */
 #ifndef HS_TOOLS_STOP_OPTIONS_H
 #define HS_TOOLS_STOP_OPTIONS_H
 
@@ -9,8 +9,8 @@
 hs_status hs_stop_options_parse(const struct hs_invocation *inv, struct hs_dump_options *ret,
                                 struct hs_error *err);
 
-/* Which core, if any, and whether that goes with the arguments. HS_USAGE with a hint. `core` must
- * live as long as the options. */
+/* Parses the core to read, if any, and checks that against the arguments. HS_USAGE with a hint.
+ * `core` must live as long as the options. */
 hs_status hs_core_options_parse(const struct hs_invocation *inv, struct hs_core_options *core,
                                 struct hs_dump_options *ret, struct hs_error *err);
 

@@ -100,7 +100,8 @@ void hs_tool_spill_beside(struct hs_tool *tool, const char *path)
     tool->budget.spill_dir = directory;
 }
 
-/* What is too little is refused here, before any work: our own code and buffers need as much. */
+/* Opens the budget; too little is refused here, before any work: our own code and buffers need as
+ * much. */
 static hs_status open_budget(struct hs_tool *tool, const struct hs_invocation *inv,
                              struct hs_error *err)
 {
@@ -126,7 +127,7 @@ static hs_status open_budget(struct hs_tool *tool, const struct hs_invocation *i
     return HS_OK;
 }
 
-/* What doubtful words count for in the index that is asked. */
+/* Opens the policy that says how doubtful words count in the index that is asked. */
 static hs_status open_policy(struct hs_tool *tool, const struct hs_invocation *inv,
                              struct hs_error *err)
 {

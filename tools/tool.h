@@ -1,4 +1,4 @@
-/* What every command has at hand: standard output (checked), the terminal's nature, progress. */
+/* The context of every command: standard output (checked), the terminal's nature, progress. */
 #ifndef HS_TOOLS_TOOL_H
 #define HS_TOOLS_TOOL_H
 
@@ -25,7 +25,7 @@ enum hs_progress_when { HS_PROGRESS_AUTO, HS_PROGRESS_ALWAYS, HS_PROGRESS_NEVER 
 
 struct hs_view;
 
-/* Who keeps views open from one command to the next. */
+/* A keeper of views that stay open from one command to the next. */
 struct hs_view_lender {
     hs_status (*open)(void *context, struct hs_tool *tool, const char *path, struct hs_view *ret,
                       struct hs_error *err);
@@ -61,7 +61,7 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
 hs_status hs_tool_commit(struct hs_tool *tool, struct hs_error *err);
 void hs_tool_fini(struct hs_tool *tool);
 
-/* What to take memory from; NULL, no limit, of a tool that was not opened. */
+/* Returns the budget to take memory from; NULL, no limit, of a tool that was not opened. */
 static inline struct hs_budget *hs_tool_budget(struct hs_tool *tool)
 {
     return tool->budget.limit_bytes == 0 ? NULL : &tool->budget;
@@ -79,8 +79,8 @@ uint64_t hs_tool_rows(const struct hs_invocation *inv);
 uint64_t hs_tool_words(const struct hs_invocation *inv, enum hs_option_id id, uint64_t word_bytes);
 uint64_t hs_tool_min_words(const struct hs_invocation *inv, uint64_t word_bytes);
 
-/* What a sheet needs to know of the output and of the invocation. `whole` is what percent are of.
- */
+/* Returns the options of a sheet, from the output and the invocation. `whole` is what percent are
+ * of. */
 struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct hs_invocation *inv,
                                       uint64_t whole);
 
@@ -111,8 +111,8 @@ const char *hs_tool_amount(const struct hs_tool *tool, uint64_t words, unsigned 
 hs_status hs_tool_help(struct hs_tool *tool, const struct hs_command *command, bool is_short,
                        struct hs_error *err);
 
-/* Where memory runs out, this process goes before any other: the one that is looked at must not,
- * for our sake. For commands that start nobody else's program. */
+/* Makes the kernel end this process before any other where memory runs out: the one that is looked
+ * at must not, for our sake. For commands that start nobody else's program. */
 void hs_tool_go_first(void);
 
 /* The signal that asked us to end, or 0. */

@@ -9,7 +9,7 @@ static bool is_continued(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* How long the escape is that a backslash and this byte begin, without them. */
+/* Returns the length of the escape that a backslash and this byte begin, without them. */
 static unsigned escape_rest(char kind)
 {
     return kind == 'u' ? 4 : 0;

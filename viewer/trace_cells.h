@@ -1,4 +1,4 @@
-/* What trace_columns.c picks and trace_columns_json.c writes. */
+/* The cells that trace_columns.c picks and trace_columns_json.c writes. */
 #ifndef HS_VIEWER_TRACE_CELLS_H
 #define HS_VIEWER_TRACE_CELLS_H
 

@@ -8,7 +8,7 @@
 #include "stats/lifetimes.h"
 #include "trace_cells.h"
 
-/* What does not depend on how much room there is. */
+/* The columns' part that does not depend on how much room there is. */
 struct hs_trace_columns {
     struct hs_trace_columns_of of;
     struct hs_stats_memory memory;
@@ -221,7 +221,8 @@ static hs_status choose_calls(struct cells *cells, const struct hs_trace_columns
     return place_stacks(cells, c, kept, kept_sites, nearest, err);
 }
 
-/* Of sizes that are not told apart: those of one source up to twice the least. */
+/* Returns the class of a size, for sizes that are not told apart: those of one source up to twice
+ * the least. */
 static size_t class_of(uint64_t words, unsigned source)
 {
     return (size_t)hs_lifetime_bucket(words) * HS_N_TRACE_SOURCES + source;

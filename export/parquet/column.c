@@ -6,7 +6,7 @@
 #include "pack.h"
 #include "report/text.h"
 
-/* Of the texts of a group. One more text may come on top. */
+/* The limits of the texts of a group. One more text may come on top. */
 enum { TEXTS_MAX = 1 << 17, TEXT_BYTES_MAX = 4 << 20 };
 /* Least and greatest texts are cut so, or left out: readers need not be told the whole. */
 enum { BOUND_BYTES = 32 };

@@ -29,7 +29,7 @@ void column_fini(struct column *column);
 hs_status column_put(struct column *column, const struct hs_parquet_value *value,
                      struct press *press, struct hs_error *err);
 
-/* Whether the texts of the group are so many that it should end. */
+/* Tells whether the texts of the group are so many that it should end. */
 bool column_is_full(const struct column *column);
 
 /* Ends the group: writes its dictionary and its pages to `out` and appends what readers need to

@@ -1,4 +1,5 @@
-/* Where the pages of a table are made: encoded values are compressed and get their head. */
+/* The place where the pages of a table are made: encoded values are compressed and get their head.
+ */
 #ifndef HS_PARQUET_PRESS_H
 #define HS_PARQUET_PRESS_H
 
@@ -8,7 +9,7 @@
 /* PageType of parquet.thrift. */
 enum press_page_type { PRESS_DATA = 0, PRESS_DICTIONARY = 2 };
 
-/* What the columns of a table share. */
+/* The state that the columns of a table share. */
 struct press {
     void *zstd;               /* owned: ZSTD_CCtx */
     struct hs_buffer raw;     /* owned: a page as it is encoded, filled by the caller */

@@ -107,7 +107,7 @@ static void put_schema(const struct hs_parquet *writer, struct thrift *footer)
         column_schema(&writer->columns[i].what, footer);
 }
 
-/* What the least and greatest values are ordered by: by what the column is, each. Readers do not
+/* Writes the order of the least and greatest values: by what the column is, each. Readers do not
  * trust them without. */
 static void put_orders(const struct hs_parquet *writer, struct thrift *footer)
 {

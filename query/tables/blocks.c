@@ -170,8 +170,8 @@ static struct hs_sql_by_type_wants wants_of(uint32_t used)
         .state = (used & (1u << HS_BLOCKS_static | 1u << HS_BLOCKS_young)) != 0};
 }
 
-/* Of what an index says, and of addresses, a look-up per row in such an order costs more than
- * sorting. */
+/* Tells whether blocks can come in groups: for columns of the index, and addresses, a look-up per
+ * row in such an order costs more than sorting. */
 static bool blocks_can_group(const struct hs_sql_source *source, uint32_t used)
 {
     uint32_t cheap = 1u << HS_BLOCKS_id | 1u << HS_BLOCKS_words | 1u << HS_BLOCKS_static |
@@ -239,7 +239,7 @@ static void typed_column(const struct blocks *b, sqlite3_context *ret, int colum
     }
 }
 
-/* What the chunk says of the row. */
+/* Gives a column that the chunk has. */
 static hs_status chunk_column(struct blocks *b, sqlite3_context *ret, int column,
                               struct hs_error *err)
 {
@@ -275,7 +275,8 @@ static hs_status chunk_column(struct blocks *b, sqlite3_context *ret, int column
     return HS_OK;
 }
 
-/* Who retains a block is found for many at once: each part of the tree is climbed a few times. */
+/* Gives the root that retains a block, found for many blocks at once: each part of the tree is
+ * climbed a few times. */
 static hs_status root_column(struct blocks *b, sqlite3_context *ret, struct hs_error *err)
 {
     struct hs_view *view = &b->cursor.source->view;
@@ -296,7 +297,7 @@ static hs_status root_column(struct blocks *b, sqlite3_context *ret, struct hs_e
     return HS_OK;
 }
 
-/* Of the row; three columns ask for them. */
+/* Returns the retained sizes of the row; three columns ask for them. */
 static const struct hs_sizes *retained(struct blocks *b)
 {
     if (b->sized != b->cursor.row)

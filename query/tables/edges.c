@@ -115,7 +115,7 @@ static hs_status edges_filter(struct hs_sql_cursor *cursor, const struct hs_sql_
     return go_outward(e, err);
 }
 
-/* What depends on the type of the block that holds the pointer. */
+/* Gives columns that depend on the type of the block that holds the pointer. */
 static hs_status put_typed(const struct edges *e, const struct hs_link *link, sqlite3_context *ret,
                            int column, struct hs_error *err)
 {

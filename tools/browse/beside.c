@@ -196,8 +196,7 @@ static size_t join(struct both *all, size_t n)
     return n_joined;
 }
 
-/* What is not shown of a list of types, and what it never read: all of it less what stands above.
- */
+/* Writes the part of a list of types that is not shown: all of it less what stands above. */
 static hs_status put_rest(const struct page *page, const struct side *sides,
                           const struct both *shown, size_t n, struct hs_error *err)
 {

@@ -1,4 +1,4 @@
-/* What is said of a list and of a row: titles, commands that print the same, and details. */
+/* The descriptions of a list and of a row: titles, commands that print the same, and details. */
 #include "describe.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* What each key does. */
+/* The effect of each key. */
 #include "keys.h"
 
 #include <stdio.h>
@@ -215,7 +215,7 @@ static hs_status mark(struct running *r, struct hs_error *err)
     return status;
 }
 
-/* What is pasted into a shell must not be able to end the paste. */
+/* True if a text pasted into a shell cannot end the paste. */
 static bool is_safe(const char *text)
 {
     for (const char *at = text, *end = text + strlen(text); at < end;)

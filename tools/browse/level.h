@@ -9,7 +9,7 @@
 
 #include "base/strtab.h"
 
-/* What a list shows. */
+/* The forms of a list. */
 enum hs_browse_form {
     HS_BROWSE_OWNERS,     /* the owner tree (analysis/keys.h): keys below a key */
     HS_BROWSE_DOMINATORS, /* what a node, or an owner set, dominates */
@@ -31,7 +31,7 @@ enum hs_browse_kind {
     HS_BROWSE_TYPE_NAME /* a type by the name of its row: which it is, is found when it is asked */
 };
 
-/* What a row, or a whole list, is about. */
+/* The subject of a row, or of a whole list. */
 struct hs_browse_what {
     enum hs_browse_kind kind;
     uint64_t id; /* node, key, set or type */

@@ -1,4 +1,4 @@
-/* Who holds an object, how roots reach it, and of which types it is made. */
+/* The holders of an object, the paths of roots to it, and the types of what it keeps. */
 #include <stdio.h>
 #include <string.h>
 

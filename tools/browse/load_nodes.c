@@ -144,7 +144,7 @@ static hs_status add_sets(struct hs_browse *browse, struct hs_browse_level *leve
     return HS_OK;
 }
 
-/* What is shared by sets that are no rows. */
+/* Returns the words of sets that have no row. */
 static uint64_t other_sets_words(const struct hs_browse_level *level,
                                  const struct hs_set_rows *sets)
 {

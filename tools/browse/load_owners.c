@@ -28,7 +28,7 @@ static uint32_t older_key(const struct hs_browse *browse, uint64_t key)
     return at;
 }
 
-/* What did not exist had nothing. */
+/* Returns the words that the older snapshot has; what did not exist had nothing. */
 static uint64_t words_before(const struct hs_browse *browse, uint32_t above, const char *name)
 {
     if (browse->older_path == NULL)

@@ -1,4 +1,4 @@
-/* What the keys do that lead from one list to another. */
+/* The keys that lead from one list to another. */
 #include <stdio.h>
 
 #include "base/alloc.h"

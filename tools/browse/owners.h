@@ -42,10 +42,10 @@ uint32_t hs_browse_key_find(const struct hs_browse_owners *owners, const char *p
 /* The first key below number 0 of this name; HS_NO_KEY: none. O(roots). */
 uint32_t hs_browse_key_of_root(const struct hs_browse_owners *owners, const char *name);
 
-/* Whether it is of what no root reaches. */
+/* Tells whether it is of what no root reaches. */
 bool hs_browse_key_is_lost(const struct hs_browse_owners *owners, uint64_t key);
 
-/* What an older snapshot says: words by name. */
+/* The contents of an older snapshot: words by name. */
 struct hs_browse_older {
     struct hs_snap_keys keys;
     struct hs_table by_name; /* of rows of all lists, one list after the other */

@@ -45,7 +45,7 @@ static hs_node keeper_of(struct hs_browse *browse, hs_node root)
     return variable == HS_NO_NODE ? root : variable;
 }
 
-/* Of the largest children of a node, and of theirs, the first block of the type. */
+/* Finds, among the largest children of a node and theirs, the first block of the type. */
 static hs_status child_of_type(struct hs_browse *browse, hs_node node,
                                const struct hs_bitmap *types, hs_node *ret, struct hs_error *err)
 {

@@ -48,7 +48,8 @@ hs_status hs_browse_screen_check(const char *path, struct hs_error *err)
     return HS_OK;
 }
 
-/* What gives the terminal back where curses must not be asked: in a signal that ends us. */
+/* The sequences that give the terminal back where curses must not be asked: in a signal that ends
+ * us. */
 static struct {
     struct termios modes;
     char text[256];
@@ -251,7 +252,7 @@ static hs_status fill(const char *text, size_t n_bytes, size_t width, struct hs_
     return status;
 }
 
-/* Where on the screen lines go. */
+/* The lines of the screen. */
 struct lines {
     size_t y, n;
     attr_t look;

@@ -24,7 +24,7 @@ enum hs_browse_key_code {
     HS_BROWSE_KEY_GONE /* the terminal is closed, or a signal asks to end */
 };
 
-/* How sizes are drawn: as ncdu's g. */
+/* The ways in which sizes are drawn: as ncdu's g. */
 enum hs_browse_graph {
     HS_BROWSE_GRAPH_BOTH,
     HS_BROWSE_GRAPH_PERCENT,
@@ -38,8 +38,8 @@ struct hs_browse_look {
     bool in_words; /* else bytes with units */
 };
 
-/* Whether there is a terminal that can be drawn on: HS_USAGE with the reason, and `instead` as what
- * prints the same. Nothing is written. */
+/* Tells whether there is a terminal that can be drawn on: HS_USAGE with the reason, and `instead`
+ * as what prints the same. Nothing is written. */
 hs_status hs_browse_screen_check(const char *path, struct hs_error *err);
 /* Takes the terminal. HS_USAGE when it is of a kind that nobody describes. */
 hs_status hs_browse_screen_open(const char *path, struct hs_error *err);

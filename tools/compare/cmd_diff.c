@@ -40,7 +40,8 @@ static hs_status parse_threshold(const struct hs_invocation *inv, struct thresho
     return hs_hint(err, "write for example 10MiB or 5%%");
 }
 
-/* Of what has a score: keys that grew at every step, the whole heap among them. */
+/* Tells whether a series that has a score crosses the threshold: keys that grew at every step, the
+ * whole heap among them. */
 static bool is_crossed(const struct hs_series *series, const struct threshold *threshold)
 {
     double most = (double)threshold->value / series->word_bytes;
@@ -90,7 +91,8 @@ static hs_status look_for(struct hs_tool *tool, const struct hs_comparison *comp
     return hs_view_finish(&view, status, err);
 }
 
-/* What to look at: a block's address, of the heap as a whole the type that there is more of. */
+/* Finds the object to look at: a block's address, of the heap as a whole the type that there is
+ * more of. */
 static hs_status find_what(struct hs_tool *tool, const struct hs_comparison *comparison, char *what,
                            size_t n, bool *ret_is_new, struct hs_error *err)
 {
@@ -164,7 +166,8 @@ static hs_status balance_of(struct hs_tool *tool, const char *path, struct hs_ba
     return HS_OK;
 }
 
-/* Where the process's memory was, of the oldest and of the newest that are snapshots. */
+/* Finds the balances of the process's memory, of the oldest and of the newest that are snapshots.
+ */
 static hs_status find_balance(struct hs_tool *tool, const struct hs_comparison *comparison,
                               struct hs_diff_print *print, struct hs_error *err)
 {

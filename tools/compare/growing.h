@@ -1,4 +1,4 @@
-/* What grows, as a suspect: when older snapshots are given. */
+/* The growth as a suspect: when older snapshots are given. */
 #ifndef HS_COMPARE_GROWING_H
 #define HS_COMPARE_GROWING_H
 

@@ -1,4 +1,5 @@
-/* Whether snapshots can be compared with each other, and what to say when they hardly can. */
+/* The checks that snapshots can be compared with each other, and the warnings when they hardly can.
+ */
 #ifndef HS_COMPARE_KINSHIP_H
 #define HS_COMPARE_KINSHIP_H
 
@@ -7,9 +8,10 @@
 /* HS_USAGE for another word size, policy or program. */
 hs_status hs_kinship_check(const struct hs_compared *a, const struct hs_compared *b,
                            struct hs_error *err);
-/* Whether both are of one process. */
+/* Tells whether both are of one process. */
 bool hs_kinship_is_process(const struct hs_compared *a, const struct hs_compared *b);
-/* What a reader has to know of the whole: another build, a restart, times that are not known. */
+/* Warns of what a reader has to know of the whole: another build, a restart, times that are not
+ * known. */
 void hs_kinship_talk(const struct hs_comparison *comparison);
 
 #endif

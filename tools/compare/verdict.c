@@ -250,7 +250,7 @@ bool hs_verdict_is_of_heap(const struct hs_series *series)
     return series->heap_grows && series->growth != HS_GROWTH_STEADY;
 }
 
-/* What comes and goes with a collector, apart from what grew. */
+/* Writes the garbage of a collector, apart from what grew. */
 static void put_garbage(const struct writer *w)
 {
     const struct hs_series *series = w->series;

@@ -1,4 +1,4 @@
-/* What a series says, in a sentence. */
+/* The verdict of a series, in a sentence. */
 #ifndef HS_COMPARE_VERDICT_H
 #define HS_COMPARE_VERDICT_H
 

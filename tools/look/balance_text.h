@@ -12,7 +12,7 @@ enum { HS_BALANCE_TEXT_BYTES = 1024 };
  * left out, the largest first behind the live heap. "" where the snapshot does not say. */
 void hs_balance_sentence(const struct hs_balance *balance, char text[HS_BALANCE_TEXT_BYTES]);
 
-/* What hs_balance_verdict finds; "" for the live heap. `holder` may be NULL. */
+/* Writes the verdict of hs_balance_verdict; "" for the live heap. `holder` may be NULL. */
 void hs_balance_verdict_text(const struct hs_balance *balance,
                              const struct hs_mapping_holder *holder, unsigned word_bytes,
                              char text[HS_BALANCE_TEXT_BYTES]);

@@ -66,7 +66,7 @@ static hs_status put_row(struct hs_sink *sink, const struct hs_dominator_row *ro
     return hs_sink_row(sink, &line, err);
 }
 
-/* What hides below a node, as a line of its own. */
+/* Prints the children that a node hides, as a line of its own. */
 static hs_status put_hidden(struct hs_sink *sink, const struct hs_dominator_row *row,
                             struct hs_error *err)
 {
@@ -82,9 +82,9 @@ static hs_status put_hidden(struct hs_sink *sink, const struct hs_dominator_row 
                        err);
 }
 
-/* Where some children are shown, a line "[n others]" stands where the last of the shown children's
- * subtrees ends: before the first following row that is not deeper. `open` holds the row that waits
- * at each depth. */
+/* Closes deeper levels; where some children are shown, a line "[n others]" stands where the last of
+ * the shown children's subtrees ends: before the first following row that is not deeper. `open`
+ * holds the row that waits at each depth. */
 static hs_status close_deeper(struct hs_sink *sink, const struct hs_dominator_row **open,
                               size_t *n_open, uint32_t depth, struct hs_error *err)
 {
@@ -136,8 +136,8 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     return hs_tool_list(tool, inv, &all, err);
 }
 
-/* What a table would say retains 0.0 % of the heap, or of the node that it begins at where that is
- * less, joins the others, unless all rows are asked for. */
+/* Returns the least words of a row: less, which a table would print as 0.0 % of the heap or of the
+ * node that it begins at, joins the others, unless all rows are asked for. */
 static uint64_t least_words(const struct hs_invocation *inv, struct hs_view *view, hs_node from,
                             uint64_t max_rows)
 {

@@ -84,7 +84,7 @@ static hs_status put_path(void *context, struct hs_sink *sink, struct hs_error *
     return status;
 }
 
-/* What a group is, and what is not plain about it. */
+/* Writes the contents of a group, and what is not plain about it. */
 static void write_what(const struct report *r, size_t at, const char *expression, char *text,
                        size_t n_bytes)
 {
@@ -277,9 +277,8 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     return hs_tool_list(tool, inv, &listing, err);
 }
 
-/* What a certain leak may hang on all the same, where the program does such things:
- * docs/answers.md.
- */
+/* Tells the user of unseen holders that a certain leak may have all the same, where the program
+ * does such things: docs/answers.md. */
 static void talk_of_unseen(const struct report *r)
 {
     if (!r->is_garbage && r->found.groups.totals[HS_LEAK_CERTAIN].count != 0 &&

@@ -43,7 +43,7 @@ static hs_status put_out(void *context, struct hs_sink *sink, struct hs_error *e
     return hs_object_put_more(sink, HS_POINTS_TO, object->around.n_out - out->n, err);
 }
 
-/* Who points here: what is sure, or else what is in doubt; in JSON all. */
+/* The referrers of the object: what is sure, or else what is in doubt; in JSON all. */
 struct referrer_list {
     const char *relation;
     bool is_doubtful;

@@ -72,7 +72,7 @@ static hs_status put_target(void *context, struct hs_sink *sink, struct hs_error
         err);
 }
 
-/* What the target is and who retains it, before the paths. */
+/* Prints the target and its owner, before the paths. */
 static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join,
                                const struct hs_object_spec *what, hs_node target,
                                struct hs_error *err)

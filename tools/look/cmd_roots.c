@@ -152,7 +152,8 @@ static hs_status put_set(struct hs_sink *sink, const struct listing *listing, si
     return hs_sink_row(sink, &line, err);
 }
 
-/* Whether a set stands before a root: by retained words; in another order behind all roots. */
+/* Tells whether a set stands before a root: by retained words; in another order behind all roots.
+ */
 static bool set_is_first(const struct listing *listing, size_t set, size_t root)
 {
     const struct hs_root_rows *rows = &listing->rows;
@@ -212,7 +213,7 @@ static hs_status put_sets(void *context, struct hs_sink *sink, struct hs_error *
     return HS_OK;
 }
 
-/* What the sets are in sum that are not listed. */
+/* Returns the sum of the sets that are not listed. */
 static uint64_t other_sets_words(const struct listing *listing, uint64_t *ret_n)
 {
     const struct hs_set_rows *sets = &listing->rows.sets;
@@ -287,7 +288,8 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     return print_list(tool, inv, listing, err);
 }
 
-/* When the table answers little, what to ask next: who keeps it is many roots, or has no name. */
+/* Tells which question to ask next when the table answers little: who keeps it is many roots, or
+ * has no name. */
 static void talk_unattributed(struct hs_tool *tool, const struct listing *listing)
 {
     const struct hs_attribution *a = &listing->attribution;

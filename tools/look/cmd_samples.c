@@ -74,7 +74,8 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
     return status;
 }
 
-/* How many samples the process and the trace have in common; nothing without a trace. */
+/* Prints the number of samples that the process and the trace have in common; nothing without a
+ * trace. */
 static hs_status put_cases(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct hs_sample_join *join = context;

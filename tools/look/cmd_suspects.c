@@ -187,8 +187,8 @@ static bool has_unread_runtime(const struct hs_view *view)
     return unread.runtime[0] != '\0';
 }
 
-/* What the memory is where that is no live heap; "" where it is, and where it is a heap that is not
- * read, which every look tells. */
+/* Writes the verdict where the memory is no live heap; "" where it is, and where it is a heap that
+ * is not read, which every look tells. */
 static void verdict_of(const struct listing *listing, char text[HS_BALANCE_TEXT_BYTES])
 {
     const struct hs_view *view = &listing->view;
@@ -200,8 +200,8 @@ static void verdict_of(const struct listing *listing, char text[HS_BALANCE_TEXT_
                                 text);
 }
 
-/* Where the resident memory is, and, where that is no live heap, what it is: sentences on the heap
- * would be beside the point. */
+/* Prints the balance of the resident memory, and its verdict where that is no live heap: sentences
+ * on the heap would be beside the point. */
 static hs_status print_balance(struct hs_tool *tool, const struct listing *listing,
                                struct hs_error *err)
 {
@@ -243,7 +243,7 @@ static hs_status print_none(struct hs_tool *tool, const struct listing *listing,
     return print_wrapped(tool, "", text, err);
 }
 
-/* What a collector has not freed yet is nobody's fault. */
+/* Prints the garbage that a collector has not freed yet. */
 static hs_status print_garbage(struct hs_tool *tool, const struct listing *listing,
                                struct hs_error *err)
 {
@@ -390,7 +390,7 @@ static void judge(struct hs_tool *tool, const struct hs_invocation *inv,
     tool->threshold_crossed = true;
 }
 
-/* What grows comes first, when there is something to compare with. */
+/* Finds the growth, which comes first when there is something to compare with. */
 static hs_status find_growing(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_growing *ret, struct hs_error *err)
 {

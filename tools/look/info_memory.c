@@ -1,4 +1,4 @@
-/* Where the memory was. */
+/* The balance of memory. */
 #include "info_memory.h"
 
 #include <stdio.h>

@@ -16,7 +16,7 @@ static hs_status print_one(struct hs_tool *tool, const struct hs_view *view,
     return hs_tool_say(tool, err, "  %s: %s", much, who);
 }
 
-/* What no root leads to is one figure of the index. */
+/* Prints the unreached size, one figure of the index. */
 static hs_status print_unreached(struct hs_tool *tool, const struct hs_view *view,
                                  struct hs_error *err)
 {

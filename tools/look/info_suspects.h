@@ -1,4 +1,4 @@
-/* Who has the memory, as the last lines of info. */
+/* The owners of the memory, as the last lines of info. */
 #ifndef HS_LOOK_INFO_SUSPECTS_H
 #define HS_LOOK_INFO_SUSPECTS_H
 

@@ -20,7 +20,7 @@
 #include "analysis/rows.h"
 #include "report/listing.h"
 
-/* How a kind of column is written; a set as the text "set:1". */
+/* The ways in which a kind of column is written; a set as the text "set:1". */
 #define HS_SHOWN_TEXT HS_COLUMN_STRING
 #define HS_SHOWN_COUNT HS_COLUMN_COUNT
 #define HS_SHOWN_WORDS HS_COLUMN_WORDS

@@ -33,7 +33,7 @@ enum { N_FIELDS = sizeof fields / sizeof *fields, N_NODE_FIELDS = 6 };
 const struct hs_record hs_link_record = HS_RECORD(fields);
 const struct hs_record hs_node_record = {fields + N_FIELDS - N_NODE_FIELDS, N_NODE_FIELDS};
 
-/* What stands in the last column. */
+/* Writes the text of the last column. */
 static void what_text(const struct hs_view *view, const struct hs_node_facts *facts, bool is_out,
                       const char *place, char *text, size_t n)
 {

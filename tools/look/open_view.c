@@ -1,4 +1,4 @@
-/* What a tool lends to the analysis. */
+/* The means that a tool lends to the analysis. */
 #include "open_view.h"
 
 #include <errno.h>

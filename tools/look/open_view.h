@@ -6,7 +6,8 @@
 #include "analysis/view.h"
 #include "tool.h"
 
-/* What a tool lends to the analysis, for work beside the file `path`. Borrowed as the tool is. */
+/* Returns the session that a tool lends to the analysis, for work beside the file `path`. Borrowed
+ * as the tool is. */
 struct hs_session hs_tool_session(struct hs_tool *tool, const char *path);
 hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                             struct hs_view *ret, struct hs_error *err);

@@ -75,7 +75,7 @@ static void root_text(const struct hs_view *view, hs_node node, char *text, size
                    where[0] != 0 ? ")" : "");
 }
 
-/* Whether the node goes on in what its parent's text names. */
+/* Tells whether the node goes on in what its parent's text names. */
 static bool is_of_part(const struct hs_path_tree_shown *shown, uint32_t at)
 {
     const struct hs_path_tree_node *node = &shown->tree->nodes[at];

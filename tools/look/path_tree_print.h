@@ -5,7 +5,7 @@
 #include "analysis/path_tree.h"
 #include "tool.h"
 
-/* What each node stands for besides its sums; all NULL for counted blocks. */
+/* The extra figures of each node besides its sums; all NULL for counted blocks. */
 struct hs_path_tree_extra {
     const uint64_t *error_words; /* by node: of estimates */
     const uint64_t *examples;    /* by node: the id of the largest sample */
@@ -20,8 +20,8 @@ struct hs_path_tree_shown {
                                                  whose blocks are not in the heap */
 };
 
-/* Of the `-n` largest lines: a table or TSV, or a line of JSON for each node, with the number of
- * its parent. */
+/* Prints the `-n` largest lines: a table or TSV, or a line of JSON for each node, with the number
+ * of its parent. */
 hs_status hs_path_tree_print(struct hs_tool *tool, const struct hs_invocation *inv,
                              const struct hs_path_tree_shown *shown, struct hs_error *err);
 

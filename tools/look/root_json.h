@@ -18,7 +18,7 @@ struct hs_root_of {
     const struct hs_view *view;
     hs_node node;
 };
-/* That root; nothing of HS_NO_NODE. */
+/* Prints the root that was asked for; nothing of HS_NO_NODE. */
 hs_status hs_root_one(void *context, struct hs_sink *sink, struct hs_error *err);
 /* A leaf below a variable: id, name, offset from the variable, address, how its word leads on. */
 hs_status hs_slot_one(void *context, struct hs_sink *sink, struct hs_error *err);

@@ -1,4 +1,4 @@
-/* What each sampler says of all live words. */
+/* The estimate of all live words by each sampler. */
 #include "sampled_whole_print.h"
 
 #include <stdio.h>

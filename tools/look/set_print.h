@@ -1,4 +1,4 @@
-/* How sets of roots, or of groups of them, are shown. */
+/* The rows of sets of roots, or of groups of them. */
 #ifndef HS_LOOK_SET_PRINT_H
 #define HS_LOOK_SET_PRINT_H
 

@@ -1,4 +1,4 @@
-/* Where samples were allocated, as JSON, and what a trace said of them, as talk. */
+/* The sites of samples as JSON, and the outcome of a trace as talk. */
 #ifndef HS_LOOK_SITE_PRINT_H
 #define HS_LOOK_SITE_PRINT_H
 

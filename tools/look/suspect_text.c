@@ -202,7 +202,7 @@ static const char *const plurals[][2] = {
     {"closure", "closures"},
 };
 
-/* What n blocks of a type are called: "map-nodes", "blocks (tag 0, 2 fields)", "struct node". */
+/* Writes the name of n blocks of a type: "map-nodes", "blocks (tag 0, 2 fields)", "struct node". */
 static void put_kind(struct writer *w, const char *name, uint64_t n)
 {
     static const char block[] = "block ", chunk[] = "chunk";
@@ -272,8 +272,8 @@ static void put_sizes(struct writer *w, const struct hs_view *view,
     }
 }
 
-/* What has come together: the members, and what hangs on them below: "1000 struct entry, 96 B each
- * with what hangs on them, mostly char[]". */
+/* Writes the members at which the memory has come together: the members, and what hangs on them
+ * below: "1000 struct entry, 96 B each with what hangs on them, mostly char[]". */
 static void put_members(struct writer *w, const struct hs_view *view,
                         const struct hs_suspect *suspect)
 {
@@ -329,7 +329,8 @@ static void put_part(struct writer *w, const struct hs_view *view, const struct 
     put_name(w, suspect->class_holders[i], HOLDER_COLUMNS);
 }
 
-/* Where one block, or none, has most of it: the largest parts of that, each by its place. */
+/* Writes the two largest parts where one block, or none, has most of it: the largest parts of that,
+ * each by its place. */
 static bool put_parts(struct writer *w, const struct hs_view *view,
                       const struct hs_suspect *suspect)
 {
@@ -368,7 +369,7 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
     put(w, ". ");
 }
 
-/* Of what is of the tier of a runtime. */
+/* Returns the name of the holder of what is of the tier of a runtime. */
 static const char *who_leads_to_it(const struct hs_view *view, const struct hs_suspect *suspect)
 {
     for (uint32_t i = 0; i < suspect->n_shown; i++) {
@@ -470,7 +471,7 @@ static void put_reserve(struct writer *w, const struct hs_view *view,
     }
 }
 
-/* What is said goes on after a space, which nothing follows at the end. */
+/* Trims the space before a sentence that does not go on. */
 static void trim(struct writer *w)
 {
     size_t n = strlen(w->text);

@@ -1,4 +1,4 @@
-/* What a listing says of memory that was not read. */
+/* The remarks of a listing about memory that was not read. */
 #ifndef HS_LOOK_UNREAD_PRINT_H
 #define HS_LOOK_UNREAD_PRINT_H
 

@@ -128,7 +128,7 @@ static hs_status say_best(struct hs_tool *tool, const struct hs_view *view,
                        percent_of(view, best->freed.words), names);
 }
 
-/* Why it may be something else (docs/answers.md). */
+/* Says the reserve: why the figure may be something else (docs/answers.md). */
 static hs_status say_reserve(struct hs_tool *tool, const struct hs_view *view,
                              const struct hs_what_if_answers *answers, struct hs_error *err)
 {
@@ -247,7 +247,7 @@ static hs_status put_best(void *context, struct hs_sink *sink, struct hs_error *
     return HS_OK;
 }
 
-/* What the figure may be wrong by. */
+/* Returns the words by which the figure may be wrong. */
 static uint64_t reserve_words(const struct hs_what_if_reserve *reserve)
 {
     switch (reserve->reserve) {

@@ -1,4 +1,4 @@
-/* Why a word counts for less than a reference that owns, in words. */
+/* The reasons for which a word counts for less than an owning reference. */
 #ifndef HS_LOOK_WHY_H
 #define HS_LOOK_WHY_H
 

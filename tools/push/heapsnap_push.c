@@ -137,7 +137,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* What the user wrote there stays. */
+/* Adds a parameter to the query of a URL; what the user wrote there stays. */
 static bool add_to_query(struct push *push, const char *name, const char *value)
 {
     char text[256], *query = NULL;

@@ -63,7 +63,7 @@ static void talk_sender(const struct hs_sender *sender, const char *place)
             trouble != NULL ? ": " : "", trouble != NULL ? trouble : "");
 }
 
-/* Its own status wins: who runs a program through us wants that. */
+/* Passes on the program's exit: its own status wins: who runs a program through us wants that. */
 static hs_status pass_on(struct hs_tool *tool, const struct hs_recording *r, struct hs_error *err)
 {
     tool->exit_code = r->exit_code;

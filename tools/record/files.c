@@ -212,7 +212,7 @@ static hs_status begin_file(struct hs_record_files *files, const struct hs_packe
     return HS_OK;
 }
 
-/* What is not in the file is not said to be. */
+/* Counts a packet that is in the file; others are not said to be. */
 static void count(struct hs_record_file *file, const struct hs_packet *packet)
 {
     uint64_t n_allocs = packet->id_end - packet->id_begin;

@@ -16,8 +16,8 @@
 #include "tool.h"
 
 enum { READ_BYTES = 64 << 10, READS_AT_ONCE = 16, POLL_MS = 1000, FILES_PER_PEER = 64 };
-/* Who has not proved the token yet is a stranger. There are few places for them beside those of
- * --peers, for a short time: who floods us delays others, and shuts nobody out. */
+/* The limits for strangers, who have not proved the token yet. There are few places for them beside
+ * those of --peers, for a short time: who floods us delays others, and shuts nobody out. */
 enum { STRANGERS = 64, ACCEPTS_AT_ONCE = 16, LINES_AT_ONCE = 8 };
 #define HELLO_NS (UINT64_C(2) * 1000000000)  /* to prove the token in */
 #define STAY_NS (UINT64_C(300) * 1000000)    /* that a stranger has, however many others come */
@@ -133,7 +133,8 @@ static void free_peer(struct hs_gather_peer *peer)
     hs_free(peer);
 }
 
-/* What anybody can make us say must not fill a disk: after some lines the rest is only counted. */
+/* Reports refusals at a bounded rate: what anybody can make us say must not fill a disk: after some
+ * lines the rest is only counted. */
 static void talk_refusals(struct hs_gather *gather, uint64_t now)
 {
     if (now - gather->lines_begun_ns < LINES_NS)
@@ -154,7 +155,8 @@ static void talk_refusal(struct hs_gather *gather, const char *from, const char 
         gather->n_unsaid++;
 }
 
-/* Who proved nothing is told in few words. The caller has taken it off the list. */
+/* Closes a connection; who proved nothing is told in few words. The caller has taken it off the
+ * list. */
 static void let_go(struct hs_gather_peer *peer, const char *why)
 {
     hs_record_files_close(&peer->files);
@@ -253,7 +255,7 @@ static hs_status add_peer(struct hs_gather *gather, int fd, const struct sockadd
     return HS_OK;
 }
 
-/* Where it comes from, without the port. */
+/* Returns the length of a peer's address without the port. */
 static size_t host_bytes(const struct hs_gather_peer *peer)
 {
     const char *colon = strrchr(peer->from, ':');
@@ -271,7 +273,8 @@ static size_t n_strangers_of(const struct hs_gather *gather, const struct hs_gat
     return n;
 }
 
-/* Which stranger goes when another one comes: of the host that has the most, the oldest. */
+/* Finds the stranger that goes when another one comes: of the host that has the most, the oldest.
+ */
 static bool find_oldest(const struct hs_gather *gather, size_t *ret)
 {
     size_t most = 0;

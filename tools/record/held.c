@@ -52,7 +52,7 @@ static void take(struct hs_held_list *list, struct hs_held *held)
     give(list, copy.events, copy.n_events);
 }
 
-/* Of a process that changes it no more. */
+/* Drops the list's entry of a process that changes it no more. */
 static void let_go(struct hs_held_list *list, size_t at)
 {
     struct hs_held *held = &list->areas[at];

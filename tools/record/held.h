@@ -1,5 +1,5 @@
-/* What recorded processes have not sent yet (recorder/held.h): taken from time to time, when a
- * process begins another program, and when it has ended. */
+/* The packets that recorded processes have not sent yet (recorder/held.h): taken from time to time,
+ * when a process begins another program, and when it has ended. */
 #ifndef HS_RECORD_HELD_H
 #define HS_RECORD_HELD_H
 

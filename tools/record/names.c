@@ -305,7 +305,8 @@ static hs_status find_chain(struct hs_namer *namer, const struct namer_module *m
     return HS_OK;
 }
 
-/* Of the real function the symbol says more: all of its name, also where the linker merged. */
+/* Names a chain of functions; the symbol says more of the real one: all of its name, also where the
+ * linker merged. */
 static size_t name_chain(struct hs_namer *namer, const struct hs_elf_symbol *symbol,
                          const char *module)
 {

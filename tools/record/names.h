@@ -13,7 +13,7 @@
 
 struct hs_namer;
 
-/* What is at an address before there are names: "+0x1f3c". */
+/* Returns the address in a placeholder name: "+0x1f3c". */
 bool hs_namer_address(const char *function, uint64_t *ret);
 
 /* `debug_dirs` are borrowed until free; HS_DEBUG_DIRECTORY comes after them. */

@@ -55,7 +55,8 @@ static bool put(struct hs_packet_queue *q, const void *bytes, size_t n, uint64_t
     return is_taken;
 }
 
-/* Of descriptors that came together: there is room for two in what is left by alignment. */
+/* Takes the first of descriptors that came together: there is room for two in what is left by
+ * alignment. */
 static void take_first(const struct cmsghdr *head, int *fd)
 {
     int got;
@@ -68,7 +69,8 @@ static void take_first(const struct cmsghdr *head, int *fd)
     }
 }
 
-/* Whatever else is in a message than what belongs there is closed or was cut off by the kernel. */
+/* Reads the ancillary data of a message; what does not belong there is closed, or was cut off by
+ * the kernel. */
 static struct hs_packet_sent what_came_along(struct msghdr *message)
 {
     struct hs_packet_sent sent = {.fd = -1};

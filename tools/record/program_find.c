@@ -105,7 +105,7 @@ static hs_status check_dynamic(const char *path, int fd, struct hs_error *err)
                         "heapsnap-record");
 }
 
-/* Of "#! interpreter argument" the interpreter; false when the file does not begin so. */
+/* Reads the interpreter of "#! interpreter argument"; false when the file does not begin so. */
 static bool script_interpreter(int fd, char *path)
 {
     char head[HEAD_BYTES];

@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 
-/* Where the program `name` is: by PATH unless it has a slash. HS_USAGE when there is none,
- * HS_TARGET when it is there and may not be run, is a directory, or the library cannot be loaded
- * into it: not an x86-64 program, static, with another user's or file's privileges. Of a script its
- * interpreter is judged. `path` has PATH_MAX bytes. */
+/* Finds the program `name`: by PATH unless it has a slash. HS_USAGE when there is none, HS_TARGET
+ * when it is there and may not be run, is a directory, or the library cannot be loaded into it: not
+ * an x86-64 program, static, with another user's or file's privileges. Of a script its interpreter
+ * is judged. `path` has PATH_MAX bytes. */
 hs_status hs_program_find(const char *name, char *path, struct hs_error *err);
 
-/* Where the library to preload is: beside this program, or where it is installed. HS_IO. */
+/* Finds the library to preload: beside this program, or where it is installed. HS_IO. */
 hs_status hs_program_library(char *path, struct hs_error *err);
 
 #endif

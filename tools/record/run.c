@@ -18,7 +18,8 @@ enum { QUEUE_BYTES = 64 << 20, POLL_MS = 400, PACKETS_AT_ONCE = 64 };
 
 static volatile sig_atomic_t forward_to, wants_end;
 
-/* What a terminal sends goes to the program anyway; what somebody sends to us is meant for it. */
+/* Passes a signal to the program, which gets those of a terminal anyway; what somebody sends to us
+ * is meant for it. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     int was = errno;
@@ -48,7 +49,7 @@ static void complain(void *context, const char *text)
     hs_talk("%s", text);
 }
 
-/* Of other processes and other programs: the first one's name with a number. */
+/* Opens the file of another process or another program: the first one's name with a number. */
 static hs_status open_file(void *context, const struct hs_packet *info, unsigned number,
                            struct hs_record_file *ret, struct hs_error *err)
 {
@@ -86,7 +87,7 @@ static hs_status open_first(struct hs_recording *r, struct hs_error *err)
     return hs_record_file_new(AT_FDCWD, name, r->access, &r->first, err);
 }
 
-/* Whatever becomes of the trace, the program is run: who starts a service through us wants the
+/* Runs the program, whatever becomes of the trace: who starts a service through us wants the
  * service. */
 static void go_without(struct hs_recording *r, struct hs_error *why)
 {

@@ -12,7 +12,7 @@
 #include "translate.h"
 
 struct hs_recording {
-    /* What is asked for; borrowed. */
+    /* The settings of the run; borrowed. */
     char **command;                /* argv of the program */
     const char *program, *library; /* paths */
     const char *output;            /* NULL: heapsnap.PID.trace; unused without keeps_file */
@@ -24,7 +24,7 @@ struct hs_recording {
     bool keeps_file;          /* false later: it cannot be written */
     struct hs_sender *sender; /* or NULL */
     struct hs_namer *namer;
-    /* What it came to. */
+    /* The outcome of the run. */
     pid_t pid;
     int exit_code, exit_signal; /* of the program */
     uint64_t n_damaged, n_foreign;

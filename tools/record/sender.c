@@ -138,7 +138,7 @@ static void put_u64(uint8_t *at, uint64_t value)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Who we are, and that we know the token. */
+/* Sends our name and the proof that we know the token. */
 static hs_status introduce(struct hs_sender *s, const char *place, const struct hs_token *token,
                            uint64_t until, struct hs_error *err)
 {
@@ -167,7 +167,7 @@ static hs_status introduce(struct hs_sender *s, const char *place, const struct 
     return HS_OK;
 }
 
-/* Where many push in we may have been let go before we were heard. */
+/* Meets a gatherer; where many push in we may be closed before we were heard. */
 static hs_status meet(struct hs_sender *s, const char *place, const struct hs_token *token,
                       struct hs_error *err)
 {
@@ -215,8 +215,8 @@ static size_t frame_bytes(const uint8_t *frame)
     return HS_WIRE_HEAD_BYTES + hs_cursor_u32(&c) + HS_WIRE_TAG_BYTES;
 }
 
-/* What still lies here was not sent, and is not said to be: frames that are not gone whole. The one
- * that began before the buffer is a packet, or nothing that anybody misses. */
+/* Counts packets that still lie here as not sent: frames that are not gone whole. The one that
+ * began before the buffer is a packet, or nothing that anybody misses. */
 static void count_unsent(struct hs_sender *s)
 {
     uint64_t n_unsent = s->next_frame > s->n_gone;
@@ -253,7 +253,7 @@ static hs_status put_frame(struct hs_sender *s, enum hs_wire_kind kind, const vo
     return HS_OK;
 }
 
-/* Of whole packets one after another, how long the first is. */
+/* Returns the length of the first of whole packets, one after another. */
 static size_t first_packet(const uint8_t *bytes, size_t n_bytes)
 {
     struct hs_cursor c = hs_cursor_make(bytes, n_bytes);

@@ -22,7 +22,7 @@ HS_DEFINE_AUTO(hs_sender, free)
 
 /* Whole packets, which are taken all or none. */
 bool hs_sender_put(struct hs_sender *sender, const void *bytes, size_t n_bytes);
-/* What to wait for: a descriptor, or -1. */
+/* Returns the descriptor and events to wait for: a descriptor, or -1. */
 int hs_sender_poll(const struct hs_sender *sender, short *ret_events);
 /* Sends what can be sent now. */
 void hs_sender_work(struct hs_sender *sender);
@@ -30,7 +30,7 @@ void hs_sender_work(struct hs_sender *sender);
 void hs_sender_finish(struct hs_sender *sender);
 
 struct hs_wire_counts hs_sender_counts(const struct hs_sender *sender);
-/* Why the connection ended early, or NULL. */
+/* Returns the reason for which the connection ended early, or NULL. */
 const char *hs_sender_trouble(const struct hs_sender *sender);
 
 #endif

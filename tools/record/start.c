@@ -32,7 +32,7 @@ static void set_number(const char *name, uint64_t value)
     set(name, text);
 }
 
-/* What is preloaded already stays, behind ours. */
+/* Sets LD_PRELOAD; what is preloaded already stays, behind ours. */
 static void set_preload(const char *library)
 {
     static char text[2 * PATH_MAX];

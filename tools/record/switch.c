@@ -29,7 +29,7 @@ static bool file_begins(const char *line, size_t n_line, hs_addr *ret_begin, cha
     return true;
 }
 
-/* Where the file mapped at `begin` has the anchor, if it has one. */
+/* Finds the anchor in the file mapped at `begin`, if it has one. */
 static bool anchor_in(pid_t pid, const char *path, hs_addr begin, hs_addr *ret)
 {
     struct hs_error ignored = HS_ERROR_INIT;

@@ -31,7 +31,7 @@ static uint64_t place_hash(const struct hs_packet_event *event)
     return hash != 0 ? hash : 1;
 }
 
-/* Where a hash is, or would be. */
+/* Returns the slot of a hash, or the one where it would be. */
 static uint64_t *find_slot(const struct hs_known_places *known, uint64_t hash)
 {
     size_t at = (size_t)(hash >> 16) & (known->n_slots - 1);

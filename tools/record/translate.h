@@ -26,12 +26,13 @@ struct hs_translator {
 /* A zeroed translator with a namer is ready. */
 void hs_translator_fini(struct hs_translator *translator);
 
-/* What to write instead of `packet`: whole packets, borrowed until the next call; perhaps none.
- * *ret_is_info: they begin a program. HS_FORMAT when the packet is damaged, HS_LIMIT. */
+/* Translates `packet` into what to write instead: whole packets, borrowed until the next call;
+ * perhaps none. *ret_is_info: they begin a program. HS_FORMAT when the packet is damaged, HS_LIMIT.
+ */
 hs_status hs_translate(struct hs_translator *translator, const struct hs_packet *packet,
                        const uint8_t **ret, size_t *ret_n_bytes, bool *ret_is_info,
                        struct hs_error *err);
-/* What the last call gave was not taken: its places will come again. */
+/* Takes back the last translation, which was not taken: its places will come again. */
 void hs_translate_undo(struct hs_translator *translator, uint64_t pid);
 
 #endif

@@ -87,7 +87,7 @@ bool hs_wire_same(const uint8_t *a, const uint8_t *b, size_t n_bytes)
     return memeql_sec(a, b, n_bytes) != 0;
 }
 
-/* What each is for stands in front, so that none can be used as another. */
+/* Computes a message's code; its purpose stands in front, so that none can be used as another. */
 static void mac(const struct hs_token *token, const char *purpose, const uint8_t *greeting,
                 const uint8_t *bytes, size_t n_bytes, uint8_t *ret)
 {
@@ -231,7 +231,7 @@ static hs_status hear_frame(struct hs_wire_peer *peer, const uint8_t *frame, siz
     }
 }
 
-/* How long the message that begins in `in` is; 0: not to be told yet. */
+/* Returns the length of the message that begins in `in`; 0: not to be told yet. */
 static hs_status message_bytes(const struct hs_wire_peer *peer, size_t *ret, struct hs_error *err)
 {
     struct hs_cursor c = hs_cursor_make(peer->in.bytes, peer->in.n_bytes);

@@ -1,4 +1,4 @@
-/* What `heapsnap record --to` and `heapsnap gather` say to each other (docs/recording.md).
+/* The protocol between `heapsnap record --to` and `heapsnap gather` (docs/recording.md).
  *
  * Both prove that they know the token without telling it, and every frame carries a tag made with a
  * key of this connection, so that nobody between them can put words in. Nothing is encrypted. This
@@ -54,7 +54,7 @@ void hs_wire_sender_mac(const struct hs_token *token, const uint8_t *greeting, c
                         uint8_t *ret);
 void hs_wire_gather_mac(const struct hs_token *token, const uint8_t *greeting,
                         const uint8_t *sender_mac, uint8_t *ret);
-/* What who listens says when it has heard the end. */
+/* Computes the listener's proof that it has heard the end. */
 void hs_wire_end_mac(const struct hs_token *token, const uint8_t *greeting,
                      const uint8_t *sender_mac, uint8_t *ret);
 void hs_wire_key(const struct hs_token *token, const uint8_t *greeting, const uint8_t *sender_mac,

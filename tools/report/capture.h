@@ -1,5 +1,5 @@
-/* What a command prints, kept instead: the faces that show several answers on one page have the
- * same bytes as whoever asks for them one by one. */
+/* A capture of what a command prints: the faces that show several answers on one page have the same
+ * bytes as whoever asks for them one by one. */
 #ifndef HS_REPORT_CAPTURE_H
 #define HS_REPORT_CAPTURE_H
 

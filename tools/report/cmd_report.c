@@ -34,7 +34,7 @@ static const struct answer sites_of_roots = {"sites", 2000, 8, NAME_BYTES};
 enum { KEYS_SHARE = 20, SETS_SHARE = 2 };
 enum { TRACE_SHARE = 45 }; /* of a page that shows a snapshot, too: it has the rest */
 
-/* What is shown, and of how much of the page. */
+/* The parts that are shown, with their shares of the page. */
 struct shown {
     const struct hs_invocation *inv;
     const char *trace; /* of --trace; NULL: none */

@@ -1,12 +1,12 @@
-/* What a page shows of an allocation trace. */
+/* The members of a page about an allocation trace. */
 #ifndef HS_REPORT_TRACE_MEMBERS_H
 #define HS_REPORT_TRACE_MEMBERS_H
 
 #include "tool.h"
 #include "viewer/page.h"
 
-/* Whether the file begins as a trace does. One that cannot be read is none: whoever opens it says
- * why. */
+/* Tells whether the file begins as a trace does. One that cannot be read is none: whoever opens it
+ * says why. */
 bool hs_trace_is_one(const char *path);
 
 /* Puts "trace", its allocations in columns (viewer/trace_columns.h), and what `trace info`, `top`

@@ -12,9 +12,9 @@
 #include "served.h"
 #include "worker.h"
 
-/* Of the thread that sends: for single objects. */
+/* The bytes of a quick answer of the thread that sends: for single objects. */
 #define QUICK_BYTES ((uint64_t)48 << 20)
-/* What a request, or its answer, may take on its way. */
+/* The longest time that a request, or its answer, may be under way. */
 #define SLOWEST_NS ((uint64_t)20 * 1000000000)
 #define CROWDED_NS ((uint64_t)1 * 1000000000)
 enum { CONNECTIONS = 100, CONNECTION_BYTES = 20 << 10, IDLE_S = 10, TICK_MS = 1000 };
@@ -171,7 +171,7 @@ static void refuse_all(struct waiter *waiter, const struct hs_error *err)
     hs_server_finish(&waiter->exchange, err->status, err, NULL);
 }
 
-/* What is quick is answered here, if its snapshot is open; the rest by the worker, a question that
+/* Answers quick questions here, if their snapshot is open; the rest by the worker, a question that
  * several have once. */
 static void ask(struct hs_http *http, struct waiter *waiter)
 {

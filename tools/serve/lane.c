@@ -12,7 +12,7 @@
 #include "lost_file.h"
 #include "served.h"
 
-/* Of one question. Limit: an index that takes longer is to be computed before. */
+/* The longest time of one question. Limit: an index that takes longer is to be computed before. */
 #define LONGEST_NS ((uint64_t)300 * 1000000000)
 /* A query that took so long may have had no time rather than no memory: it is not run again. */
 #define SLOW_NS ((uint64_t)2 * 1000000000)
@@ -92,8 +92,8 @@ static hs_status open_lent(struct hs_lane *lane, const struct hs_served *served,
     return status;
 }
 
-/* Of hs_view_lender. Other paths than the question's, and tools of commands that run others, open
- * their own: nobody would know when these change. */
+/* Lends a view, for hs_view_lender. Other paths than the question's, and tools of commands that run
+ * others, open their own: nobody would know when these change. */
 static hs_status lend(void *context, struct hs_tool *tool, const char *path, struct hs_view *ret,
                       struct hs_error *err)
 {
@@ -122,7 +122,8 @@ bool hs_lane_is_ready(struct hs_lane *lane, const struct hs_question *question)
     return lent != NULL;
 }
 
-/* What is read here goes to no answer: of a file that is not whole any more it is forgotten. */
+/* Prepares a view; what is read here goes to no answer: of a file that is not whole any more it is
+ * forgotten. */
 static bool prepare_view(struct hs_lane *lane, struct hs_lent_view *lent)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -180,7 +181,7 @@ void hs_lane_fini(struct hs_lane *lane)
 
 /* ---- questions */
 
-/* What is large is a file on a disk, so that it can leave memory. */
+/* Opens the file for an answer: a large one is on a disk, so that it can leave memory. */
 static hs_status open_file(struct hs_lane *lane, const struct hs_question *question, int *ret,
                            struct hs_error *err)
 {

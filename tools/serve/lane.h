@@ -32,8 +32,8 @@ void hs_lane_init(const struct hs_tool *tool, uint64_t least_bytes, const volati
                   struct hs_lane *lane);
 void hs_lane_fini(struct hs_lane *lane);
 
-/* Whether the snapshot of the question is open here, or can be without long work: it has an index
- * that is kept. */
+/* Tells whether the snapshot of the question is open here, or can be without long work: it has an
+ * index that is kept. */
 bool hs_lane_is_ready(struct hs_lane *lane, const struct hs_question *question);
 
 /* Does a piece of the work by which single blocks of what was asked about are found faster from

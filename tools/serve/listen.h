@@ -1,4 +1,4 @@
-/* Where a server listens: loopback alone, or a socket file of its owner's. */
+/* The socket on which a server listens: loopback alone, or a socket file of its owner's. */
 #ifndef HS_SERVE_LISTEN_H
 #define HS_SERVE_LISTEN_H
 

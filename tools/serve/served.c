@@ -110,7 +110,7 @@ static hs_status add_folder(struct hs_served_now *now, const struct hs_folder *f
     return HS_OK;
 }
 
-/* Of two files of one name, in two folders, the paths are the names. */
+/* Gives two files of one name in two folders their paths as names. */
 static void tell_apart(struct hs_served_now *now)
 {
     for (size_t i = 1; i < now->list.n; i++)

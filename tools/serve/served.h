@@ -1,6 +1,5 @@
-/* What is served, as it is now: some snapshots, or those of a folder, and a trace; or a trace
- * alone.
- */
+/* The files that are served, as they are now: some snapshots, or those of a folder, and a trace; or
+ * a trace alone. */
 #ifndef HS_SERVE_SERVED_H
 #define HS_SERVE_SERVED_H
 
@@ -22,15 +21,15 @@ struct hs_served_now {
     uint64_t found_ns;
 };
 
-/* What is there: the list, whose user the caller is, or the one that is given, when it is still
- * true: of a folder it is looked at again after a second. HS_IO when there is nothing; an empty
- * folder is an empty list. O(files). */
+/* Lists again the files that are there: the list, whose user the caller is, or the one that is
+ * given, when it is still true: of a folder it is looked at again after a second. HS_IO when there
+ * is nothing; an empty folder is an empty list. O(files). */
 hs_status hs_served_refresh(const struct hs_serve_what *what, struct hs_served_now **now,
                             struct hs_error *err);
 void hs_served_let_go(struct hs_served_now *now);
 
-/* Whether it is still the file that it was. A trace may have grown since: what was read of it is
- * true of what it was. */
+/* Tells whether it is still the file that it was. A trace may have grown since: what was read of it
+ * is true of what it was. */
 bool hs_served_is_same(const struct hs_served *served);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* What most answers do with; the others get what --memory allows. */
+/* The memory with which most answers do; the others get what --memory allows. */
 #define WORKER_BYTES ((uint64_t)56 << 20)
 
 struct queue {

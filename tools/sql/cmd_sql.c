@@ -8,8 +8,8 @@
 #include "look/open_view.h"
 #include "sql_session.h"
 
-/* Whether an argument is a query, and no file: it has a blank, or is a dot command or a single
- * word. */
+/* Tells whether an argument is a query, and no file: it has a blank, or is a dot command or a
+ * single word. */
 static bool is_query(const char *text)
 {
     if (access(text, F_OK) == 0)
@@ -31,7 +31,7 @@ static const struct hs_sql_question *find_question(const char *name)
     return NULL;
 }
 
-/* What is asked: a single word is a stored question. */
+/* Finds the query: a single word is a stored question. */
 static hs_status query_of(const char *text, char *statement, size_t n, const char **ret,
                           struct hs_error *err)
 {

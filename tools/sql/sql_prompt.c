@@ -13,7 +13,7 @@
 #include <editline/readline.h>
 #endif
 
-/* What a statement may be long; the reader of lines itself bounds nothing. */
+/* The limits of statement, history and paths; the reader of lines itself bounds nothing. */
 enum { TEXT_MOST = 1 << 20, HISTORY_LINES = 1000, PATH_BYTES = 4096 };
 
 struct lines {

@@ -1,4 +1,4 @@
-/* What a trace could not give, said on standard error. */
+/* The gaps of a trace, said on standard error. */
 #ifndef HS_TRACE_GAPS_H
 #define HS_TRACE_GAPS_H
 

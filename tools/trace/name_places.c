@@ -73,7 +73,7 @@ hs_status hs_trace_cmd_names(struct hs_tool *tool, const struct hs_invocation *i
     return status;
 }
 
-/* Whether the locations of the first packets are all addresses. */
+/* Tells whether the locations of the first packets are all addresses. */
 static bool is_unnamed(const struct hs_map *map)
 {
     struct hs_error ignored = HS_ERROR_INIT;

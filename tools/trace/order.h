@@ -1,4 +1,4 @@
-/* Which rows of a trace are printed, and in which order. */
+/* The rows of a trace that are printed, in order. */
 #ifndef HS_TRACE_ORDER_H
 #define HS_TRACE_ORDER_H
 

@@ -263,7 +263,7 @@ static void put_record(struct hs_buffer *buffer, const struct hs_place_name *nam
     put_text(buffer, name->function);
 }
 
-/* How many of the innermost names fit into one packet: of too many the outermost go. */
+/* Counts the innermost names that fit into one packet: of too many the outermost go. */
 static size_t names_that_fit(const struct hs_place_name *names, size_t n, size_t *ret_bytes)
 {
     size_t room = HS_PACKET_PLAIN_BYTES - HS_PACKET_HEAD_BYTES - 13, used = 0, kept = 0;

@@ -58,7 +58,8 @@ hs_status hs_packet_next(struct hs_packet_walk *walk, struct hs_packet_event *re
 /* Reads all events: every one is sound, ids add up, and the packet stands for itself. */
 hs_status hs_packet_check(const struct hs_packet *packet, struct hs_error *err);
 
-/* What stands at one code: the function, and what was inlined into it, outermost first. */
+/* The name of the place at one code: the function, and what was inlined into it, outermost first.
+ */
 struct hs_place_name {
     const char *function, *file; /* "" when unknown; cut at HS_PACKET_TEXT_BYTES */
     uint32_t line;

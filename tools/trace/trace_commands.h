@@ -5,7 +5,7 @@
 
 #include "tool.h"
 
-/* Which objects count; also what is said on the way. */
+/* The options that choose which objects count; also what is said on the way. */
 #define HS_TRACE_FILTERS                                                            \
     (HS_BIT(HS_OPT_ALLOCATED) | HS_BIT(HS_OPT_LIVE_AT) | HS_BIT(HS_OPT_COLLECTED) | \
      HS_BIT(HS_OPT_LIFETIME) | HS_BIT(HS_OPT_SIZE) | HS_BIT(HS_OPT_INSIDE) |        \
@@ -26,7 +26,7 @@
     X(lifetimes, HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS))                                         \
     X(export, HS_TRACE_FILTERS | HS_BIT(HS_OPT_EXPORT_TO))                                      \
     X(names, HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_PROGRESS))
-/* What some of them take. */
+/* The special values that some of them take. */
 #define HS_TRACE_SPECIAL                                                                  \
     (HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS) | HS_BIT(HS_OPT_DEPTH) | HS_OPTIONS_OF_LEAST | \
      HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_EXPORT_TO))

@@ -14,7 +14,8 @@
 
 enum { NICER = 10 }; /* nobody waits for it */
 
-/* What a fleet asks by; blocks are for the one process that somebody looks at. */
+/* The tables by which a fleet usually asks; blocks are for the one process that somebody looks at.
+ */
 #define USUAL_TABLES                                                                               \
     (1u << HS_FLEET_SNAPSHOTS | 1u << HS_FLEET_KEYS | 1u << HS_FLEET_ROOTS | 1u << HS_FLEET_SETS | \
      1u << HS_FLEET_TYPES)

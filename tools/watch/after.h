@@ -1,4 +1,4 @@
-/* What is made of a snapshot of a watch right after its dump, in the process of the dump, while the
+/* The work on a snapshot of a watch right after its dump, in the process of the dump, while the
  * process that was dumped goes on: its key file, the tables of --export, the profile of --push. All
  * of it needs an index, which goes again. None of its failures is one of the dump. */
 #ifndef HS_WATCH_AFTER_H
@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-/* Whether the command line asks for any of it. */
+/* Tells whether the command line asks for any of it. */
 bool hs_watch_after_is_wanted(const struct hs_invocation *inv);
 
 struct hs_watch_made {

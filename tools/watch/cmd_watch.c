@@ -50,7 +50,7 @@ static hs_status check_keys(const struct hs_invocation *inv, const struct hs_wat
     return HS_OK;
 }
 
-/* Of a profile that is pushed, too. */
+/* True for an option of a profile that is pushed, too. */
 static bool is_name(enum hs_option_id id)
 {
     return id == HS_OPT_HOST || id == HS_OPT_SERVICE;
@@ -70,7 +70,8 @@ static hs_status check_tables(const struct hs_invocation *inv, struct hs_error *
     return HS_OK;
 }
 
-/* What only the dumps use is looked at here, too: a slip is told before anything is begun. */
+/* Parses all options, also those that only the dumps use: a slip is told before anything is begun.
+ */
 static hs_status parse_options(const struct hs_invocation *inv, struct hs_watch *watch,
                                struct hs_error *err)
 {

@@ -20,9 +20,9 @@
 #include "target/target.h"
 #include "tool.h"
 
-/* What the dump tells its watch: written at once, smaller than a pipe's promise (PIPE_BUF). Once
- * when the snapshot is whole or has failed, and again when what is made of it is done: then the
- * second holds. */
+/* A message of the dump to its watch: written at once, smaller than a pipe's promise (PIPE_BUF).
+ * Once when the snapshot is whole or has failed, and again when what is made of it is done: then
+ * the second holds. */
 struct message {
     hs_status status;
     struct hs_error error;
@@ -185,7 +185,8 @@ void hs_watch_dump_signal(const struct hs_watch_dump *dump, int number)
         (void)kill(dump->pid, number); /* not collected yet: the number is still its own */
 }
 
-/* It has ended, so all it said is there; others that it began may still hold the pipe. */
+/* Reads one message; the dump has ended, so all that it said is there; others that it began may
+ * still hold the pipe. */
 static bool hear_one(int fd, struct message *ret)
 {
     size_t n = 0;

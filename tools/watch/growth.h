@@ -1,5 +1,5 @@
-/* What a watch says of growth after each dump: by the key files of its series, which stay when
- * their snapshots go. */
+/* The sentences of a watch about growth after each dump: by the key files of its series, which stay
+ * when their snapshots go. */
 #ifndef HS_WATCH_GROWTH_H
 #define HS_WATCH_GROWTH_H
 
@@ -19,9 +19,9 @@ struct hs_watch_rate {
     size_t n_dumps;               /* that were looked at */
 };
 
-/* How fast what grew at every step, and not as chance would have it, grows: by the key files of the
- * newest eight dumps from this number on; nothing as long as there are not four. HS_IO, HS_LIMIT.
- */
+/* Finds the rate of what grew at every step, and not as chance would have it: by the key files of
+ * the newest eight dumps from this number on; nothing as long as there are not four. HS_IO,
+ * HS_LIMIT. */
 hs_status hs_watch_growth_rate(int dir_fd, uint64_t first_number, struct hs_watch_rate *ret,
                                struct hs_error *err);
 

@@ -30,7 +30,8 @@ void hs_watch_name_format(int64_t unix_s, uint64_t number, char *name)
                    (unsigned long long)number, name_end);
 }
 
-/* Whether `text` begins with what the pattern says: 0 stands for a digit, all else for itself. */
+/* Tells whether `text` begins with what the pattern says: 0 stands for a digit, all else for
+ * itself. */
 static bool fits(const char *text, const char *pattern)
 {
     for (; *pattern != '\0'; pattern++, text++)

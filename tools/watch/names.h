@@ -11,13 +11,13 @@
 /* The name of snapshot `number` (at most HS_WATCH_MAX_NUMBER), made at this time. */
 void hs_watch_name_format(int64_t unix_s, uint64_t number, char *name);
 
-/* Whether it is such a name, to the letter; its number. */
+/* Tells whether it is such a name, to the letter; its number. */
 bool hs_watch_name_parse(const char *name, uint64_t *ret_number);
 
 /* The same of the name of a snapshot's key file, NAME.keys. */
 bool hs_watch_name_parse_keys(const char *name, uint64_t *ret_number);
 
-/* Whether it is the name of a neighbour that a dump writes before it renames it
+/* Tells whether it is the name of a neighbour that a dump writes before it renames it
  * (".NAME.XXXXXX" or ".NAME.keys.XXXXXX", base/file.c). */
 bool hs_watch_name_is_neighbour(const char *name);
 

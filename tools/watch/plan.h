@@ -1,5 +1,5 @@
-/* When a watch looks and dumps: ticks that stand `every` apart and never drift, and the rest after
- * failures. Knows no clock: every function is told the time.
+/* The times at which a watch looks and dumps: ticks that stand `every` apart and never drift, and
+ * the rest after failures. Knows no clock: every function is told the time.
  *
  *   ticks   |----|----|----|----|      a dump that takes longer than one misses those it covers
  *   dump    [---------]  [--]          and the next one still begins on a tick
@@ -31,8 +31,8 @@ uint64_t hs_watch_plan_wait_ns(const struct hs_watch_plan *plan, uint64_t now_ns
 /* Takes the ticks that are due: how many, so that all but one were missed. */
 uint64_t hs_watch_plan_take(struct hs_watch_plan *plan, uint64_t now_ns);
 
-/* Of so many ticks that were taken: whether a dump may be tried now, or failures still make it
- * rest. */
+/* Tells whether to try after so many ticks that were taken: whether a dump may be tried now, or
+ * failures still make it rest. */
 bool hs_watch_plan_may_try(struct hs_watch_plan *plan, uint64_t n_ticks);
 
 void hs_watch_plan_succeeded(struct hs_watch_plan *plan);

@@ -57,7 +57,7 @@ static hs_status check_url(const char *url, char *place, size_t n_place, struct 
     return HS_OK;
 }
 
-/* What every profiler takes for the value of a label. */
+/* Writes a name that every profiler takes as the value of a label. */
 static void plain_name(const char *name, char text[HS_PUSH_NAME_BYTES])
 {
     size_t n = 0;
@@ -209,7 +209,7 @@ int hs_watch_push_fd(const struct hs_watch_push *push)
     return push->pid == 0 ? -1 : push->pidfd;
 }
 
-/* It has ended; what it said is there. */
+/* Tells the outcome of a push that has ended; what it said is there. */
 static void tell(struct hs_watch_push *push, int wait_status)
 {
     char why[HS_PUSH_ANSWER_BYTES];

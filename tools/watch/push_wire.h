@@ -1,4 +1,4 @@
-/* What a watch and heapsnap-push, the program that sends a profile for it, agree on.
+/* The messages between a watch and heapsnap-push, the program that sends a profile for it.
  *
  *   descriptor 0   the profile, a file
  *   descriptor 1   a pipe for the answer: nothing when it was taken, else why not, in one write

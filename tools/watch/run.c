@@ -92,7 +92,7 @@ void hs_watch_talk_end(struct hs_watch *watch, const char *why)
     hs_watch_log_put(&watch->log, &line);
 }
 
-/* What a dump turned out to be. */
+/* The outcome of a dump. */
 struct found {
     bool stays;
     size_t n_removed;
@@ -114,7 +114,7 @@ static void talk_rate(struct hs_watch_line *line, const struct found *found)
     hs_watch_line_text(line, "key", found->rate.key);
 }
 
-/* Of a dump that stays, and of one of which only the keys do. */
+/* Logs a dump that stays, or one of which only the keys do. */
 static void talk_dump(struct hs_watch *watch, const struct hs_watch_outcome *outcome,
                       const struct found *found)
 {
@@ -163,7 +163,7 @@ static void talk_fail(struct hs_watch *watch, const struct hs_error *error, uint
 
 /* ---- a dump ---- */
 
-/* What is no failure of a dump, and yet worth a line. */
+/* Logs what is no failure of a dump, and yet worth a line. */
 static void warn(struct hs_watch *watch, const struct hs_error *error)
 {
     struct hs_watch_line line;
@@ -186,7 +186,7 @@ static bool list_series(struct hs_watch *watch)
     return true;
 }
 
-/* What could not be made of the dump; and what grew, when that is asked for. */
+/* Logs what could not be made of the dump; and what grew, when that is asked for. */
 static void tell_after(struct hs_watch *watch, const char *warning)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -199,7 +199,7 @@ static void tell_after(struct hs_watch *watch, const char *warning)
         warn(watch, &err);
 }
 
-/* Of a dump that was made to know what grows. */
+/* Judges a dump that was made to know what grows. */
 static void judge_look(struct hs_watch *watch, struct found *found)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -247,7 +247,7 @@ static void dump_succeeded(struct hs_watch *watch, const struct hs_watch_outcome
     tell_after(watch, outcome->warning);
 }
 
-/* What will not go away by itself ends a watch that has not dumped anything yet. */
+/* Tells whether a failure is final: it will not go away by itself, and nothing was dumped yet. */
 static bool is_final(const struct hs_watch *watch, hs_status status)
 {
     bool is_first = watch->state.last_file_bytes == 0 && watch->plan.n_failures == 0;

@@ -31,7 +31,7 @@ hs_status hs_watch_dir_list(int dir_fd,
                             hs_status (*visit)(void *context, const char *name,
                                                struct hs_error *err),
                             void *context, struct hs_error *err);
-/* Whether it is a plain file of our own user; then *about tells of it. */
+/* Tells whether it is a plain file of our own user; then *about tells of it. */
 struct stat;
 bool hs_watch_is_ours(int dir_fd, const char *name, struct stat *about);
 /* Removes such a file. Answers whether it went. */
@@ -42,8 +42,8 @@ hs_status hs_watch_series_scan(int dir_fd, uint64_t first_number, struct hs_watc
                                struct hs_error *err);
 void hs_watch_series_fini(struct hs_watch_series *series);
 
-/* How many of the oldest have to go for at most `keep` to stay (0: all), of at most keep_bytes
- * together (0: no bound). The newest always stays. */
+/* Returns the number of the oldest that have to go for at most `keep` to stay (0: all), of at most
+ * keep_bytes together (0: no bound). The newest always stays. */
 size_t hs_watch_series_excess(const struct hs_watch_series *series, uint64_t keep,
                               uint64_t keep_bytes);
 
@@ -59,10 +59,10 @@ void hs_watch_series_remove_index(int dir_fd, const char *name);
  * many went. */
 size_t hs_watch_neighbours_remove(int dir_fd);
 
-/* Whether `free` bytes are enough for another snapshot when the last had so many (0: not known):
- * half as much again. */
+/* Tells whether `free` bytes are enough for another snapshot when the last had so many (0: not
+ * known): half as much again. */
 bool hs_watch_has_room(uint64_t free_bytes, uint64_t last_bytes);
-/* What we may still write there; UINT64_MAX when the system does not tell. */
+/* Returns the bytes that we may still write there; UINT64_MAX when the system does not tell. */
 uint64_t hs_watch_free_bytes(int dir_fd);
 
 #endif

@@ -24,7 +24,7 @@ bool hs_watch_state_is_same(const struct hs_watch_state *a, const struct hs_watc
 
 /* ---- reading: one member per line, as we write it ---- */
 
-/* What stands behind `"key": `, up to the comma or the end of the line, without quotes. */
+/* Reads the value behind `"key": `, up to the comma or the end of the line, without quotes. */
 static bool member(const char *text, const char *key, char *value)
 {
     char quoted[VALUE_BYTES];

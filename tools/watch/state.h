@@ -1,5 +1,5 @@
-/* What a watch remembers of itself in DIR/watch.json, so that the next one goes on with the series
- * of the same process and never mixes in those of another.
+/* The memory of a watch in DIR/watch.json, so that the next one goes on with the series of the same
+ * process and never mixes in those of another.
  *
  * A process is known by its pid, its start time and the boot: each of the three may come again
  * without the others. Numbers below `first_number` belong to earlier series and are let be. */
@@ -33,7 +33,7 @@ hs_status hs_watch_state_write(int dir_fd, const struct hs_watch_state *state,
 /* The text of the file, to be read back. False when anything is missing or wrong. */
 bool hs_watch_state_parse(const char *text, struct hs_watch_state *ret);
 
-/* Whether both are of the same process. */
+/* Tells whether both are of the same process. */
 bool hs_watch_state_is_same(const struct hs_watch_state *a, const struct hs_watch_state *b);
 
 #endif

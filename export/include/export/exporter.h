@@ -13,7 +13,7 @@
 
 struct hs_fleet_options; /* export/fleet.h */
 
-/* Where an exporter writes to. */
+/* The destination of an exporter. */
 struct hs_export_target {
     struct hs_out *out;                   /* of one that writes a file; NULL for the others */
     const char *directory;                /* of one that writes several: it is there; else NULL */

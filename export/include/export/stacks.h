@@ -13,7 +13,7 @@
 enum { HS_STACK_VALUES = 4 };
 #define HS_NO_STACK UINT32_MAX
 
-/* What stands in a stack. The same frame may stand in many. */
+/* A frame of a stack. The same frame may stand in many. */
 struct hs_stack_frame {
     hs_str name, file; /* of hs_stack_tree.strings; file 0: unknown */
     uint32_t line;     /* 0: unknown */
@@ -33,7 +33,7 @@ struct hs_stack_value {
     const char *type, *unit; /* "inuse_space", "bytes" */
 };
 
-/* What the figures are of. */
+/* The binary of the figures. */
 struct hs_stack_binary {
     hs_str path, build_id;
 };

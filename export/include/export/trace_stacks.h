@@ -16,9 +16,9 @@ struct hs_trace_stacks {
     struct hs_budget *budget;
 };
 
-/* Of the selected objects: all that was allocated, and what of it is never freed. Sums are those of
- * `trace info`: what is rounded in one stack is made up for in the next. HS_LIMIT. On failure `ret`
- * can be freed, too. */
+/* Makes a tree of stacks of the selected objects: all that was allocated, and what of it is never
+ * freed. Sums are those of `trace info`: what is rounded in one stack is made up for in the next.
+ * HS_LIMIT. On failure `ret` can be freed, too. */
 hs_status hs_stack_tree_of_trace(const struct hs_trace_stacks *trace, struct hs_stack_tree *ret,
                                  struct hs_error *err);
 

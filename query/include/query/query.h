@@ -43,11 +43,11 @@ void hs_sql_close(struct hs_sql *sql);
 hs_status hs_sql_attach(struct hs_sql *sql, const char *path, const char *name,
                         struct hs_error *err);
 
-/* What is attached: `at` counts from 0; false behind the last. Borrowed. */
+/* Returns an attached snapshot: `at` counts from 0; false behind the last. Borrowed. */
 bool hs_sql_attached(const struct hs_sql *sql, unsigned at, const char **ret_name,
                      const char **ret_path);
 
-/* Of the first snapshot, for human units; 8 without one. */
+/* Returns the bytes of a word of the first snapshot, for human units; 8 without one. */
 unsigned hs_sql_word_bytes(const struct hs_sql *sql);
 
 /* Runs the first statement of `text` to its end and keeps all its rows in *ret, or none on failure.
@@ -57,7 +57,8 @@ unsigned hs_sql_word_bytes(const struct hs_sql *sql);
 hs_status hs_sql_run(struct hs_sql *sql, const char *text, const char **ret_rest,
                      struct hs_sql_result *ret, struct hs_error *err);
 
-/* Whether the text ends with a whole statement: for prompts, which ask for more until it does. */
+/* Tells whether the text ends with a whole statement: for prompts, which ask for more until it
+ * does. */
 bool hs_sql_is_complete(const char *text);
 
 /* The tables that every snapshot has; `at` counts from 0. */

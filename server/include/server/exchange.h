@@ -69,7 +69,7 @@ hs_status hs_server_new(const struct hs_server_options *options, struct hs_serve
 /* All answers must have been let go. Takes NULL. */
 void hs_server_free(struct hs_server *server);
 
-/* What came. NULL: there was no such header. */
+/* A request as it came. NULL: there was no such header. */
 struct hs_request {
     const char *method;
     const char *target; /* path and query as they came: percent-encoded */
@@ -79,7 +79,7 @@ struct hs_request {
     bool is_too_long; /* there was more of the body than HS_SERVER_BODY_BYTES */
 };
 
-/* What is to be found out. */
+/* The kinds of questions. */
 enum hs_question_kind {
     HS_QUESTION_COMMAND, /* words: of a command line */
     HS_QUESTION_SQL,     /* of the first path, in `sql` */
@@ -120,11 +120,11 @@ struct hs_exchange {
  * list is borrowed until then. O(answer). */
 bool hs_server_begin(struct hs_server *server, const struct hs_request *request,
                      const struct hs_served_list *list, struct hs_exchange *exchange);
-/* What became of the question: `printed` is taken over when `status` is HS_OK. The map must be one
- * that nobody else can change. Then the answer is there. */
+/* Gives the outcome of the question: `printed` is taken over when `status` is HS_OK. The map must
+ * be one that nobody else can change. Then the answer is there. */
 void hs_server_finish(struct hs_exchange *exchange, hs_status status, const struct hs_error *err,
                       struct hs_map *printed);
-/* Whether two questions are one: their answers are the same. */
+/* Tells whether two questions are one: their answers are the same. */
 bool hs_question_is_same(const struct hs_exchange *a, const struct hs_exchange *b);
 /* Lets go of everything. Takes a zeroed exchange. */
 void hs_exchange_fini(struct hs_exchange *exchange);

@@ -16,9 +16,9 @@
 #include "base/buffer.h"
 #include "base/file.h"
 
-/* What a page may come to: to be sent by mail. */
+/* The most bytes of a page: to be sent by mail. */
 #define HS_PAGE_MOST_BYTES ((size_t)1 << 20)
-/* Of it, for the packed bytes of all members: three become four letters, and each line ends. */
+/* The most packed bytes of all members in it: three become four letters, and each line ends. */
 #define HS_PAGE_MOST_PACKED ((HS_PAGE_MOST_BYTES - ((size_t)112 << 10)) / 77 * 57)
 
 struct hs_page;
@@ -32,7 +32,7 @@ struct hs_page_member {
     const void *json; /* borrowed */
     size_t n_bytes, most_string;
 };
-/* What it comes to when it is packed, by itself: put together, members come to no more. */
+/* Measures a member when it is packed, by itself: put together, members come to no more. */
 hs_status hs_page_measure(const struct hs_page_member *member, size_t *ret, struct hs_error *err);
 hs_status hs_page_put(struct hs_page *page, const struct hs_page_member *member,
                       struct hs_error *err);
