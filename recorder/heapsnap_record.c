@@ -1,4 +1,4 @@
-/* What programs may call: heapsnap/record.h. */
+/* The functions that programs may call: heapsnap/record.h. */
 #include "record_core.h"
 
 #define EXPORT __attribute__((visibility("default")))

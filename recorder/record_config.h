@@ -17,7 +17,7 @@ struct hs_record_config {
     bool holds; /* who reads the socket takes what is held, too: recorder/held.h */
 };
 
-/* What cannot be understood counts as not said. */
+/* Reads the settings; one that cannot be understood counts as not set. */
 void hs_record_config_read(struct hs_record_config *config);
 
 #endif

@@ -114,7 +114,7 @@ static void lose(void)
     (void)__atomic_add_fetch(&recorder.n_full, 1, __ATOMIC_RELAXED);
 }
 
-/* What is under the lock */
+/* Enters a freed sample; called under the lock */
 
 static void enter_free(const struct hs_record_slot *slot)
 {

@@ -30,7 +30,7 @@ static inline bool hs_record_passes(size_t n_bytes)
     return false;
 }
 
-/* How many samples fall into n_bytes; 0 when nothing is to be recorded. Only after
+/* Draws the number of samples that fall into n_bytes; 0 when nothing is to be recorded. Only after
  * hs_record_passes. */
 uint32_t hs_record_decide(size_t n_bytes);
 /* A block with samples is there. */

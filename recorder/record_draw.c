@@ -2,7 +2,8 @@
 
 #define GAPS_MAX 4096U /* drawn one by one; from there on their number is as good as normal */
 
-/* Of x in (0, 1]; to some 1e-12. Not libm's, which the program may not have loaded. */
+/* Returns the natural logarithm of x in (0, 1]; to some 1e-12. Not libm's, which the program may
+ * not have loaded. */
 static double natural_log(double x)
 {
     int exponent = 0;

@@ -17,9 +17,9 @@ void hs_record_chance_init(struct hs_record_chance *chance, uint64_t period);
 uint64_t hs_record_seed(uint64_t from);
 /* The distance to the next sample: 1 is the very next byte. */
 uint64_t hs_record_gap(const struct hs_record_chance *chance, uint64_t *random);
-/* How many samples n_bytes hold when the next one is *left away (n_bytes >= *left > 0); *left is
- * then counted from their end. At a period of 1 all bytes are samples, and an empty block has one.
- * Takes bounded time for any size. */
+/* Draws the number of samples that n_bytes hold when the next one is *left away (n_bytes >= *left >
+ * 0); *left is then counted from their end. At a period of 1 all bytes are samples, and an empty
+ * block has one. Takes bounded time for any size. */
 uint32_t hs_record_draw(const struct hs_record_chance *chance, uint64_t *random, uint64_t n_bytes,
                         uint64_t *left);
 

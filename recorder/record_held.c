@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of Linux, for older C libraries. */
+/* The constants of Linux, for older C libraries. */
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
@@ -104,7 +104,7 @@ bool hs_record_held_begin(const struct hs_record_holder *holder)
     return (state & HS_RECORD_HELD_STATE) == HS_RECORD_HELD_TAKEN;
 }
 
-/* What was added since the last time, and the header. */
+/* Copies the part that was added since the last time, and the header. */
 static uint32_t copy(struct hs_record_packet *packet, uint8_t *to, uint64_t now_us)
 {
     uint32_t from = packet->n_shared;

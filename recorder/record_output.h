@@ -1,7 +1,7 @@
-/* Where packets go: a file that this process alone appends to, or a socket of whoever started it.
- * A program may close our descriptor, put another file in its place, delete the file or fill the
- * disk: a packet is then lost and counted by the caller, and nothing else happens. Nothing here
- * allocates, waits for a reader or is a point of cancellation. */
+/* The destination of packets: a file that this process alone appends to, or a socket of whoever
+ * started it. A program may close our descriptor, put another file in its place, delete the file or
+ * fill the disk: a packet is then lost and counted by the caller, and nothing else happens. Nothing
+ * here allocates, waits for a reader or is a point of cancellation. */
 #ifndef HS_RECORD_OUTPUT_H
 #define HS_RECORD_OUTPUT_H
 

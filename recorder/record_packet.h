@@ -14,7 +14,7 @@
 #define HS_RECORD_HEADER_BYTES 68U
 #define HS_RECORD_CODES (1U << 12) /* so many of the cache slots of the format are used */
 
-/* What a reader of this packet has in its cache of codes by now. */
+/* The cache of codes that a reader of this packet has by now. */
 struct hs_record_codes {
     uint64_t generation; /* of this packet: entries of others do not count */
     struct {

@@ -1,4 +1,4 @@
-/* Which codes of backtraces the trace has explained. A code is the return address; when another
+/* The codes of backtraces that the trace has explained. A code is the return address; when another
  * module comes to lie at the same address, the number of that change is in bits 48 to 62. */
 #ifndef HS_RECORD_PLACES_H
 #define HS_RECORD_PLACES_H

@@ -179,7 +179,8 @@ static bool is_of_c(const struct chain *chain, uint64_t frame)
     return owner == OWNER_C || owner == OWNER_C_14;
 }
 
-/* What lies in the stack of the loop that runs the next frame; 0: nothing that is known. */
+/* Returns the mark that lies in the stack of the loop that runs the next frame; 0: nothing that is
+ * known. */
 static uint64_t mark_of_loop(struct chain *chain)
 {
     if (chain->frame == 0 || chain->layout->frame_is_entry != NONE)
@@ -236,7 +237,7 @@ static unsigned add_loop(struct hs_record_table *table, struct chain *chain, uin
     return n;
 }
 
-/* What is mixed so far; under the recorder's lock. */
+/* The frames that are mixed so far; under the recorder's lock. */
 static uint64_t mixed[HS_RECORD_FRAMES_MAX];
 
 bool hs_record_python_mix(struct hs_record_table *table, struct hs_record_backtrace *backtrace)

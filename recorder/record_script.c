@@ -115,7 +115,8 @@ static size_t put_utf8(uint32_t c, char *ret)
     return n;
 }
 
-/* Of what is too long its end. A name that begins with a plus would be taken for an address. */
+/* Copies a text, of one that is too long its end. A name that begins with a plus would be taken for
+ * an address. */
 static size_t copy_text(const struct text *text, char *ret, size_t n_max)
 {
     uint64_t most = text->is_ascii ? n_max : n_max / 4, i = text->n > most ? text->n - most : 0;
@@ -176,7 +177,7 @@ static int64_t next_delta(struct lines *lines, unsigned kind)
     return (number & 1) != 0 ? -(int64_t)(number >> 1) : (int64_t)(number >> 1);
 }
 
-/* Of the instruction at so many bytes of the code; 0: none. */
+/* Returns the line of the instruction at so many bytes of the code; 0: none. */
 static uint32_t line_of(struct lines lines, uint32_t first, uint64_t instruction)
 {
     int64_t line = first;

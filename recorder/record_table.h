@@ -1,6 +1,6 @@
-/* Which blocks are samples, and the backtraces of their allocations: what table.h describes, kept
- * by the process itself. A filter in front of it says in a few instructions, and without a lock,
- * that a block is no sample.
+/* The table of sampled blocks, with the backtraces of their allocations: what table.h describes,
+ * kept by the process itself. A filter in front of it says in a few instructions, and without a
+ * lock, that a block is no sample.
  *
  * Everything lives in anonymous mappings of bounded size. All but hs_record_maybe is called under
  * the recorder's lock. */

@@ -44,7 +44,7 @@ static bool flush(struct hs_record_trace *trace, uint64_t now_us)
     return is_written;
 }
 
-/* What the reader has taken is as good as sent. */
+/* Begins to hold packets; one that the reader has taken is as good as sent. */
 static void hold_begin(struct hs_record_trace *trace)
 {
     if (hs_record_held_begin(&trace->holder))
@@ -143,7 +143,7 @@ static bool script_of(const struct hs_record_trace *trace, uint64_t frame, char 
     return true;
 }
 
-/* Its code is the frame itself. */
+/* Explains a frame of a script; its code is the frame itself. */
 static void explain_script(struct hs_record_trace *trace, uint64_t frame)
 {
     char text[HS_RECORD_SCRIPT_BYTES + 2];

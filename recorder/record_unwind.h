@@ -22,7 +22,8 @@ enum hs_record_stacks {
     HS_RECORD_STACKS_NONE
 };
 
-/* Of one thread: pages of its own stack that are known to be mapped, [low, top). Zero at first. */
+/* The stack of one thread: pages of its own stack that are known to be mapped, [low, top). Zero at
+ * first. */
 struct hs_record_stack_range {
     uint64_t low, top;
 };
@@ -42,12 +43,12 @@ struct hs_record_backtrace {
 };
 void hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record_stacks how,
                          struct hs_record_stack_range *range, struct hs_record_backtrace *ret);
-/* Whether memory may be read: asks the kernel, some 100 ns. */
+/* Tells whether memory may be read: asks the kernel, some 100 ns. */
 bool hs_record_is_mapped(uint64_t page);
 /* Modules were unloaded: what was learnt of their addresses is forgotten. */
 void hs_record_unwind_forget(void);
 
-/* How to come from one frame to its caller's. */
+/* The rules by which a frame's caller is found. */
 enum hs_record_cfa {
     HS_RECORD_CFA_NONE, /* the tables do not say */
     HS_RECORD_CFA_RSP,
@@ -64,7 +65,8 @@ struct hs_record_rule {
     int32_t cfa_offset; /* the return address is always in the word below the CFA */
 };
 
-/* What the unwind tables say of a return address. `ip` is any address inside of the call. */
+/* Returns the rule of the unwind tables for a return address. `ip` is any address inside of the
+ * call. */
 struct hs_record_rule hs_record_rule_of(uint64_t ip);
 
 #endif

@@ -32,7 +32,7 @@ static hs_status stand_in(struct hs_trace *trace, uint64_t n_common, struct hs_e
     return HS_OK;
 }
 
-/* How many frames one code word may stand for. */
+/* The most frames for which one code word may stand. */
 #define MAX_RUN 256
 
 /* One word: a miss brings its code; a hit is a slot and up to 255 more that the predictions lead

@@ -70,8 +70,8 @@ hs_status hs_trace_read_record(struct trace_sites *sites, unsigned version,
     return HS_OK;
 }
 
-/* What a name of a definition says of its file: the module, without the library it is wrapped in.
- */
+/* Returns the module that the name of a definition gives: the module, without the library it is
+ * wrapped in. */
 static const char *module_of(const char *function, size_t *ret_n)
 {
     size_t n = strcspn(function, ".");
@@ -115,8 +115,8 @@ static struct hs_trace_location location_of(const struct trace_record *record, b
     return location;
 }
 
-/* What the search settled on and yet looks wrong, in a trace whose writer has the fault, unless
- * its names follow other rules. */
+/* True for a place that looks wrong though the search settled on it, in a trace whose writer has
+ * the fault, unless its names follow other rules. */
 static bool is_strange(struct hs_trace *trace, uint64_t code, unsigned index,
                        const struct trace_record *record)
 {

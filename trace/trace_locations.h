@@ -23,7 +23,7 @@ hs_status hs_trace_read_record(struct trace_sites *sites, unsigned version,
                                struct trace_names *names, struct trace_bytes *bytes, unsigned clear,
                                struct trace_record *ret, struct hs_error *err);
 
-/* Whether OCaml would define that function in that file: `Typecore.f` in typecore.ml. */
+/* Tells whether OCaml would define that function in that file: `Typecore.f` in typecore.ml. */
 bool hs_trace_is_named_after(const struct trace_sites *sites, hs_str function, hs_str file);
 
 #endif

@@ -1,6 +1,6 @@
-/* Which source file the code at an address comes from, told by its neighbours: what a linker laid
- * side by side comes from one file. In the sound traces at hand a code between two of one file is
- * of that file in 99 of 100 cases. Kept for no more than TRACE_MAX_PLACES codes. */
+/* The source file of the code at an address, found by its neighbours: what a linker laid side by
+ * side comes from one file. In the sound traces at hand a code between two of one file is of that
+ * file in 99 of 100 cases. Kept for no more than TRACE_MAX_PLACES codes. */
 #ifndef HS_TRACE_TRACE_PLACES_H
 #define HS_TRACE_TRACE_PLACES_H
 
@@ -28,7 +28,7 @@ enum trace_neighbours {
     TRACE_NEIGHBOURS_OPPOSE, /* both are of one other file */
 };
 
-/* What the known codes on both sides of a code say to its being of that file. */
+/* Judges by the known codes on both sides whether a code is of that file. */
 enum trace_neighbours hs_trace_places_judge(const struct trace_places *places, uint64_t code,
                                             hs_str file);
 

@@ -322,7 +322,7 @@ static void skip_garbage(struct hs_trace *trace, bool is_cut)
     trace->next_packet = found;
 }
 
-/* What the header says of one slot of the cache; a slot that was lost learns it. */
+/* Checks the header's claim about one slot of the cache; a slot that was lost learns it. */
 static bool check_holds(const struct trace_packet *packet, struct trace_domain *domain)
 {
     if (packet->check_slot == TRACE_NO_CHECK)
@@ -348,7 +348,7 @@ static bool any_cleared(const struct trace_choices *choices)
     return false;
 }
 
-/* How to read a packet that begins with a location. */
+/* Plans the reading of a packet that begins with a location. */
 static hs_status plan_locations(struct hs_trace *trace, struct hs_error *err)
 {
     struct trace_domain *domain = trace->domain;
@@ -426,8 +426,8 @@ static hs_status read_locations_of(struct hs_trace *trace, struct hs_error *err)
     return HS_OK;
 }
 
-/* Whether the writer had the fault is seen some time after it struck: what can be found in the
- * first part of the file is found out before anything is read. */
+/* Foresees whether the writer had the fault, which is seen some time after it struck: what can be
+ * found in the first part of the file is found out before anything is read. */
 static hs_status foresee(struct hs_trace *trace, struct hs_error *err)
 {
     size_t end = trace->n_bytes < FORESEEN_BYTES ? trace->n_bytes : FORESEEN_BYTES;

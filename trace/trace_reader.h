@@ -14,14 +14,14 @@
 #define TRACE_MAX_ALL_FRAMES ((size_t)1 << 23) /* of the last backtraces of all domains */
 #define TRACE_MAX_RECOVERED_DOMAINS 16
 
-/* Of the code cache: what stands in it, and which slot was used after it last time, XOR the
+/* A slot of the code cache: what stands in it, and which slot was used after it last time, XOR the
  * domain's next_mask. 16 bytes. */
 struct trace_slot {
     uint64_t code;
     uint16_t next;
 };
 
-/* What a writer keeps for each domain. */
+/* The state that a writer keeps for each domain. */
 struct trace_domain {
     uint32_t number;
     uint16_t next_mask;       /* so that a zeroed slot leads to slot 0, or once some were lost to
@@ -55,7 +55,7 @@ struct hs_trace {
     struct trace_domain **domains; /* owned, each, by number */
     size_t n_domains, domains_capacity, n_all_frames;
     struct hs_trace_gaps gaps;
-    /* Where we are: */
+    /* The reader's place: */
     size_t next_packet;
     bool in_packet;
     struct trace_packet packet;

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* What a way pays, in bits or so: how unlikely it is. */
+/* The costs of a way, in bits or so: how unlikely it is. */
 #define COST_CLEAR 8     /* a bit is cleared, and the columns look sound */
 #define COST_CLEAR_ODD 2 /* and the columns are those of no expression */
 #define COST_NAMING 7    /* Env.f in typecore.ml */
@@ -86,7 +86,7 @@ static unsigned peek_file_code(const struct trace_way *way)
     return (unsigned)(way->at[4] >> 6 | (way->at[5] & 7) << 2);
 }
 
-/* What the ways of a list cost, side by side: a way is 8 KB, and to look through all of them for
+/* The costs of the ways of a list, side by side: a way is 8 KB, and to look through all of them for
  * the dearest would be the dearest step. */
 struct way_costs {
     uint32_t costs[TRACE_N_WAYS];
@@ -216,7 +216,7 @@ static bool has_place(const struct way_costs *list, uint32_t cost)
     return list->n < list->max || list->costs[list->dearest] > cost;
 }
 
-/* Where in the list a way of that cost, for which there is a place, is to be written. */
+/* Returns the slot of the list for a way of that cost, for which there is a place. */
 static size_t take_place(struct way_costs *list, uint32_t cost)
 {
     size_t at = list->n < list->max ? list->n++ : list->dearest;
@@ -345,7 +345,7 @@ static size_t way_length(const struct trace_recovery *recovery, const struct tra
     return n;
 }
 
-/* Where another way sees something else than the best. */
+/* Marks the places where another way sees something else than the best. */
 static void doubt(const struct trace_recovery *recovery, const struct trace_way *best,
                   const struct trace_way *other, struct trace_choices *ret)
 {

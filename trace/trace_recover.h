@@ -22,7 +22,7 @@
 #define TRACE_MAX_STEPS ((uint64_t)1 << 23)
 #define TRACE_MAX_WAY_NODES ((size_t)1 << 20)
 
-/* How to read one record. */
+/* The choices in reading one record. */
 struct trace_choice {
     uint8_t clear; /* bits of the file code */
     bool is_doubtful;
@@ -60,12 +60,12 @@ enum trace_verdict {
     TRACE_MIXED    /* holds other events as well: no way tells itself by its end */
 };
 
-/* What a packet that begins with a location is. HS_LIMIT. */
+/* Judges a packet that begins with a location. HS_LIMIT. */
 hs_status hs_trace_judge(struct trace_recovery *recovery, const struct trace_names *names,
                          const struct trace_packet *packet, struct trace_bytes bytes,
                          enum trace_verdict *ret, struct hs_error *err);
 
-/* How to read the records of a packet of locations; none when there is no way. HS_LIMIT. */
+/* Recovers the records of a packet of locations; none when there is no way. HS_LIMIT. */
 hs_status hs_trace_recover(struct trace_recovery *recovery, const struct trace_names *names,
                            struct trace_ways *ways, const struct trace_packet *packet,
                            struct trace_bytes bytes, struct trace_choices *ret,

@@ -1,4 +1,4 @@
-/* What stands at each code address: codes, one array of their locations, and their strings.
+/* The location at each code address: codes, one array of their locations, and their strings.
  * Bounded: beyond TRACE_MAX_LOCATIONS and TRACE_MAX_TEXT_BYTES nothing is kept any more. */
 #ifndef HS_TRACE_TRACE_SITES_H
 #define HS_TRACE_TRACE_SITES_H

@@ -33,8 +33,8 @@ static uint64_t ask_used_ns(const struct hs_dwarf_box *box)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Its own processor time decides, so that a loaded machine breaks nothing; a box that sleeps uses
- * none and is ended by the clock. */
+/* Waits for an answer; the box's own processor time decides, so that a loaded machine breaks
+ * nothing; a box that sleeps uses none and is ended by the clock. */
 static enum ask_end ask_wait(const struct hs_dwarf_box *box)
 {
     uint64_t used_ns = 0, begun_ns = 0;

@@ -1,4 +1,4 @@
-/* What is said between this process and the box, a message each way. Both are of one build on one
+/* The messages between this process and the box, one each way. Both are of one build on one
  * machine, so structs are sent as they are; the magic number changes when they do. */
 #ifndef HS_BOX_WIRE_H
 #define HS_BOX_WIRE_H
@@ -15,7 +15,7 @@ enum {
     BOX_MAX_FILES = 1 << 16,
 };
 
-/* How the box is confined, told with every answer. */
+/* The kinds of confinement of the box, told with every answer. */
 enum box_how {
     BOX_HOW_NOBODY = 1, /* another user, of no group */
     BOX_HOW_PLAIN = 2,  /* no capabilities */

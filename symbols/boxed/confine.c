@@ -1,4 +1,4 @@
-/* What the box may do: read descriptors it is given, use some memory, answer. */
+/* The system calls that the box may make: read descriptors it is given, use some memory, answer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

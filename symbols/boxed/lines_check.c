@@ -29,7 +29,7 @@ struct check_format {
     uint64_t content, form;
 };
 
-/* What the parts of a line table must agree on. */
+/* The facts on which the parts of a line table must agree. */
 struct check_table {
     uint16_t version;
     uint8_t opcode_base;

@@ -16,7 +16,7 @@ bool hs_lines_check_ranges_(const uint8_t *bytes, size_t n_bytes);
  * truly, no division by zero, a program of known operations, no more than LINES_MAX_TABLE_BYTES. */
 bool hs_lines_check_table_(const uint8_t *bytes, size_t n_bytes, uint64_t offset);
 
-/* Of one unit. libdwarf holds some 100 bytes per row, a row may be one byte. */
+/* The limits of one unit. libdwarf holds some 100 bytes per row, a row may be one byte. */
 enum { LINES_MAX_TABLE_BYTES = 1 << 24 };
 
 #endif

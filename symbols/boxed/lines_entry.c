@@ -1,4 +1,4 @@
-/* What one debugging information entry says: names, numbers, addresses, ranges. */
+/* The attributes of one debugging information entry: names, numbers, addresses, ranges. */
 #include <string.h>
 
 #include "base/cursor.h"

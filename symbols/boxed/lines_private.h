@@ -76,7 +76,7 @@ bool hs_dwarf_entry_address_(struct hs_dwarf *dwarf, Dwarf_Die die, hs_addr *ret
 /* The line table of a unit's root entry is there and safe to read; damage is counted. */
 bool hs_dwarf_entry_has_lines_(struct hs_dwarf *dwarf, Dwarf_Die root);
 
-/* What may be told about an entry, from itself or from the one it completes. */
+/* The facts about an entry, from itself or from the one it completes. */
 struct dwarf_facts {
     hs_str name;
     uint64_t file;        /* number in the table of the unit that holds file_entry */

@@ -74,7 +74,7 @@ static hs_status row_add(struct row_loader *loader, Dwarf_Line line, struct hs_e
     return HS_OK;
 }
 
-/* Where one sequence ends and another begins, the end comes first. */
+/* Orders rows; where one sequence ends and another begins, the end comes first. */
 static int row_order(const void *a, const void *b)
 {
     const struct dwarf_row *r = a, *s = b;

@@ -10,7 +10,7 @@
 #include "boxed/frames.h"
 #include "boxed/line_reader.h"
 
-/* What is open under one number: one of the two, or nothing. */
+/* The file that is open under one number: one of the two, or nothing. */
 struct server_file {
     struct hs_elf *elf;
     struct hs_frame_tables *frames;

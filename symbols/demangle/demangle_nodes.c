@@ -1,5 +1,5 @@
-/* What containers of the standard libraries allocate, called by what holds it: their own names say
- * who wrote the library (libstdc++: bits/stl_tree.h, stl_list.h, hashtable_policy.h,
+/* The names of what containers of the standard libraries allocate, after what holds it: their own
+ * names say who wrote the library (libstdc++: bits/stl_tree.h, stl_list.h, hashtable_policy.h,
  * shared_ptr_base.h; libc++: __tree, list, __hash_table, __memory/shared_ptr.h). */
 #include <string.h>
 

@@ -9,7 +9,7 @@
 
 enum { CFI_MAX_ROWS = 1 << 14 }; /* then all are forgotten: 5 MiB */
 
-/* Where the row for an address is kept. */
+/* The place where the row for an address is kept. */
 struct cfi_place {
     hs_addr vaddr;
     uint32_t row, expressions;

@@ -121,7 +121,8 @@ static void skip_block(struct machine *m, uint64_t n)
         hs_cursor_skip(&m->e.c, (size_t)n);
 }
 
-/* What holds the variable, if not the memory at the top of the stack; false for none of these. */
+/* Steps over an operation that tells what holds the variable, if not the memory at the top of the
+ * stack; false for none of these. */
 static bool step_description(struct machine *m, uint8_t op)
 {
     struct hs_cursor *c = &m->e.c;
@@ -235,7 +236,7 @@ static void step_rotate(struct machine *m)
     hs_expression_push_(&m->e, b);
 }
 
-/* What frame tables do without; false when `op` is none of them. */
+/* Steps over an operation that frame tables do without; false when `op` is none of them. */
 static bool step_rare(struct machine *m, uint8_t op)
 {
     uint64_t a;

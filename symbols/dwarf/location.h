@@ -1,4 +1,4 @@
-/* Where a variable is at one instruction: DWARF location expressions over one frame.
+/* The location of a variable at one instruction: DWARF location expressions over one frame.
  *
  * Pure. Bounded: LOCATION_MAX_OPERATIONS whatever branches say, the stack of expression.h,
  * LOCATION_MAX_PIECES. What cannot be evaluated is "not known" and has no pieces. */

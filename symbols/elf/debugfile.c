@@ -29,7 +29,7 @@ uint32_t hs_debugfile_crc(uint32_t crc, const void *bytes, size_t n_bytes)
     return ~crc;
 }
 
-/* Where holes are, a file may be longer than anybody could read. */
+/* Computes the CRC of a file; with holes, it may be longer than anybody could read. */
 static bool crc_of_fd(int fd, struct hs_effort effort, uint32_t *ret)
 {
     uint8_t buffer[16384];
@@ -57,7 +57,7 @@ struct debugfile_search {
     struct hs_debugfile_search seen;
 };
 
-/* Which outcome tells more: one that was there, then one that was looked for. */
+/* Ranks outcomes by how much they tell: one that was there, then one that was looked for. */
 static int outcome_worth(uint8_t outcome)
 {
     static const int8_t worth[] = {
@@ -94,8 +94,8 @@ static bool layout_agrees(const struct hs_elf *program, const struct hs_elf *deb
     return true;
 }
 
-/* Whether an open file is the debug file. Build-ids decide when both have one; else the checksum,
- * where there is a link that wants one. */
+/* Tells whether an open file is the debug file. Build-ids decide when both have one; else the
+ * checksum, where there is a link that wants one. */
 static uint8_t candidate_verdict(const struct debugfile_search *search, int fd,
                                  const struct hs_elf *elf, const uint32_t *crc)
 {
@@ -135,8 +135,8 @@ static hs_status candidate_judge(struct debugfile_search *search, int fd, const 
     return HS_OK;
 }
 
-/* What is not there, not ours or damaged is passed over: only running out of memory is worth
- * failing for. `crc` is NULL when the build-id decides. */
+/* Tries a candidate; one that is not there, not ours or damaged is passed over: only running out of
+ * memory is worth failing for. `crc` is NULL when the build-id decides. */
 static hs_status candidate_try(struct debugfile_search *search, const char *path,
                                const uint32_t *crc, struct hs_error *err)
 {

@@ -147,7 +147,7 @@ static hs_status elf_load(struct hs_elf *elf, bool symbols, struct hs_error *err
     return symbols ? hs_elf_load_symbols_(elf, err) : HS_OK;
 }
 
-/* Where a file is: behind a descriptor, or (-1) in memory. */
+/* The source of a file's bytes: behind a descriptor, or (-1) in memory. */
 struct elf_source {
     int fd;
     const void *bytes;

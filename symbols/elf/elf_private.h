@@ -25,14 +25,14 @@ static inline bool hs_elf_claim_is_possible_(uint64_t n_claimed_bytes, uint64_t 
     return n_claimed_bytes <= ELF_MAX_CONTENT && n_claimed_bytes / 1032 <= n_packed_bytes;
 }
 
-/* What was loaded of a section. */
+/* The loaded part of a section. */
 struct elf_content {
     const uint8_t *bytes; /* libelf's, until elf_end */
     size_t n_bytes;
     bool tried;
 };
 
-/* What was read of a segment. */
+/* The part of a segment that was read. */
 struct elf_segment_content {
     struct elf_view view; /* of no bytes: there are none */
     bool tried;

@@ -4,7 +4,8 @@
 
 #include "elf_private.h"
 
-/* What the file is too short for is left off the end. */
+/* Returns the part of a segment that is in the file; what the file is too short for is left off the
+ * end. */
 static uint64_t segment_in_file(const struct hs_elf *elf, const struct hs_elf_segment *s)
 {
     if (s->file_offset >= elf->n_file_bytes)
@@ -57,7 +58,7 @@ static struct elf_segment_content *segment_with(struct hs_elf *elf, hs_addr vadd
     return NULL;
 }
 
-/* Of a file that has become shorter nothing more is believed. */
+/* Brings a segment into memory; of a file that has become shorter nothing more is believed. */
 static bool segment_bring(struct hs_elf *elf, struct elf_segment_content *content, uint64_t at,
                           size_t n)
 {

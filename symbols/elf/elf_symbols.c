@@ -116,7 +116,7 @@ static size_t symbol_named(const struct hs_elf *elf, const char *name, uint64_t 
     return HS_TABLE_FIND(&elf->by_name, hash, i, strcmp(elf->symbols[i].name, name) == 0);
 }
 
-/* Of each name the first symbol that is global, or else the first. */
+/* Hashes the symbols, of each name the first that is global, or else the first. */
 static hs_status symbols_hash(struct hs_elf *elf, struct hs_error *err)
 {
     size_t n = elf->n_symbols + elf->n_tls_symbols;

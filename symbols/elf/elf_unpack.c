@@ -34,7 +34,7 @@ static bool unpack_take(struct unpacking *u)
     return true;
 }
 
-/* What the section claims, no more and no less. */
+/* Unpacks a section to exactly the length that it claims. */
 static hs_status unpack_all(struct unpacking *u, struct hs_spill *spill, struct hs_error *err)
 {
     int state = Z_OK;

@@ -10,7 +10,7 @@
  * more than such a part, and takes it from nobody. */
 enum { WINDOW_BYTES = 1 << 18, OPERANDS = 256, BYTES_PER_STEP = 8, PART_OF_EFFORT = 4 };
 
-/* How often the function that is looked at mentions a place. */
+/* The number of times that the function looked at mentions a place. */
 struct count {
     uint32_t function; /* its number from 1; another one's count is none */
     uint32_t n;

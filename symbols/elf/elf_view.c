@@ -28,7 +28,7 @@ static bool view_comes_in_pieces(const struct hs_elf *elf, const struct hs_elf_s
            section->n_bytes > ELF_VIEW_WHOLE_BYTES;
 }
 
-/* What a compressed section says that it becomes; 0 for a lie, which is not read. */
+/* Returns the unpacked length that a compressed section claims; 0 for a lie, which is not read. */
 static uint64_t view_claimed_bytes(const struct hs_elf *elf, const struct hs_elf_section *section)
 {
     Elf64_Chdr head;
@@ -150,7 +150,8 @@ static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, 
     return done;
 }
 
-/* What is brought in little by little is given back in time; a large piece is held. */
+/* Returns the number of steps of a read, so that what is brought in little by little is given back
+ * in time; a large piece is held. */
 static uint64_t view_steps(size_t n_bytes)
 {
     return VIEW_READ_STEPS + n_bytes / (n_bytes <= VIEW_LARGE_BYTES ? 64 : 4);

@@ -21,7 +21,7 @@ enum {
     ELF_VIEW_MOST_BYTES = 64 << 20, /* resident of several, unless told otherwise */
 };
 
-/* What several views share. */
+/* The total that several views share. */
 struct elf_view_total {
     size_t n_resident; /* bytes filled in, of all */
     size_t most;       /* that are kept where they may be dropped; 0: ELF_VIEW_MOST_BYTES */
@@ -55,7 +55,7 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
                          const struct hs_budget *budget, struct hs_spill *ret,
                          struct hs_error *err);
 
-/* What may still be read of a file. */
+/* Returns the work that a file may still cause. */
 struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
 
 /* Fails as hs_elf_section_bytes_named does, without its limit for sections that are not read whole.
@@ -68,9 +68,9 @@ hs_status hs_elf_view_open_range_(struct hs_elf *elf, uint64_t file_offset, uint
                                   struct hs_error *err);
 void hs_elf_view_close_(struct elf_view *view);
 
-/* What a view of this section is likely to take: *ret_whole_bytes for one that is read or
- * decompressed whole, *ret_piece_bytes for one that comes in pieces, at the most. Both are 0 for
- * one that is not there. */
+/* Foresees the memory that a view of this section is likely to take: *ret_whole_bytes for one that
+ * is read or decompressed whole, *ret_piece_bytes for one that comes in pieces, at the most. Both
+ * are 0 for one that is not there. */
 void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_whole_bytes,
                           uint64_t *ret_piece_bytes);
 
@@ -86,7 +86,7 @@ static inline void hs_elf_view_need_(struct elf_view *view, uint64_t at, uint64_
         hs_elf_view_fill_(view, at, n_bytes);
 }
 
-/* Whether all of it is there. */
+/* Tells whether all of it is there. */
 bool hs_elf_view_has_(const struct elf_view *view, uint64_t at, uint64_t n_bytes);
 
 /* Copies from `at`, and brings nothing in; returns how much there is of the n_bytes wanted. */

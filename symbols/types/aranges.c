@@ -89,7 +89,7 @@ static int range_order(const void *a, const void *b)
     return (r->unit > s->unit) - (r->unit < s->unit);
 }
 
-/* Of the units that `told` (which may be NULL) does not have. */
+/* Adds the ranges of the units that `told` (which may be NULL) does not have. */
 static void ranges_of_roots(struct debug_info *info, const uint64_t *told)
 {
     for (size_t i = 0; i < info->n_units; i++) {

@@ -145,7 +145,7 @@ void hs_ctypes_member_add_(struct hs_ctypes *types, struct ctypes_type *type, ui
     type->n_members++;
 }
 
-/* Where a member or a base class is; false when that is computed (virtual bases). */
+/* Finds the offset of a member or a base class; false when that is computed (virtual bases). */
 static bool member_offset(struct debug_info *info, const struct debug_entry *entry, uint64_t *ret)
 {
     struct debug_value value;
@@ -265,7 +265,8 @@ static unsigned build_language(uint16_t language)
     return hs_language_is_cpp_(language) ? HS_RULE_CPP : HS_RULE_C;
 }
 
-/* What rules say of a record by its name. Most names are told by their last part to have none. */
+/* Looks up the rules about a record by its name. Most names are told by their last part to have
+ * none. */
 static unsigned build_by_rules(struct hs_ctypes *types, hs_type_file file,
                                const struct debug_entry *entry, const char *name)
 {

@@ -1,5 +1,5 @@
-/* What a value tells of its own pointers: the conditions of alternatives, and words beside a
- * pointer that tell what it leads to.
+/* The discriminants that a value holds of its own pointers: the conditions of alternatives, and
+ * words beside a pointer that tell what it leads to.
  *
  * Conditions of a member are from its record's start, once for each record that is described. Those
  * of a choice are from the slot, so that a record inside of another, or of an array, has the same

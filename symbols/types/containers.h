@@ -1,4 +1,4 @@
-/* Which records are containers, and what their links point to. */
+/* The records that are containers, and the targets of their links. */
 #ifndef HS_TYPES_CONTAINERS_H
 #define HS_TYPES_CONTAINERS_H
 
@@ -41,13 +41,13 @@ enum {
 
 /* The rule for a record of this (unqualified) name, 0 when none. */
 uint8_t hs_ctypes_rule_(const char *name);
-/* Of a rule that is not 0. */
+/* Returns the entry of a rule that is not 0. */
 const struct rules_container *hs_ctypes_container_(uint8_t rule);
-/* Whether records of this rule are nodes, whose links are in their base. */
+/* Tells whether records of this rule are nodes, whose links are in their base. */
 bool hs_ctypes_rule_is_node_(uint8_t rule);
-/* Whether this is the (qualified) name of such a base. */
+/* Tells whether this is the (qualified) name of such a base. */
 bool hs_ctypes_is_link_(const char *name);
-/* Whether it is storage for a value: the type argument that the value is of, else -1. */
+/* Tells whether it is storage for a value: the type argument that the value is of, else -1. */
 int hs_ctypes_rule_storage_(uint8_t rule);
 /* Argument number `wanted`, from 0, in the text of a template's name; false when there is none. */
 bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n);

@@ -134,7 +134,8 @@ uint64_t hs_ctypes_n_damaged(const struct hs_ctypes *types)
     return n;
 }
 
-/* What is beyond the type: an array at its end that the type does not count, or no size at all. */
+/* Returns a variable's size; the symbol beyond the type counts: an array at its end that the type
+ * does not count, or no size at all. */
 static uint64_t variable_size(struct hs_ctypes *types, struct ctypes_file *file,
                               const struct ctypes_variable *variable, hs_ctype type)
 {

@@ -19,8 +19,8 @@ bool hs_ctypes_function_at_(struct hs_ctypes *types, hs_type_file file, hs_addr 
 hs_ctype hs_ctypes_type_of_(struct hs_ctypes *types, hs_type_file file,
                             const struct debug_entry *entry);
 
-/* What an entry is called, qualified ("ns::Class::method", Rust paths), by its own name or that of
- * what it completes; NULL when it has none. Valid until the types are freed. */
+/* Returns the name of an entry, qualified ("ns::Class::method", Rust paths), its own or that of the
+ * entry it completes; NULL when it has none. Valid until the types are freed. */
 const char *hs_ctypes_name_of_(struct hs_ctypes *types, hs_type_file file,
                                const struct debug_entry *entry);
 /* The last part of it only: "method". */
@@ -34,8 +34,8 @@ const char *hs_ctypes_file_name_(struct hs_ctypes *types, hs_type_file file,
 /* A copy of a text that lives as long as the types; NULL out of memory. */
 const char *hs_ctypes_keep_(struct hs_ctypes *types, const char *text, size_t n_bytes);
 
-/* Whether memory ran out in one of the above since the last call: the caller fails with HS_LIMIT.
- */
+/* Tells whether memory ran out in one of the above since the last call: the caller fails with
+ * HS_LIMIT. */
 bool hs_ctypes_ran_out_(struct hs_ctypes *types);
 
 #endif

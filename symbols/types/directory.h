@@ -1,5 +1,5 @@
-/* Which units tell of a name: from .gdb_index, else .debug_names, where a linker or compiler left
- * one; and which unit has the code at an address, from .debug_aranges.
+/* The units that tell of a name: from .gdb_index, else .debug_names, where a linker or compiler
+ * left one; and which unit has the code at an address, from .debug_aranges.
  *
  * Both are claims of the file about itself. Each offset and count is checked; beyond that, a
  * directory that lies costs names and nothing else: what it leads to is read as if there were none.

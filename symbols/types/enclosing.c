@@ -1,9 +1,9 @@
-/* Which record has another in its middle: C's lists and trees are linked by a member of what they
- * hold (Linux's list_head, BSD's queues, uthash), and such a pointer tells the type of that member
- * alone. And which record begins as another does, member by member: what interpreters and libraries
- * of objects make of a macro for the header of all. Of C++ which class has another as a base or as
- * a member: there are many more of them, so that only those of a size that is asked for are looked
- * into. */
+/* The records that have another in their middle (container_of): C's lists and trees are linked by a
+ * member of what they hold (Linux's list_head, BSD's queues, uthash), and such a pointer tells the
+ * type of that member alone. And which record begins as another does, member by member: what
+ * interpreters and libraries of objects make of a macro for the header of all. Of C++ which class
+ * has another as a base or as a member: there are many more of them, so that only those of a size
+ * that is asked for are looked into. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static uint64_t enclosing_key(uint64_t name, uint64_t offset)
     return hs_hash(name ^ hs_hash(offset));
 }
 
-/* Of "struct list" as of "list": as hs_ctypes_find has it. 0 for what has no name. */
+/* Hashes a name, of "struct list" as of "list": as hs_ctypes_find has it. 0 for what has no name.
+ */
 static uint64_t name_hash(struct hs_ctypes *types, hs_ctype type)
 {
     static const char keyword[] = "struct ";
@@ -105,7 +106,7 @@ static bool is_base(const struct ctypes_member *member)
     return member->name[0] == '\0';
 }
 
-/* What of a record is listed: of C++ the bases under keys of their own. */
+/* The parts of a record that are listed: of C++ the bases under keys of their own. */
 enum { LIST_MEMBERS = 1, LIST_BASES = 2 };
 
 /* All members of a record that are records, and theirs; or all bases, and theirs. */

@@ -90,7 +90,7 @@ bool hs_entry_value_(struct debug_info *info, const struct debug_entry *entry, u
     return true;
 }
 
-/* Where the entry after this one begins (a child, when it has some); 0 when damaged. */
+/* Returns the begin of the entry after this one (a child, when it has some); 0 when damaged. */
 static hs_die entry_end(struct debug_info *info, const struct debug_entry *entry)
 {
     struct debug_value ignored;

@@ -74,7 +74,7 @@ struct debug_unit {
     bool is_damaged;
 };
 
-/* Where the attributes of each code of a table begin in .debug_abbrev; 0: no such code. */
+/* The place of the attributes of each code of a table in .debug_abbrev; 0: no such code. */
 struct debug_table {
     uint64_t at;
     uint32_t *codes; /* owned; [code] */
@@ -119,8 +119,8 @@ hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struc
                          struct hs_error *err);
 void hs_debug_close_(struct debug_info *info);
 
-/* What opening a file, and all questions about it, bring into memory: sections that are held whole
- * from then on, and those of which pieces are, at the most. */
+/* Foresees the memory that opening a file, and all questions about it, bring in: sections that are
+ * held whole from then on, and those of which pieces are, at the most. */
 void hs_debug_foresee_(struct hs_elf *elf, uint64_t *ret_whole_bytes, uint64_t *ret_piece_bytes);
 
 /* Brings in [at, at + n_bytes) of a section, or gives all sections' bytes back. */
@@ -130,7 +130,8 @@ static inline void hs_debug_need_(struct debug_info *info, enum debug_section_nu
     hs_elf_view_need_(&info->sections[section], at, n_bytes);
 }
 void hs_debug_drop_(struct debug_info *info);
-/* Whether the file asked for more than it is worth: whoever goes through a list stops then. */
+/* Tells whether the file asked for more than it is worth: whoever goes through a list stops then.
+ */
 static inline bool hs_debug_is_spent_(const struct debug_info *info)
 {
     return info->effort->left == 0;

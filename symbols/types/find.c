@@ -11,7 +11,7 @@ enum {
     FIND_MAX_SYMBOL = 4096, /* bytes of a readable name */
 };
 
-/* Where the last part of a qualified name begins. */
+/* Returns the begin of the last part of a qualified name. */
 static size_t last_part(const char *text, size_t n_bytes)
 {
     size_t begin = 0;
@@ -129,7 +129,7 @@ static unsigned find_text(struct find_variable *find, const struct debug_directo
     return find->n_units;
 }
 
-/* What compilers make and no source has: tables of classes, guards. */
+/* True for a symbol that compilers make and no source has: tables of classes, guards. */
 static bool symbol_is_made(const char *name)
 {
     return strncmp(name, "_ZT", 3) == 0 || strncmp(name, "_ZG", 3) == 0;

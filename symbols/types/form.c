@@ -5,11 +5,11 @@
 
 enum {
     FORM_MAX_TEXT = 1 << 16,
-    /* Of one: a tag, then DEBUG_MAX_ATTRIBUTES of two numbers and a constant. */
+    /* The longest abbreviation: a tag, then DEBUG_MAX_ATTRIBUTES of two numbers and a constant. */
     FORM_MAX_ABBREVIATION = 16 + DEBUG_MAX_ATTRIBUTES * 30,
 };
 
-/* How the value is written. */
+/* The encodings of a value. */
 enum form_shape {
     SHAPE_NONE, /* no such form */
     SHAPE_FIXED,

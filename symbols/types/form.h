@@ -24,7 +24,7 @@ struct hs_cursor hs_form_window_(struct debug_info *info, const struct debug_uni
                                  uint64_t n_bytes);
 /* The same up to the end of the unit. */
 struct hs_cursor hs_form_cursor_(struct debug_info *info, const struct debug_unit *unit, hs_die at);
-/* Whether a cursor of that kind ends before its unit. */
+/* Tells whether a cursor of that kind ends before its unit. */
 bool hs_form_is_cut_(const struct debug_info *info, const struct debug_unit *unit,
                      const struct hs_cursor *c);
 

@@ -36,7 +36,7 @@ struct index_pass {
         prefixes[DEBUG_MAX_DEPTH + 1]; /* hash of the names around, by level; 0: in a function */
 };
 
-/* What the pass wants to know of an entry. */
+/* The facts about an entry that the pass wants. */
 struct index_facts {
     struct debug_value name, location, origin;
     bool is_declaration;

@@ -55,7 +55,7 @@ static hs_ctype node_named(struct hs_ctypes *types, hs_ctype like, const char *n
     return hs_ctypes_find_wanted_(types, type.file, &wanted);
 }
 
-/* What the pointer leads to that is argument number `wanted` of a record. */
+/* Returns the type that argument number `wanted` of a record points to. */
 static hs_ctype node_argument(struct hs_ctypes *types, hs_ctype number, int wanted)
 {
     const struct ctypes_type type = *hs_ctypes_get_(types, number);

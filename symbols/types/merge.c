@@ -1,5 +1,6 @@
-/* What lies in .dwo files (-gsplit-dwarf, DWARF 5, 3.1.2 and 7.3.2) is put behind the sections of
- * the file that has the skeletons of its units, as one ELF file in memory. Of each .dwo:
+/* The merging of .dwo files (-gsplit-dwarf, DWARF 5, 3.1.2 and 7.3.2): they are put behind the
+ * sections of the file that has the skeletons of its units, as one ELF file in memory. Of each
+ * .dwo:
  *
  *     .debug_info.dwo         appended; of its units the place of their abbreviations is moved
  *     .debug_abbrev.dwo       copied; what describes the root of a unit gets constants that say
@@ -97,14 +98,14 @@ static hs_status append(struct merge *m, size_t section, const uint8_t *bytes, s
     return HS_OK;
 }
 
-/* What a skeleton says of its unit, and where its parts begin in the merged sections. */
+/* The unit that a skeleton stands for, and the begin of its parts in the merged sections. */
 struct merge_unit {
     uint64_t id, low, addr_base, line_at;
     bool has_lines;
     uint64_t begin[M_OTHERS];
 };
 
-/* Of a .dwo, whose units are in all of its sections of one name, or of a package. */
+/* The parts of a .dwo, whose units are in all of its sections of one name, or of a package. */
 struct merge_parts {
     struct hs_elf *dwo; /* borrowed; NULL: of a package */
     const uint8_t *bytes[M_OTHERS];
@@ -322,7 +323,7 @@ static hs_status merge_strings(struct merge *m, struct hs_error *err)
     return append(m, M_STR, m->package.strings, m->package.n_strings, err);
 }
 
-/* Which abbreviations of the package are here, for its units of types. */
+/* Notes the abbreviations of the package that are here, for its units of types. */
 static hs_status note_table(struct merge *m, const struct package_row *row,
                             const struct merge_unit *unit, struct hs_error *err)
 {
@@ -544,8 +545,8 @@ static hs_status write_file(struct merge *m, struct hs_buffer *ret, struct hs_er
     return HS_OK;
 }
 
-/* What a skeleton's .dwo says of addresses it says by their numbers in .debug_addr. Sections are
- * not read, let alone unpacked, for what has none. */
+/* Tells whether skeletons are possible: their .dwo gives addresses by their numbers in .debug_addr.
+ * Sections are not read, let alone unpacked, for what has none. */
 static bool may_have_skeletons(const struct hs_elf *elf)
 {
     struct hs_elf_section section;

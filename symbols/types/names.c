@@ -1,4 +1,4 @@
-/* What entries are called. */
+/* The names of entries. */
 #include <dwarf.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static bool tag_is_qualified(uint16_t tag)
            tag == DW_TAG_typedef;
 }
 
-/* Where a walk over a unit stands: the scopes around it. */
+/* The place of a walk over a unit: the scopes around it. */
 struct names_walk {
     struct hs_ctypes *types;
     struct debug_info *info;

@@ -31,7 +31,7 @@ struct package {
     struct package_index units, types;
 };
 
-/* Where the parts of one unit are in the sections; all of it within these. */
+/* The place of the parts of one unit in the sections; all of it within these. */
 struct package_row {
     size_t at[PACKAGE_PARTS], n[PACKAGE_PARTS];
 };

@@ -111,7 +111,7 @@ static bool parts_add_counted(struct hs_ctypes *types, const struct ctypes_membe
     return true;
 }
 
-/* Where a node of a B-tree has the number of its keys; false when it is not made as we know it. */
+/* Finds the number of keys in a node of a B-tree; false when it is not made as we know it. */
 static bool node_length(struct hs_ctypes *types, hs_ctype number, uint64_t *ret_at,
                         bool *ret_is_inner)
 {

@@ -1,5 +1,5 @@
-/* What a record or a union is made of, where its words are laid out flat: its members; or, of
- * records of libraries in which a word says what of them is there, those with their conditions: the
+/* The parts of a record or a union whose words are laid out flat: its members; or, of records of
+ * libraries in which a word says what of them is there, those with their conditions: the
  * alternatives of a std::variant and of nlohmann's JSON, the elements of a node of Rust's B-trees.
  */
 #ifndef HS_TYPES_PARTS_H

@@ -148,10 +148,10 @@ static void place_put_names(struct place_text *t, const struct place_names *name
     place_put(t, names->n_more != 0 ? "|..." : "");
 }
 
-/* What the alternatives of an enumeration are called that have a pointer there, or of a union, when
- * it has pointers to several types. Where the alternatives themselves tell nothing, what is in them
- * is called: the variables of an async function, of which each state has some. False when one name
- * is all; then it is gone into. */
+/* Writes the names of the alternatives of an enumeration that have a pointer there, or of a union,
+ * when it has pointers to several types. Where the alternatives themselves tell nothing, what is in
+ * them is called: the variables of an async function, of which each state has some. False when one
+ * name is all; then it is gone into. */
 static bool place_put_alternatives(struct hs_ctypes *types, struct place_text *t, hs_ctype number,
                                    const char *before, uint64_t offset)
 {

@@ -1,4 +1,4 @@
-/* What all parts of a hs_ctypes stand on: its files, notes on units, kept text. */
+/* The common ground of all parts of a hs_ctypes: its files, notes on units, kept text. */
 #include "pool.h"
 
 #include <string.h>

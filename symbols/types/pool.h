@@ -63,7 +63,7 @@ struct ctypes_sized {
     bool is_cpp;
 };
 
-/* What was listed of a unit that was touched. */
+/* The entries listed of a unit that was touched. */
 struct ctypes_unit {
     struct ctypes_scope *scopes; /* owned, ascending by die */
     size_t n_scopes, scopes_capacity;
@@ -225,7 +225,7 @@ struct hs_ctypes {
 
 /* Gives the sections' bytes back when they are many: for places where nobody holds any. */
 void hs_ctypes_trim_(struct hs_ctypes *types);
-/* Whether lists take more than they may; noted. */
+/* Tells whether lists take more than they may; noted. */
 bool hs_ctypes_is_full_(struct hs_ctypes *types);
 /* Counts a failed allocation. */
 void hs_ctypes_out_(struct hs_ctypes *types);
@@ -291,12 +291,13 @@ bool hs_ctypes_when_add_(struct hs_ctypes *types, const struct ctypes_when *when
  * `n` conditions from the record's start. */
 bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *inner,
                            uint64_t offset, uint32_t first_when, uint32_t n_whens);
-/* Where a record has a pointer and a word that tells what it leads to: conditions on its members.
- * `name` is the record's own. */
+/* Marks the places where a record has a pointer and a discriminant beside it: conditions on its
+ * members. `name` is the record's own. */
 void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *type, const char *name,
                           bool is_rust);
 
-/* What is a member's own in its name: without m_, _M_ and underscores around it. */
+/* Returns the part of a member's name that is its own: without m_, _M_ and underscores around it.
+ */
 const char *hs_ctypes_own_name_(const char *name, size_t *ret_n);
 
 /* counted.c: of the array of pointers at `array_at` another member tells what is in use, by a
@@ -330,8 +331,8 @@ const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);
 
 /* rules.c */
-/* What a member of `type`, named by its compiler, is called in a place: NULL when it is
- * passed through. `before`: the member of whose type this one is, "" at first. */
+/* Returns the name in a place of a member of `type` that its compiler named: NULL when it is passed
+ * through. `before`: the member of whose type this one is, "" at first. */
 const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
                                    const char *name);
 /* qt.c: the record with the same arguments as a container of Qt; 0 when it is not described. */

@@ -1,5 +1,5 @@
-/* What a container's links point to, and what its members are called: by the rules of
- * containers.h. */
+/* The targets of a container's links, and the names of its members: by the rules of containers.h.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static const struct rules_member {
     {"", "_M_pi", "control"},
 };
 
-/* What tells something inside of the records of Rust's library; the rest is wrapping. */
+/* The crates of Rust's library whose records tell something inside; the rest is wrapping. */
 static const char *const rules_rust_crates[] = {
     "alloc::", "core::", "hashbrown::", "std::", "tokio::runtime::task::", "tokio::loom::"};
 static const char *const rules_rust_members[] = {"keys", "vals", "edges", "parent", "root",
@@ -200,7 +200,7 @@ hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype number, uint64_t *r
     return *ret_offset != 0 ? found : 0;
 }
 
-/* Whether a type is the record of this qualified name. */
+/* Tells whether a type is the record of this qualified name. */
 static bool rules_is(struct hs_ctypes *types, hs_ctype number, const char *name)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
@@ -221,7 +221,7 @@ static hs_ctype rules_text(struct hs_ctypes *types)
     return types->text;
 }
 
-/* What the links of a container, or of its node, lead to; 0: it is not described. */
+/* Returns the target of the links of a container, or of its node; 0: it is not described. */
 static hs_ctype rules_target(struct hs_ctypes *types, hs_ctype number,
                              const struct rules_container *rule)
 {

@@ -126,7 +126,7 @@ static bool is_hidden_base(struct hs_ctypes *types, const struct ctypes_member *
            type->definition == 0 && type->n_bytes == 0 && (type->flags & TYPE_DECLARED) != 0;
 }
 
-/* Where a hidden base ends at the latest: where the next member begins. One that begins where the
+/* Returns the latest end of a hidden base: where the next member begins. One that begins where the
  * base does is all that is there: the base is empty. */
 static uint64_t hidden_end(struct hs_ctypes *types, const struct ctypes_parts *parts,
                            const struct ctypes_member *base, uint64_t end)
@@ -198,8 +198,8 @@ struct slots_alternative {
     uint64_t begin, end, null_at; /* UINT64_MAX: no such word */
 };
 
-/* What is left of other alternatives stands around the value of one, and says nothing. Of those
- * that nothing tells apart, an empty one is taken for none. */
+/* Makes an alternative; remains of others around its value say nothing. Of those that nothing tells
+ * apart, an empty one is taken for none. */
 static bool alternative_make(struct hs_ctypes *types, const struct ctypes_member *member,
                              struct slots_alternative *ret)
 {
@@ -234,7 +234,7 @@ static size_t alternatives_list(struct hs_ctypes *types, const struct ctypes_par
     return n;
 }
 
-/* How many have something at `offset`, which need be no pointer. */
+/* Counts the alternatives that have something at `offset`, which need be no pointer. */
 static size_t alternatives_there(const struct slots_alternative *alternatives, size_t n,
                                  uint64_t offset)
 {
@@ -282,8 +282,8 @@ static bool choices_add(struct hs_ctypes *types, const struct ctypes_found *foun
     return true;
 }
 
-/* What the slots [begin, end) of scratch, of one place, leave to the value. Of what nothing tells
- * apart, as the alternatives of a union of C, nothing. */
+/* Chooses what the slots [begin, end) of scratch, of one place, leave to the discriminant. Of what
+ * nothing tells apart, as the alternatives of a union of C, nothing. */
 static void slots_choose(struct hs_ctypes *types, size_t begin, size_t end, struct hs_cslot *merged)
 {
     size_t first = types->n_choices;

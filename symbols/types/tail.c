@@ -1,4 +1,4 @@
-/* What stands behind a record in its block: more elements of an array at its end. */
+/* The tail of a record in its block: more elements of an array at its end. */
 #include <string.h>
 
 #include "containers.h"

@@ -1,5 +1,5 @@
-/* What a pointer to anything leads to, by the word beside it: a table of Rust's, or a function of
- * libstdc++ or libc++ that knows the type. */
+/* The dynamic type of a pointer to anything, by the word beside it: a table of Rust's, or a
+ * function of libstdc++ or libc++ that knows the type. */
 #include <dwarf.h>
 #include <string.h>
 

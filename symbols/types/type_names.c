@@ -1,4 +1,4 @@
-/* What types are called. */
+/* The names of types. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static size_t name_own(struct hs_ctypes *types, const struct ctypes_type *type, 
     return n;
 }
 
-/* Whether the name of this one is made from the name of what it is of. */
+/* Tells whether the name of this one is made from the name of what it is of. */
 static bool name_is_made(struct hs_ctypes *types, const struct ctypes_type *type)
 {
     struct debug_entry entry;

@@ -37,7 +37,8 @@ static bool units_is_known(const struct debug_unit *unit)
     return unit->version >= 2 && unit->version <= 5 && unit->type != DW_UT_split_type;
 }
 
-/* What follows the length. `unit->begin` is set and `c`, which began there, ends with the unit. */
+/* Reads the header behind the length. `unit->begin` is set and `c`, which began there, ends with
+ * the unit. */
 static bool units_read_header(struct hs_cursor *c, bool in_types, struct debug_unit *unit)
 {
     uint64_t type_at = 0;
@@ -133,7 +134,7 @@ static hs_status units_list(struct debug_info *info, enum debug_section_number n
     return HS_OK;
 }
 
-/* Which unit each skeleton is of (merge.c). */
+/* Joins each skeleton with its unit (merge.c). */
 static hs_status units_join(struct debug_info *info, struct hs_error *err)
 {
     hs_status status = HS_OK;

@@ -21,7 +21,7 @@ static uint64_t largest_count(const char *at)
     return most;
 }
 
-/* What the counts {n,m} of an expression multiply to: as if all were nested. */
+/* Returns the product of the counts {n,m} of an expression: as if all were nested. */
 static uint64_t count_repeats(const char *at)
 {
     uint64_t all = 1;

@@ -19,7 +19,7 @@ static void change(struct hs_trace_sum *sum, const struct hs_trace_shape *shape,
     sum->allocations_sq -= shape->allocations_sq;
 }
 
-/* What was taken away again may leave a trace of rounding. */
+/* Clears the trace of rounding that a subtraction may leave. */
 static void clear_rounding(struct hs_trace_sum *sum)
 {
     if (sum->n_objects == 0 || sum->allocations < 0)

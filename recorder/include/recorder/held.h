@@ -1,6 +1,6 @@
-/* What a recorded process has not sent yet, in memory that it shares with `heapsnap record`: so
- * that a process which goes quiet, or ends without a word (_exit, exec, a signal), takes nothing
- * along.
+/* The packets that a recorded process has not sent yet, in memory that it shares with `heapsnap
+ * record`: so that a process which goes quiet, or ends without a word (_exit, exec, a signal),
+ * takes nothing along.
  *
  * The process makes it at its start (memfd, sealed against shrinking) and sends its descriptor over
  * the socket, in a message of HS_RECORD_HELD_MESSAGE. From then on the process changes what is held

@@ -1,5 +1,5 @@
-/* What the recorder keeps in the memory of a process for `heapsnap dump` to find: which blocks are
- * samples, and the backtrace of each allocation.
+/* The table that the recorder keeps in the memory of a process for `heapsnap dump` to find: which
+ * blocks are samples, and the backtrace of each allocation.
  *
  *   anchor (exported symbol, and an ELF note as of heapsnap/register.h) --> slots[n_slots]
  *                                                                      \-> stacks[stacks_bytes]

@@ -91,15 +91,15 @@ static inline bool hs_cslot_dangles(const struct hs_cslot *slot, uint64_t word)
  * "end_", "end_or_len", "limit"? */
 bool hs_ctypes_is_end_name(const char *name);
 
-/* What a value tells of a pointer in it, by a word beside the pointer. */
+/* The ways in which a word beside a pointer is its discriminant. */
 enum hs_ctold_by {
     HS_CTOLD_NOT,   /* nothing more: `pointee` is all */
     HS_CTOLD_TABLE, /* Rust's dyn: the word is the address of the table of a type */
     HS_CTOLD_CODE   /* std::function, std::any: of the function that knows the type */
 };
 
-/* What a vector says of the array that it leads to, behind whose elements in use is a reserve; or a
- * deque of a block, in which elements may have gone at both ends. */
+/* The ways in which a vector tells the length in use of its array, behind which is spare capacity;
+ * or a deque of a block, in which elements may have gone at both ends. */
 enum hs_cused_by {
     HS_CUSED_NOT,   /* nothing */
     HS_CUSED_END,   /* `used` is the address behind the last element in use */
@@ -141,14 +141,14 @@ hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err);
 void hs_ctypes_free(struct hs_ctypes *types);
 HS_DEFINE_AUTO(hs_ctypes, free)
 
-/* Which records own what their pointers lead to and which only find it, by their names: borrowed
- * until free. Before the first question. Without, none does either. */
+/* Applies the rules, by name, that say which records own what their pointers lead to and which hold
+ * weak references: borrowed until free. Before the first question. Without, none does either. */
 void hs_ctypes_use_rules(struct hs_ctypes *types, const struct hs_rules *rules);
 
-/* What is kept in memory at the most, 0 for what is kept unless told: of large sections between two
- * questions (64 MiB; they are read again when they are wanted again), and of records that are
- * listed (as much as they take; beyond that the list of what has a record within it is not gone on
- * with, which hs_ctypes_was_full tells). */
+/* Bounds the memory, 0 for what is kept unless told: of large sections between two questions (64
+ * MiB; they are read again when they are wanted again), and of records that are listed (as much as
+ * they take; beyond that the list of what has a record within it is not gone on with, which
+ * hs_ctypes_was_full tells). */
 void hs_ctypes_bound(struct hs_ctypes *types, size_t piece_bytes, size_t list_bytes);
 bool hs_ctypes_was_full(const struct hs_ctypes *types);
 /* Large compressed sections of files that are added from now on go to temporary files where
@@ -158,8 +158,8 @@ void hs_ctypes_unpack_to(struct hs_ctypes *types, const struct hs_budget *budget
 /* HS_IO when one of them could not be read back: answers since then may lack what was in it. */
 hs_status hs_ctypes_check(const struct hs_ctypes *types, struct hs_error *err);
 
-/* What a file that is added is likely to take: sections that are held whole until free, pieces of
- * those that come and go, at the most, and lists of names and records. Reads the heads of
+/* The memory that a file that is added is likely to take: sections that are held whole until free,
+ * pieces of those that come and go, at the most, and lists of names and records. Reads the heads of
  * compressed sections. */
 struct hs_ctypes_needs {
     uint64_t whole_bytes, piece_bytes, list_bytes;
@@ -172,7 +172,7 @@ void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret);
 hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_file *ret,
                         struct hs_error *err);
 
-/* How many units of the file have what they describe in files of their own (-gsplit-dwarf), which
+/* Counts the units of the file whose descriptions are in files of their own (-gsplit-dwarf), which
  * hs_split_merge (split.h) has not brought in; *ret_name is what one of them is called, or NULL.
  * Valid until free. Before DWARF 5 a file whose first units are none is believed to have none. */
 size_t hs_ctypes_split(struct hs_ctypes *types, hs_type_file file, const char **ret_name);
@@ -203,13 +203,14 @@ enum { HS_CTYPE_MAX_SLOTS = 1 << 16 }; /* of one type; 2^24 are kept of all */
 const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
                                        bool *ret_is_cut);
 
-/* What a slot with choices leads to in one value: of a Rust enumeration or a std::variant that
- * which its tag (or its niche) says is there, of a vector how much is in use. False when no
- * alternative that is there has a pointer in this place. O(alternatives). */
+/* Chooses among the alternatives of a slot by the discriminant in one value: of a Rust enumeration
+ * or a std::variant that which its tag (or its niche) says is there, of a vector how much is in
+ * use. False when no alternative that is there has a pointer in this place. O(alternatives). */
 bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
                       hs_cvalue_read *read, void *context, struct hs_cchosen *ret);
-/* Of a slot that is untold: the innermost record (or union) around it that has numbers which may
- * tell when it is there, and where in it the slot is; false when too many are known. */
+/* Tells whether a slot of an untold union leads to the type: the innermost record (or union) around
+ * it that has numbers which may tell when it is there, and where in it the slot is; false when too
+ * many are known. */
 bool hs_ctypes_untold(const struct hs_ctypes *types, const struct hs_cslot *slot, hs_ctype *ret,
                       uint64_t *ret_offset);
 /* These numbers, the nearest first: (the n_bytes at `at` from the slot, little endian) >> shift, of
@@ -221,10 +222,10 @@ struct hs_ctag {
 };
 size_t hs_ctypes_tags(struct hs_ctypes *types, hs_ctype record, uint64_t offset,
                       struct hs_ctag ret[HS_CTAGS_MOST]);
-/* What a pointer to `declared` leads to, when the word beside it is `vaddr` in `file`; 0: unknown,
- * or it is no pointer but the thing itself (a small closure in a std::function). Rust says it of
- * its tables in DW_AT_containing_type, libstdc++ (bits/std_function.h, any) and libc++ (any) by the
- * template that the function belongs to. */
+/* Returns the dynamic type behind a pointer to `declared`, when the word beside it is `vaddr` in
+ * `file`; 0: unknown, or it is no pointer but the thing itself (a small closure in a
+ * std::function). Rust says it of its tables in DW_AT_containing_type, libstdc++
+ * (bits/std_function.h, any) and libc++ (any) by the template that the function belongs to. */
 hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
                         hs_addr vaddr, hs_ctype declared);
 
@@ -250,9 +251,8 @@ hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret
  * where a T has a destructor (Itanium C++ ABI, 2.7)? Any record of C++ may. */
 bool hs_ctypes_may_be_numbered(struct hs_ctypes *types, hs_ctype type);
 
-/* What stands behind a record in its block: elements of the array that a record ends with, of no
- * length or one; of a QVector, a QString or a QList of Qt, whose header says which are in use.
- */
+/* The tail of a record in its block: elements of the array that a record ends with, of no length or
+ * one; of a QVector, a QString or a QList of Qt, whose header says which are in use. */
 struct hs_ctail {
     hs_ctype element;
     uint64_t at_bytes;        /* where the first one is; it may be within the record */
@@ -309,25 +309,26 @@ bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part
 /* The file that describes it; 0: none. */
 hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type);
 
-/* What stands in the first word of a value. UNKNOWN where that may be a virtual table's pointer, or
+/* The content of the first word of a value. UNKNOWN where that may be a virtual table's pointer, or
  * characters that are room for anything. */
 enum hs_cfirst { HS_CFIRST_UNKNOWN, HS_CFIRST_NUMBER, HS_CFIRST_POINTER };
 enum hs_cfirst hs_ctypes_first(struct hs_ctypes *types, hs_ctype type);
 
-/* How many records a `type` begins with, one within the other: an heir has more than its base. */
+/* Counts the records that a `type` begins with, one within the other: an heir has more than its
+ * base. */
 unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type);
 
 /* Is it a node of a container, or the base of nodes that links lead to? Each has a block of its
  * own. */
 bool hs_ctypes_is_node(struct hs_ctypes *types, hs_ctype type);
 
-/* What the place at `offset_bytes` of a value is called, as in a debugger and without a leading
+/* Writes the name of the place at `offset_bytes` of a value, as in a debugger and without a leading
  * dot: "db[0].dict", "ht_table[1]". Inside of the standard libraries' own records only what tells
  * something is named: "names.root", "label", "by_name.buckets[1]", "keys[3]"; a container's own
  * body is the container. Where several alternatives of an enumeration have a pointer, they are
  * named and nothing in them is: "Str|Arr"; but of what has no name to tell, as the states of an
- * async function, what is in it. Returns the length, 0 when there is no name; cut at
- * n_bytes - 1. *ret_type (may be NULL) is the type of the innermost thing there. */
+ * async function, what is in it. Returns the length, 0 when there is no name; cut at n_bytes - 1.
+ * *ret_type (may be NULL) is the type of the innermost thing there. */
 size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,
                        size_t n_bytes, hs_ctype *ret_type);
 

@@ -20,7 +20,7 @@ enum hs_debugfile_outcome {
     HS_DEBUGFILE_OTHER_LAYOUT,  /* there, with the build-id, and its code or data lie elsewhere */
 };
 
-/* What a search came to, for people: how to get more. */
+/* The outcome of a search, for people: how to get more. */
 struct hs_debugfile_search {
     uint8_t outcome; /* of the candidate that came nearest */
     char path[512];  /* that candidate; "" when the file names none; cut */

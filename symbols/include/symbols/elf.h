@@ -22,7 +22,7 @@
 
 struct hs_elf;
 
-/* What the first bytes of a file say, for messages ("a 32-bit program"). */
+/* The identity that the first bytes of a file give, for messages ("a 32-bit program"). */
 struct hs_elf_identity {
     uint8_t address_bits; /* 32 or 64 */
     bool little_endian;
@@ -98,15 +98,17 @@ HS_DEFINE_AUTO(hs_elf, close)
 
 const char *hs_elf_name(const struct hs_elf *elf);
 
-/* Whether the file asked for more reading than its bytes on the disk are worth (base/effort.h):
- * what is not read by now never is, and counts as not there. */
+/* Tells whether the file asked for more reading than its bytes on the disk are worth
+ * (base/effort.h): what is not read by now never is, and counts as not there. */
 bool hs_elf_asked_too_much(const struct hs_elf *elf);
 
-/* What is kept of the file: symbols, and what was read of sections and segments so far. */
+/* Returns the bytes that are kept of the file: symbols, and what was read of sections and segments
+ * so far. */
 uint64_t hs_elf_kept_bytes(const struct hs_elf *elf);
-/* How much writable data it has. */
+/* Returns the bytes of its writable data. */
 uint64_t hs_elf_data_bytes(const struct hs_elf *elf);
-/* Whether addresses for the bytes of a segment were refused, which then counted as not there. */
+/* Tells whether addresses for the bytes of a segment were refused, which then counted as not there.
+ */
 bool hs_elf_had_no_room(const struct hs_elf *elf);
 
 /* Position-independent (ET_DYN): the bias is chosen at run time. Otherwise it is 0. */

@@ -1,4 +1,4 @@
-/* Which function uses a variable, told by its code.
+/* The function that uses a variable, found by its code.
  *
  * A binary without debug information has no names of static variables, and one that was stripped
  * has those of exported functions alone. But the code of a function mentions the variables that it

@@ -1,6 +1,6 @@
-/* What lives in a frame: functions (inlined ones included), and where their variables and arguments
- * are at one instruction, by DWARF locations: registers, frame offsets, addresses, location lists,
- * pieces, entry values where the caller's registers tell.
+/* The variables that live in a frame: functions (inlined ones included), and where their variables
+ * and arguments are at one instruction, by DWARF locations: registers, frame offsets, addresses,
+ * location lists, pieces, entry values where the caller's registers tell.
  *
  * Pure: registers, frame address and a reader of memory go in. Expressions are hostile: each is
  * bounded in operations and stack, and one that cannot be evaluated gives no place. */

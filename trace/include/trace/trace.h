@@ -47,7 +47,7 @@ struct hs_trace_event {
     uint32_t domain;
     uint64_t time_us; /* since begun_us; not descending within one domain */
     uint64_t id;      /* of the allocation, unique in the file */
-    /* Of an allocation: */
+    /* The samples of an allocation: */
     uint64_t n_samples; /* at least 1 */
     uint64_t words;     /* without the header, as the format has it */
     uint32_t n_common;  /* frames that it shares with the allocation before it in its domain */
@@ -91,7 +91,7 @@ const struct hs_trace_location *hs_trace_locations(const struct hs_trace *trace,
 /* "" for 0. Borrowed until close. */
 const char *hs_trace_string(const struct hs_trace *trace, hs_str id);
 
-/* What could not be had, so far. What was read of a damaged packet before the damage showed stays.
+/* The gaps of the trace so far. What was read of a damaged packet before the damage showed stays.
  */
 struct hs_trace_gaps {
     uint64_t cut_bytes;           /* behind the last whole packet */

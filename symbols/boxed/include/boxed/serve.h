@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* How far that went. */
+/* The extent of the confinement. */
 struct hs_box_confinement {
     uint32_t how;  /* enum box_how (box/wire.h) */
     char why[128]; /* with BOX_HOW_FAILED: what could not be done */

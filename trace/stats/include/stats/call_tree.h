@@ -41,7 +41,7 @@ hs_status hs_call_tree_init(struct hs_call_tree *ret, const struct hs_trace_obje
                             struct hs_budget *budget, struct hs_error *err);
 void hs_call_tree_fini(struct hs_call_tree *tree);
 
-/* What a node is called: appended. */
+/* Prints the name of a node: appended. */
 hs_status hs_call_tree_print(const struct hs_call_tree *tree, const struct hs_places *places,
                              uint32_t node, struct hs_buffer *b, struct hs_error *err);
 

@@ -1,4 +1,5 @@
-/* Which objects count: clauses that must all hold, of memtrace_viewer's and Bytehound's meaning.
+/* The choice of objects that count: clauses that must all hold, of memtrace_viewer's and
+ * Bytehound's meaning.
  *
  *     allocated A..B     born then, both ends included
  *     live T | A..B      alive at T, or at some time of the range

@@ -1,6 +1,6 @@
-/* How long objects live, per row and over the run: a histogram, quantiles, and the same quantiles
- * of what was born in each part of the run. Weights are samples, so all shares are of words. What
- * was never freed counts as longest. Looks at the objects that the filter selected. */
+/* The lifetimes of objects, per row and over the run: a histogram, quantiles, and the same
+ * quantiles of what was born in each part of the run. Weights are samples, so all shares are of
+ * words. What was never freed counts as longest. Looks at the objects that the filter selected. */
 #ifndef HS_STATS_LIFETIMES_H
 #define HS_STATS_LIFETIMES_H
 
@@ -26,8 +26,8 @@ struct hs_lifetimes {
     struct hs_lifetime_part *parts;
 };
 
-/* Of `rows`, which stay the caller's, over a run of objects->counts.end_us. HS_LIMIT. On failure
- * `ret` can be freed, too. */
+/* Begins the lifetimes of `rows`, which stay the caller's, over a run of objects->counts.end_us.
+ * HS_LIMIT. On failure `ret` can be freed, too. */
 hs_status hs_lifetimes_init(struct hs_lifetimes *ret, const struct hs_trace_objects *objects,
                             const struct hs_trace_rows *rows, size_t n_parts,
                             struct hs_budget *budget, struct hs_error *err);

@@ -1,5 +1,5 @@
-/* What options call TEXT or /RE/: a part of a name, or between slashes an extended regular
- * expression of POSIX, upper and lower case told apart.
+/* The patterns that options call TEXT or /RE/: a part of a name, or between slashes an extended
+ * regular expression of POSIX, upper and lower case told apart.
  *
  * Names come from traces, which are hostile, so what makes matching explode is refused: patterns of
  * more than HS_PATTERN_MAX_BYTES, references back, counts that multiply to more than

@@ -35,7 +35,7 @@ struct hs_places {
     struct hs_key_table function_keys, frame_keys; /* name << 32 | file; function << 32 | line */
     struct hs_place_function *functions;           /* owned */
     size_t functions_capacity;
-    /* Of code number c: frames[begin[c]] to frames[begin[c + 1]]. */
+    /* The entry of code number c: frames[begin[c]] to frames[begin[c + 1]]. */
     uint32_t *begin;  /* owned */
     uint32_t *frames; /* owned: indexes of frame_keys */
     size_t n_codes, n_frames, begin_capacity, frames_capacity;

@@ -31,7 +31,7 @@ struct hs_quantiles {
     unsigned lower; /* bits not yet told after this pass */
 };
 
-/* Of numbers up to max_value. HS_LIMIT. */
+/* Begins quantiles of numbers up to max_value. HS_LIMIT. */
 hs_status hs_quantiles_init(struct hs_quantiles *q, size_t n_groups, uint64_t max_value,
                             struct hs_budget *budget, struct hs_error *err);
 void hs_quantiles_fini(struct hs_quantiles *q);

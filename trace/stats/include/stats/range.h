@@ -1,4 +1,4 @@
-/* What options call a range: "A..B", "A..", "..B" or one value, both ends included.
+/* The ranges of options: "A..B", "A..", "..B" or one value, both ends included.
  *
  *     time    1.5s  200ms  10% (of the run)  peak  end    without unit: seconds
  *     life    the same without peak and end                a lifetime, or an interval
@@ -51,7 +51,8 @@ struct hs_stats_span {
     uint64_t from, to;
 };
 
-/* What percents are of, and what peak and end mean, in the unit of the range. */
+/* The whole of which percents are taken, and the times of peak and end, in the unit of the range.
+ */
 struct hs_stats_whole {
     uint64_t whole, peak, end;
 };

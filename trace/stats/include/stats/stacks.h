@@ -29,8 +29,8 @@ static inline size_t hs_stacks_n(const struct hs_stacks *stacks)
     return stacks->nodes.n + 1;
 }
 
-/* Of a node above 0: the backtrace without its innermost frame, and the number of that frame's
- * code. */
+/* Returns the parent of a node above 0: the backtrace without its innermost frame, and the number
+ * of that frame's code. */
 static inline uint32_t hs_stacks_parent(const struct hs_stacks *stacks, uint32_t node)
 {
     return (uint32_t)(stacks->nodes.keys[node - 1] >> 32);

@@ -1,4 +1,4 @@
-/* What was alive at points in time: all objects, and those that the filter selected. */
+/* The live objects at points in time: all objects, and those that the filter selected. */
 #ifndef HS_STATS_TIMELINE_H
 #define HS_STATS_TIMELINE_H
 

@@ -1,4 +1,4 @@
-/* What samples say of all allocations, and how far off that may be.
+/* The estimate of all allocations from samples, and its error.
  *
  * Every word, headers included, is drawn with probability r (the rate), independently: of an object
  * of s words n are drawn, n binomial (s, r). Then
@@ -20,7 +20,7 @@
 
 #include "stats/trace_objects.h"
 
-/* Of a group of objects; sums can be added and taken away. */
+/* The sum over a group of objects; sums can be added and taken away. */
 struct hs_trace_sum {
     uint64_t n_objects, n_samples;
     double allocations, allocations_sq;

@@ -1,4 +1,4 @@
-/* What one pass over an allocation trace counts: events, domains, and the objects behind them. */
+/* The counts of one pass over an allocation trace: events, domains, and the objects behind them. */
 #ifndef HS_STATS_TRACE_FACTS_H
 #define HS_STATS_TRACE_FACTS_H
 

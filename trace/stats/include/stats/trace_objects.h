@@ -30,7 +30,7 @@ struct hs_trace_object {
     uint32_t shape;           /* index of the shapes */
 };
 
-/* What allocations have in common, with what each of them stands for, times the rate. */
+/* The shape that allocations have in common, with what each of them stands for, times the rate. */
 struct hs_trace_shape {
     uint64_t words; /* without the header, as in the file */
     uint32_t n_samples;
@@ -39,7 +39,7 @@ struct hs_trace_shape {
     double allocations_sq; /* n_samples / s^2 */
 };
 
-/* What a run was as a whole; all counts are of events. */
+/* The totals of a run; all counts are of events. */
 struct hs_trace_counts {
     uint64_t n_allocations, n_promotions, n_collections;
     uint64_t n_unmatched;    /* promotions and collections of no allocation, or of a freed one */
@@ -60,7 +60,7 @@ struct hs_trace_objects {
     size_t n_shapes, shapes_capacity;
     struct hs_trace_counts counts;
 
-    /* Of the building. */
+    /* The tables used while building. */
     struct hs_key_table sizes, samples, shape_keys; /* two numbers make a key of the third */
     struct hs_key_table id_pages;                   /* identifiers in groups of 64 */
     uint32_t **ids; /* owned: runs of such pages; object + 1, 0 for none */

@@ -34,7 +34,7 @@ struct hs_trace_rows {
     size_t n, capacity;
     struct hs_trace_row total; /* of all objects once; label unused */
     struct hs_key_table paths; /* by stack: parent << 32 | frame; path p > 0 is key p - 1 */
-    /* Which rows the objects of a stack are in: rows_of[begin[s]] to rows_of[begin[s + 1]]. */
+    /* The rows that the objects of a stack are in: rows_of[begin[s]] to rows_of[begin[s + 1]]. */
     uint32_t *begin, *rows_of; /* owned; NULL by size */
     size_t begin_capacity, rows_of_capacity;
     uint32_t *row_of_shape; /* owned; by size */
@@ -52,7 +52,7 @@ void hs_trace_rows_fini(struct hs_trace_rows *rows);
 const uint32_t *hs_trace_rows_of(const struct hs_trace_rows *rows,
                                  const struct hs_trace_object *object, size_t *ret_n);
 
-/* What a row is called: appended. By size: "24 bytes" of words of word_bytes. */
+/* Prints the name of a row: appended. By size: "24 bytes" of words of word_bytes. */
 hs_status hs_trace_rows_print(const struct hs_trace_rows *rows, const struct hs_places *places,
                               const struct hs_trace_row *row, uint32_t word_bytes,
                               struct hs_buffer *b, struct hs_error *err);
