@@ -73,7 +73,6 @@ static inline bool forest_tell_until(void *context, const char *phase, uint64_t 
                                      uint64_t total)
 {
     uint32_t *left = context;
-    (void)phase;
     assert_true(done <= total || total == 0);
     return (*left)-- != 0;
 }

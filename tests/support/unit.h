@@ -13,4 +13,7 @@
 
 #include <cmocka.h>
 
+/* Every test is given a state, and few want it. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #endif

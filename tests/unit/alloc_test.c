@@ -21,7 +21,6 @@ HS_DEFINE_AUTO(thing, free)
 
 static void gives_zeroed_memory(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto_free void *memory = NULL;
     assert_int_equal(hs_alloc(100, 7, &memory, &err), HS_OK);
@@ -36,7 +35,6 @@ static void gives_zeroed_memory(void **state)
 
 static void refuses_too_much(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     void *memory = &err;
     const size_t half = (size_t)PTRDIFF_MAX / 2 + 1;
@@ -51,7 +49,6 @@ static void refuses_too_much(void **state)
 
 static void grows_zeroed_and_at_least_doubles(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     void *array = NULL;
     size_t capacity = 0;
@@ -71,7 +68,6 @@ static void grows_zeroed_and_at_least_doubles(void **state)
 
 static void failed_growth_changes_nothing(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     void *array = NULL;
     size_t capacity = 0;
@@ -91,7 +87,6 @@ static void failed_growth_changes_nothing(void **state)
 
 static void pages_are_lazy_and_zeroed(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     void *pages = NULL;
 #ifdef __SANITIZE_THREAD__
@@ -132,7 +127,6 @@ static hs_status allocate_each_way(struct hs_error *err)
 
 static void each_allocation_can_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     uint64_t before = hs_alloc_count();
     assert_int_equal(allocate_each_way(&err), HS_OK);
@@ -157,7 +151,6 @@ static void each_allocation_can_fail(void **state)
 static void *count_many(void *unused)
 {
     struct hs_error err = HS_ERROR_INIT;
-    (void)unused;
     for (int i = 0; i < 10000; i++) {
         void *memory = NULL;
         if (hs_alloc(1, 8, &memory, &err) != HS_OK)
@@ -169,7 +162,6 @@ static void *count_many(void *unused)
 
 static void counts_in_all_threads(void **state)
 {
-    (void)state;
     pthread_t threads[4];
     uint64_t before = hs_alloc_count();
     for (int i = 0; i < 4; i++)
@@ -190,7 +182,6 @@ static struct thing *thing_pass(struct thing *given)
 
 static void scopes_free_once(void **state)
 {
-    (void)state;
     struct thing one = {0};
     n_freed = 0;
     assert_ptr_equal(thing_pass(&one), &one);

@@ -6,7 +6,6 @@
 static void pieces_stand_one_behind_the_other(void **state)
 {
     char text[32] = "";
-    (void)state;
     hs_append(text, sizeof text, "%s %d", "a", 1);
     hs_append(text, sizeof text, ", %s", "b");
     assert_string_equal(text, "a 1, b");
@@ -15,7 +14,6 @@ static void pieces_stand_one_behind_the_other(void **state)
 static void a_list_has_its_separator_between_items_alone(void **state)
 {
     char text[32] = "";
-    (void)state;
     hs_append_item(text, sizeof text, "; ", "one");
     assert_string_equal(text, "one");
     hs_append_item(text, sizeof text, "; ", "two");
@@ -27,7 +25,6 @@ static void a_list_has_its_separator_between_items_alone(void **state)
 static void what_has_no_room_is_cut(void **state)
 {
     char text[9] = "";
-    (void)state;
     memset(text + 1, '#', sizeof text - 1);
     for (int i = 0; i < 3; i++)
         hs_append_item(text, 8, ", ", "abc");
@@ -51,7 +48,6 @@ static void words_are_read_back_by_a_shell(void **state)
         {"", ""},
     };
     char text[HS_SHELL_WORD_BYTES], longer[2 * HS_SHELL_WORD_BYTES];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(hs_shell_word(cases[i][0], text), cases[i][1]);
     memset(longer, ' ', sizeof longer - 1);

@@ -16,14 +16,12 @@ static struct hs_error err = HS_ERROR_INIT;
 
 static int set_up(void **state)
 {
-    (void)state;
     fake_apr_make(&fake, 120);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_heaps_close(&heaps);
     fake_apr_close(&fake);
     return 0;
@@ -162,7 +160,6 @@ static void all_is_read(void)
 
 static void reads_pools_of_all_releases(void **state)
 {
-    (void)state;
     for (unsigned object_bytes = 112; object_bytes <= 136; object_bytes += 8) {
         make_again(object_bytes);
         read_fake();
@@ -172,7 +169,6 @@ static void reads_pools_of_all_releases(void **state)
 
 static void nodes_may_be_blocks_of_malloc(void **state)
 {
-    (void)state;
     fake.is_from_malloc = true;
     read_fake();
     all_is_read();
@@ -180,7 +176,6 @@ static void nodes_may_be_blocks_of_malloc(void **state)
 
 static void the_variable_has_a_name(void **state)
 {
-    (void)state;
     read_fake();
     const struct hs_known_variable known =
         hs_heaps_known_variable(&heaps, FAKE_APR_BASE, FAKE_APR_NODES);
@@ -192,7 +187,6 @@ static void the_variable_has_a_name(void **state)
 
 static void nobody_has_a_tag(void **state)
 {
-    (void)state;
     fake_apr_begin(&fake, 120);
     hs_addr allocator = fake_apr_allocator(&fake);
     (void)fake_apr_pool(&fake, FAKE_APR_NONE, allocator, NULL);
@@ -209,7 +203,6 @@ static void a_tag_that_was_made(void **state)
     enum { TAG = 80 };
     const hs_addr made = fake.nodes[fake.n_nodes - 1].first;
 
-    (void)state;
     *fake_apr_word(&fake, made) = UINT64_C(0x74657263657300) >> 8; /* "secret" */
     *fake_apr_word(&fake, at(FAKE_APR_CONF) + TAG) = made;
     read_fake();
@@ -222,7 +215,6 @@ static void a_tag_that_is_hostile(void **state)
 {
     char text[100];
 
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     fake_apr_begin(&fake, 120);
@@ -281,14 +273,12 @@ static void is_torn(uint32_t number)
 
 static void not_in_use_yet(void **state)
 {
-    (void)state;
     put(FAKE_APR_VARIABLE, 0);
     is_none(false);
 }
 
 static void the_first_pool_is_damaged(void **state)
 {
-    (void)state;
     put(node_of(FAKE_APR_GLOBAL), 0); /* its ring is open */
     is_none(true);
     assert_int_equal(fake.findings.n_torn, 1); /* so that another moment is tried */
@@ -304,7 +294,6 @@ static void rings_that_do_not_close(void **state)
 {
     static const hs_addr places[] = {0, REF, NODE_END, FIRST_AVAIL};
 
-    (void)state;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         make_again(120);
         put(node_of(FAKE_APR_PLAIN) + places[i], node_of(FAKE_APR_PLAIN) + 16);
@@ -321,14 +310,12 @@ static void rings_that_do_not_close(void **state)
 /* Into the middle of another one's ring. */
 static void a_ring_that_leads_elsewhere(void **state)
 {
-    (void)state;
     put(node_of(FAKE_APR_TRANS), node_of(FAKE_APR_CONF));
     is_torn(FAKE_APR_TRANS);
 }
 
 static void a_child_that_is_its_parent(void **state)
 {
-    (void)state;
     put(at(FAKE_APR_UNDER) + CHILD, at(FAKE_APR_CONF));
     read_fake();
     assert_int_equal(fake.findings.n_torn, 1);
@@ -344,7 +331,6 @@ static void nodes_that_overlap(void **state)
 {
     uint32_t last = fake.n_nodes - 1;
 
-    (void)state;
     put(fake.nodes[last - 1].begin + INDEX, 1); /* of a list: a page more than it has */
     put(fake.nodes[last - 1].begin + NODE_END, fake.nodes[last - 1].end + FAKE_APR_PAGE);
     is_none(true);
@@ -352,7 +338,6 @@ static void nodes_that_overlap(void **state)
 
 static void nodes_that_leave_their_mapping(void **state)
 {
-    (void)state;
     put(node_of(FAKE_APR_TRANS) + INDEX, 31);
     put(node_of(FAKE_APR_TRANS) + NODE_END, node_of(FAKE_APR_TRANS) + 32 * FAKE_APR_PAGE);
     read_fake(); /* it is no pool; the one beside it is behind it in the list */
@@ -366,7 +351,6 @@ static void a_list_that_is_a_circle(void **state)
     uint64_t n_resident;
     uint32_t last = fake.n_nodes - 1; /* it leads to the second of own's list 1 */
 
-    (void)state;
     put(fake.nodes[last - 2].begin, fake.nodes[last].begin);
     read_fake();
     assert_int_equal(fake.findings.n_torn, 1);
@@ -377,7 +361,6 @@ static void a_list_that_is_a_circle(void **state)
 
 static void survives_without_memory(void **state)
 {
-    (void)state;
     read_fake(); /* what a binary keeps of its symbols is read now */
     hs_heaps_close(&heaps);
     fake_apr_close(&fake);

@@ -12,7 +12,6 @@ struct thing {
 /* Against the definition: for all lengths up to 40, with equal keys, below, between and above. */
 static void finds_by_definition(void **state)
 {
-    (void)state;
     struct thing things[40];
     for (size_t i = 0; i < 40; i++)
         things[i] = (struct thing){.other = UINT32_MAX, .key = i / 3 * 2 + 1, .more = 0xff};
@@ -30,7 +29,6 @@ static void finds_by_definition(void **state)
 
 static void knows_the_borders(void **state)
 {
-    (void)state;
     const struct thing things[] = {{.key = 0}, {.key = UINT64_MAX}, {.key = UINT64_MAX}};
     const struct thing *none = NULL;
     assert_int_equal(HS_FIRST_ABOVE(none, 0, key, 7), 0);
@@ -44,7 +42,6 @@ static void knows_the_borders(void **state)
 /* A field of 32 bits, from some index on. */
 static void finds_by_an_expression(void **state)
 {
-    (void)state;
     const struct thing things[] = {{.other = 1}, {.other = 2}, {.other = 2}, {.other = UINT32_MAX}};
     assert_int_equal(HS_FIRST_NOT(at, 0, 4, things[at].other < 2), 1);
     assert_int_equal(HS_FIRST_NOT(at, 0, 4, things[at].other <= 2), 3);
@@ -56,7 +53,6 @@ static void finds_by_an_expression(void **state)
 /* What is out of order was foreign: the answer is of no use, but no index beyond the end. */
 static void stays_inside_of_what_is_unsorted(void **state)
 {
-    (void)state;
     const struct thing things[] = {{.key = 9}, {.key = 1}, {.key = 7}, {.key = 3}};
     for (uint64_t key = 0; key < 12; key++) {
         assert_true(HS_FIRST_ABOVE(things, 4, key, key) <= 4);

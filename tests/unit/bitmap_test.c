@@ -42,7 +42,6 @@ static void compare_with_naive(const struct hs_bitmap *map, uint64_t n_set)
 
 static void agrees_with_naive_on_random_maps(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = {1,   2,   63,  64,   65,   127,  128, 511,
                                      512, 513, 575, 1023, 1024, 1025, 5000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -67,7 +66,6 @@ static void agrees_with_naive_on_random_maps(void **state)
 /* The long way back over empty blocks, from next to a set bit and from far behind it. */
 static void finds_the_previous_across_gaps(void **state)
 {
-    (void)state;
     enum { N = 1 << 20 };
     struct hs_error err = HS_ERROR_INIT;
     struct hs_bitmap map = {0};
@@ -92,7 +90,6 @@ static void finds_the_previous_across_gaps(void **state)
 
 static void can_be_indexed_again(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_bitmap map = {0};
     uint64_t n_set = 0;
@@ -116,7 +113,6 @@ static void can_be_indexed_again(void **state)
 
 static void empty_map_has_no_bits(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_bitmap map = {0};
     uint64_t n_set = 7;
@@ -132,7 +128,6 @@ static void empty_map_has_no_bits(void **state)
 
 static void tells_when_there_is_no_room(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_bitmap map = {0};
     uint64_t n_set;

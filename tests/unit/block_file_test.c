@@ -98,7 +98,6 @@ static void same_sources(struct pair *pair, hs_node node)
 /* Three chunks: all kinds of edges, types and states, a row that is too long for its group. */
 static void same_answers(void **state)
 {
-    (void)state;
     enum { N = 2 * HS_CHUNK_BLOCKS + 100, HUB = HS_CHUNK_BLOCKS + 70 };
     struct pair pair = {0};
     struct hs_graph_builder *b = &pair.made.builder;
@@ -128,7 +127,6 @@ static void same_answers(void **state)
 /* Half way, what is there is read from the file and the rest from chunks. */
 static void some_chunks(void **state)
 {
-    (void)state;
     struct pair pair = {0};
     struct hs_error err = HS_ERROR_INIT;
     bool has_more;
@@ -148,7 +146,6 @@ static void some_chunks(void **state)
 /* Without memory, and without a budget: the view stays as it was, and owes nothing. */
 static void no_room(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_budget budget = {.limit_bytes = (uint64_t)64 << 20};
     struct hs_error err = HS_ERROR_INIT;

@@ -36,7 +36,6 @@ static void expect_order(struct hs_browse_level *level, const char *expected)
 
 static void sorts_and_filters(void **state)
 {
-    (void)state;
     struct hs_browse_level level = {0};
     add(&level, "b", 30, 1, 40, 0);
     add(&level, "a", 10, 9, 0, 0);
@@ -69,7 +68,6 @@ static void sorts_and_filters(void **state)
 
 static void keeps_the_cursor_on_its_row(void **state)
 {
-    (void)state;
     struct hs_browse_level level = {0};
     struct hs_error err = HS_ERROR_INIT;
     char name[16];
@@ -216,7 +214,6 @@ static uint64_t sum_of(const struct hs_browse_level *level)
 
 static void rows_add_up(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     open_heap(&heap);
@@ -251,7 +248,6 @@ static void rows_add_up(void **state)
  * are seen. */
 static void reads_what_is_seen(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     open_heap(&heap);
@@ -289,7 +285,6 @@ static void reads_what_is_seen(void **state)
  */
 static void forgets_lists_far_back(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     open_heap(&heap);
@@ -312,7 +307,6 @@ static void forgets_lists_far_back(void **state)
 
 static void asks_who_holds(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     char text[HS_BROWSE_COMMAND_BYTES];
@@ -357,7 +351,6 @@ static void asks_who_holds(void **state)
 
 static void counts_types(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     open_heap(&heap);
@@ -384,7 +377,6 @@ static void counts_types(void **state)
 
 static void changes_trees_and_policies(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     open_heap(&heap);
@@ -422,7 +414,6 @@ static void changes_trees_and_policies(void **state)
 
 static void compares_with_an_older_one(void **state)
 {
-    (void)state;
     struct heap heap = {0}, old = {0};
     struct hs_error err = HS_ERROR_INIT;
     open_heap(&heap);
@@ -448,7 +439,6 @@ static void compares_with_an_older_one(void **state)
 /* Whatever it is asked, in whatever order: no crash, and lists that can be drawn. */
 static void stands_any_keys(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     uint64_t random = 7;
@@ -504,7 +494,6 @@ static void mark(struct heap *heap, const char *name, char *text, size_t n)
 
 static void puts_two_side_by_side(void **state)
 {
-    (void)state;
     struct heap heap = {0};
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer nothing = {0};
@@ -585,7 +574,6 @@ static hs_status walk(struct hs_browse *browse, struct hs_error *err)
 
 static void runs_out_of_memory(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     made_list(&made.builder, 20);
     (void)hs_graph_builder_block(&made.builder, 3, false);

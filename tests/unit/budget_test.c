@@ -5,7 +5,6 @@
 
 static void takes_and_gives(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
 
@@ -28,7 +27,6 @@ static void takes_and_gives(void **state)
 
 static void refuses_with_figures(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
 
@@ -44,7 +42,6 @@ static void refuses_with_figures(void **state)
 
 static void a_limit_below_the_base_leaves_nothing(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
 
@@ -55,7 +52,6 @@ static void a_limit_below_the_base_leaves_nothing(void **state)
 
 static void no_budget_and_no_limit(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
 
@@ -69,7 +65,6 @@ static void no_budget_and_no_limit(void **state)
 
 static void has_defaults(void **state)
 {
-    (void)state;
     struct hs_budget budget;
 
     hs_budget_init(0, NULL, 0, &budget);
@@ -80,7 +75,6 @@ static void has_defaults(void **state)
 
 static void asks_for_disk(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
 
     assert_int_equal(hs_disk_need("/", 0, &err), HS_OK);
@@ -99,7 +93,6 @@ static void let_go(struct hs_budget_cache *cache)
 /* What may be looked at again leaves when what is reserved needs the room, and not before. */
 static void caches_make_room(void **state)
 {
-    (void)state;
     const uint64_t mib = 1 << 20;
     struct hs_budget_cache first = {.let_go = let_go, .n_bytes = 10 * mib}, second = first;
     struct hs_error err = HS_ERROR_INIT;

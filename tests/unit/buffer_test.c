@@ -7,7 +7,6 @@
 
 static void encodes_little_endian(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer b = {0};
     static const uint8_t expected[] = {7, 4, 3, 2, 1, 8, 7, 6, 5, 4, 3, 2, 1, 0xac, 0x02, 3, 'x'};
@@ -30,7 +29,6 @@ static void encodes_little_endian(void **state)
 
 static void grows_amortised(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer b = {0};
     uint64_t before = hs_alloc_count();
@@ -49,7 +47,6 @@ static void grows_amortised(void **state)
 
 static void refuses_and_keeps_what_it_has(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer b = {0};
     assert_int_equal(hs_buffer_reserve(&b, 1, &err), HS_OK);
@@ -66,7 +63,6 @@ static void refuses_and_keeps_what_it_has(void **state)
 
 static void zigzag_keeps_small_numbers_small(void **state)
 {
-    (void)state;
     const int64_t values[] = {0, -1, 1, -2, 2, INT64_MAX, INT64_MIN};
     const uint64_t codes[] = {0, 1, 2, 3, 4, UINT64_MAX - 1, UINT64_MAX};
     for (int i = 0; i < 7; i++) {

@@ -34,7 +34,6 @@ static hs_status check_program(const uint8_t *program, size_t n)
 
 static void accepts_what_compilers_make(void **state)
 {
-    (void)state;
     assert_int_equal(check(table_good, sizeof(table_good), true), HS_OK);
     assert_int_equal(check(table_good, sizeof(table_good) - 4, true), HS_OK); /* no terminator */
     assert_int_equal(check(table_good, 0, true), HS_OK);
@@ -56,7 +55,6 @@ static void accepts_what_compilers_make(void **state)
 
 static void refuses_bad_programs(void **state)
 {
-    (void)state;
     static const uint8_t bad[][PROGRAM_BYTES] = {
         {0x0b},                                  /* restore without remember */
         {0x05, 67, 1},                           /* a column beyond the table */
@@ -79,7 +77,6 @@ static void refuses_bad_programs(void **state)
 
 static void refuses_bad_records(void **state)
 {
-    (void)state;
     static const struct {
         const char *what;
         size_t at;
@@ -108,7 +105,6 @@ static void refuses_bad_records(void **state)
 
 static void refuses_every_cut(void **state)
 {
-    (void)state;
     /* Less than a length field at the end is padding. */
     for (size_t n = 4; n < CIE_BYTES + 24; n++)
         if (n < CIE_BYTES || n >= CIE_BYTES + 4)
@@ -117,7 +113,6 @@ static void refuses_every_cut(void **state)
 
 static void reads_debug_frame(void **state)
 {
-    (void)state;
     static const uint8_t table[] = {
         16,   0, 0,  0, 0xff, 0xff, 0xff, 0xff, 4,    0,    8,  0,    1, 0x78, 16, 0x0c, 7, 8,
         0x90, 1, 28, 0, 0,    0,    0,    0,    0,    0,    0,  0x10, 0, 0,    0,  0,    0, 0,
@@ -137,7 +132,6 @@ static void reads_debug_frame(void **state)
  * would keep it busy for ever. */
 static void limits_headers_taken_in_turn(void **state)
 {
-    (void)state;
     enum { N = 20000 };
     uint8_t *table = NULL;
     struct hs_error err = HS_ERROR_INIT;

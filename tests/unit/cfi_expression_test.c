@@ -8,7 +8,6 @@
 /* Memory where each 8-byte word holds its own address plus 1; nothing below 0x1000. */
 static bool read_pattern(void *context, hs_addr at, void *ret, size_t n_bytes)
 {
-    (void)context;
     uint64_t word = at + 1;
     if (at < 0x1000)
         return false;
@@ -28,7 +27,6 @@ static bool evaluate(const uint8_t *bytes, size_t n, uint64_t *ret)
 
 static void evaluates(void **state)
 {
-    (void)state;
     static const struct {
         uint8_t bytes[12];
         size_t n;
@@ -88,7 +86,6 @@ static void evaluates(void **state)
 
 static void refuses(void **state)
 {
-    (void)state;
     static const struct {
         uint8_t bytes[4];
         size_t n;
@@ -120,7 +117,6 @@ static void refuses(void **state)
 
 static void bounds_stack_and_length(void **state)
 {
-    (void)state;
     static uint8_t bytes[600];
     uint64_t value;
     memset(bytes, DW_OP_lit1, sizeof(bytes));

@@ -111,7 +111,6 @@ static void open_self(struct hs_elf **elf, struct hs_cfi **cfi, uint64_t *bias)
 /* From a copy of the stack, after the functions have returned: nothing but bytes and tables. */
 static void unwinds_a_known_chain(void **state)
 {
-    (void)state;
     static struct captured c;
     static const char *const names[] = {"cfi_test_inner", "cfi_test_middle", "cfi_test_outer"};
     hs_auto(hs_elf) *elf = NULL;
@@ -155,7 +154,6 @@ static void unwinds_a_known_chain(void **state)
 
 static void fails_with_the_stack_cut(void **state)
 {
-    (void)state;
     static struct captured c;
     hs_auto(hs_elf) *elf = NULL;
     hs_auto(hs_cfi) *cfi = NULL;
@@ -253,7 +251,6 @@ static hs_status step(const char *letters, const uint8_t *program, size_t n_prog
 
 static void follows_the_rows(void **state)
 {
-    (void)state;
     static const uint8_t push_rbp[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6};
     struct hs_frame f;
     assert_int_equal(step("zR", push_rbp, sizeof(push_rbp), 0x1010, &f), HS_OK);
@@ -270,7 +267,6 @@ static void follows_the_rows(void **state)
 
 static void evaluates_every_kind_of_rule(void **state)
 {
-    (void)state;
     static const uint8_t rules[] = {
         0x10, 3,  2,    0x77, 0x20, /* rbx at [rsp + 0x20] by expression */
         0x16, 12, 2,    0x77, 0x30, /* r12 is rsp + 0x30 */
@@ -296,7 +292,6 @@ static void evaluates_every_kind_of_rule(void **state)
 
 static void knows_signal_and_outermost_frames(void **state)
 {
-    (void)state;
     static const uint8_t outermost[] = {0x07, 16};
     struct hs_frame f;
     assert_int_equal(step("zRS", NULL, 0, 0x1010, &f), HS_OK);
@@ -307,7 +302,6 @@ static void knows_signal_and_outermost_frames(void **state)
 
 static void fails_where_no_address_comes_out(void **state)
 {
-    (void)state;
     static const uint8_t unknown_register[] = {0x0c, 40, 8};
     static const uint8_t bad_expression[] = {0x0f, 1, 0x2f};
     static const uint8_t lost_return[] = {0x16, 16, 1, 0x22};
@@ -319,7 +313,6 @@ static void fails_where_no_address_comes_out(void **state)
 
 static void refuses_files_without_good_tables(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_cfi *cfi = NULL;
     struct hs_elf *elf = NULL;
@@ -351,14 +344,12 @@ static void refuses_files_without_good_tables(void **state)
 static int start(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
-    (void)state;
     return hs_dwarf_box_new(NULL, &box, &err) == HS_OK ? 0 : -1;
 }
 
 /* Hostile or not, nothing here broke the box. */
 static int end(void **state)
 {
-    (void)state;
     size_t n_notes = hs_dwarf_box_n_notes(box);
     hs_dwarf_box_free(box);
     return n_notes == 0 ? 0 : -1;

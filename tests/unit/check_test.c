@@ -47,7 +47,6 @@ static void forge_chunks(struct hs_forge *forge)
 
 static void test_unchanged_passes(void **state)
 {
-    (void)state;
     struct hs_forge forge;
     struct hs_error err = HS_ERROR_INIT;
     forge_chunks(&forge);
@@ -58,7 +57,6 @@ static void test_unchanged_passes(void **state)
 /* The second chunk repeats the addresses of the first. */
 static void test_chunks_out_of_order(void **state)
 {
-    (void)state;
     struct hs_forge forge;
     struct hs_error err = HS_ERROR_INIT;
     forge_chunks(&forge);
@@ -73,7 +71,6 @@ static void test_chunks_out_of_order(void **state)
 
 static void test_edges_of_one_target_out_of_order(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {.zstd_level = -1};
     struct hs_forge forge;
     struct hs_error err = HS_ERROR_INIT;
@@ -97,7 +94,6 @@ static void test_edges_of_one_target_out_of_order(void **state)
 
 static void test_each_run_of_the_histogram(void **state)
 {
-    (void)state;
     struct hs_forge forge;
     struct hs_error err = HS_ERROR_INIT;
     forge_chunks(&forge);
@@ -127,7 +123,6 @@ static bool tell(void *context, const char *phase, uint64_t done, uint64_t total
 
 static void test_progress_and_interruption(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_error err = HS_ERROR_INIT;
     build(&b, 2 * HS_CHUNK_BLOCKS);

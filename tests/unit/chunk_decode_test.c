@@ -38,7 +38,6 @@ static void expect_same(const uint8_t *bytes, size_t n)
 
 static void test_varints_of_every_length(void **state)
 {
-    (void)state;
     for (unsigned bits = 0; bits <= 64; bits++) {
         for (int i = 0; i < 50; i++) {
             uint8_t room[32];
@@ -59,7 +58,6 @@ static void test_varints_of_every_length(void **state)
 
 static void test_any_bytes(void **state)
 {
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         uint8_t bytes[12];
         for (size_t k = 0; k < sizeof bytes; k++)
@@ -110,7 +108,6 @@ static hs_status decode_edges(const uint8_t *bytes, size_t n, struct hs_error *e
 
 static void test_cut_columns(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer raw = {0};
     encode_edges(&raw);
@@ -122,7 +119,6 @@ static void test_cut_columns(void **state)
 
 static void test_changed_bytes_stay_in_range(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer raw = {0};
     size_t n_refused = 0;

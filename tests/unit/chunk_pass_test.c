@@ -16,7 +16,6 @@ struct told {
 static bool tell(void *context, const char *phase, uint64_t done, uint64_t total)
 {
     struct told *told = context;
-    (void)phase;
     assert_int_equal(done, told->last + 1); /* each chunk once, behind it */
     told->n++;
     told->last = done;
@@ -28,7 +27,6 @@ static struct made_view made;
 
 static int set_up(void **state)
 {
-    (void)state;
     made_list(&made.builder, N_BLOCKS);
     made_view_open(&made);
     return 0;
@@ -36,14 +34,12 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     made_view_close(&made);
     return 0;
 }
 
 static void every_block_once_in_order(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct told told = {0};
     const struct hs_progress progress = {tell, &told};
@@ -65,7 +61,6 @@ static void every_block_once_in_order(void **state)
 
 static void ends_with_what_the_caller_says(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     unsigned n = 0;
     struct hs_chunk_pass pass = hs_chunk_pass_of(&made.view, HS_COL_TYPES, NULL);
@@ -77,7 +72,6 @@ static void ends_with_what_the_caller_says(void **state)
 
 static void ends_when_interrupted(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct told told = {.ends_at = 1};
     const struct hs_progress progress = {tell, &told};
@@ -101,7 +95,6 @@ static hs_status read_all(struct hs_error *err)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 2) {
         struct hs_error err = HS_ERROR_INIT;
         (void)FAIL_EACH_TRY(each, read_all(&err));

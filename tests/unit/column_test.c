@@ -31,7 +31,6 @@ static const struct hs_schema schema = {"record", columns, 7, sizeof(struct reco
 
 static void test_extremes_round_trip(void **state)
 {
-    (void)state;
     struct record records[4] = {
         {0, 0, 0, 0, 0, 0, 0},
         {UINT64_MAX, UINT64_MAX, 9, UINT32_MAX, UINT16_MAX, 3, UINT64_MAX},
@@ -68,7 +67,6 @@ static void test_extremes_round_trip(void **state)
 
 static void test_limits_hold_in_both_directions(void **state)
 {
-    (void)state;
     struct record record = {.form = 3, .name = 4};
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer b = {0};
@@ -89,7 +87,6 @@ static void test_limits_hold_in_both_directions(void **state)
 static void test_count_is_not_believed(void **state)
 {
     static const uint8_t huge[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0};
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct record *found = NULL;
     size_t n;
@@ -113,7 +110,6 @@ static const struct hs_schema grown_schema = {"grown", grown_columns, 2, sizeof(
 /* A younger column is not in an older file; a limit that grew is the older one there. */
 static void test_each_version_has_its_columns(void **state)
 {
-    (void)state;
     const struct hs_column_limits first = {.version = 1}, second = {.version = 2};
     struct grown records[2] = {{4, 1}, {3, 2}};
     struct hs_error err = HS_ERROR_INIT;

@@ -108,9 +108,6 @@ static void empty(const char *path)
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
 {
-    (void)about;
-    (void)kind;
-    (void)at;
     return remove(path);
 }
 
@@ -449,7 +446,6 @@ static int make_child(void)
 
 static int setup(void **state)
 {
-    (void)state;
     /* in memory where that can be: each run writes and syncs its product */
     snprintf(work, sizeof work, "%s/heapsnap-alloc-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -473,7 +469,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
     (void)close(child_end);

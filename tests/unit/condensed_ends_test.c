@@ -115,7 +115,6 @@ static hs_status reach(struct world *w, bool left_out, uint64_t room, struct hs_
  * less and less memory. */
 static void test_left_out(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t n_nodes, span;
     } shapes[] = {{60, 9}, {700, 50}, {20000, 40}, {20000, 9000}};
@@ -144,7 +143,6 @@ static void test_left_out(void **state)
  * many nodes. */
 static void test_batches(void **state)
 {
-    (void)state;
     enum { SEARCHES = 40 };
     struct world w;
     struct hs_condensed condensed;
@@ -194,7 +192,6 @@ static void test_batches(void **state)
 /* Passes of few bits and few sets, done again with fewer, ends included. */
 static void test_widths(void **state)
 {
-    (void)state;
     static const struct reach_bits_options options[] = {{0}, {.first_bits = 64}, {512, 9, NULL}};
     enum { QUERIES = 150 };
     struct root_query queries[QUERIES], expected[QUERIES];

@@ -59,7 +59,6 @@ static bool has_text(hs_addr at, size_t n, const char *wanted)
 
 static void reads_texts_of_the_copy_and_the_file(void **state)
 {
-    (void)state;
     open_world(ET_DYN);
     assert_true(has_text(COPY, 16, "copied"));
     assert_true(has_text(COPY + 3, 16, "ied"));
@@ -79,7 +78,6 @@ static void reads_texts_of_the_copy_and_the_file(void **state)
 
 static void reads_bytes_in_one_piece(void **state)
 {
-    (void)state;
     const struct hs_image *image = &world.image;
     const struct hs_objects *objects = &world.objects;
 
@@ -96,7 +94,6 @@ static void reads_bytes_in_one_piece(void **state)
 /* What a loader moves is not what stands in the file. */
 static void reads_words_of_files_that_are_not_moved(void **state)
 {
-    (void)state;
     uint64_t word = 0;
 
     open_world(ET_EXEC);

@@ -14,7 +14,6 @@ static const uint8_t all_three[] = {0x90, 0x0f, 0x05, 0xc3, 0x48, 0xc7, 0xc0, 0x
 
 static void finds_each_by_its_bytes(void **state)
 {
-    (void)state;
     struct hs_copy_code code = {0};
 
     hs_copy_code_search(&code, all_three, sizeof all_three, 0x1000);
@@ -28,8 +27,6 @@ static void finds_each_by_its_bytes(void **state)
 
 static void a_part_is_none(void **state)
 {
-    (void)state;
-
     for (size_t n = 0; n < sizeof all_three; n++) {
         struct hs_copy_code code = {0};
         hs_copy_code_search(&code, all_three, n, 0x1000);
@@ -48,7 +45,6 @@ static void body_sleep(struct live_shared *shared)
 
 static void a_program_with_a_c_library_has_all(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     struct hs_target target;
     struct hs_copy_code code;
@@ -84,7 +80,6 @@ static void body_changing_code(struct live_shared *shared)
 
 static void code_that_may_change_is_no_code(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_changing_code);
     struct hs_target target;
     hs_addr places[2] = {atomic_load(&child.shared->begin), atomic_load(&child.shared->end)};

@@ -12,7 +12,6 @@ static struct hs_error err;
 
 static void status_tells_what_guards_it(void **state)
 {
-    (void)state;
     struct hs_copy_facts facts = {0};
 
     assert_true(hs_copy_facts_status(&facts, "Name:\tx\nPid:\t812\nNSpid:\t812\t14\t1\n"
@@ -44,7 +43,6 @@ static const char made_smaps[] =
 
 static void smaps_tells_what_a_copy_shares_and_lacks(void **state)
 {
-    (void)state;
     struct hs_copy_facts facts = {0};
 
     assert_int_equal(hs_copy_facts_smaps(&facts, made_smaps, sizeof made_smaps - 1, &err), HS_OK);
@@ -61,8 +59,6 @@ static void smaps_tells_what_a_copy_shares_and_lacks(void **state)
 
 static void every_cut_of_smaps_is_survived(void **state)
 {
-    (void)state;
-
     for (size_t n = 0; n < sizeof made_smaps; n++) {
         struct hs_copy_facts facts = {0};
         char text[sizeof made_smaps];
@@ -75,7 +71,6 @@ static void every_cut_of_smaps_is_survived(void **state)
 
 static void no_figure_is_larger_than_its_mapping(void **state)
 {
-    (void)state;
     static const char lies[] =
         "1000-2000 rw-p 00000000 00:00 0 \nAnonymous: 18446744073709551615 kB\n"
         "AnonHugePages: 99999999 kB\nSwap: 777 kB\nVmFlags: dc\n"
@@ -114,7 +109,6 @@ static void refuses(struct hs_copy_facts facts, const char *word)
 
 static void each_obstacle_is_named(void **state)
 {
-    (void)state;
     struct hs_copy_facts facts = good_facts();
     struct hs_copy_outlook outlook;
 
@@ -157,7 +151,6 @@ static void each_obstacle_is_named(void **state)
 
 static void the_pause_grows_with_the_memory(void **state)
 {
-    (void)state;
     struct hs_copy_facts facts = good_facts(), huge = good_facts();
     struct hs_copy_outlook small, large, of_huge;
 
@@ -179,7 +172,6 @@ static void the_pause_grows_with_the_memory(void **state)
 
 static void page_tables_and_threads_count(void **state)
 {
-    (void)state;
     struct hs_copy_facts facts = good_facts();
     struct hs_copy_outlook before, after;
 
@@ -200,7 +192,6 @@ static void page_tables_and_threads_count(void **state)
 
 static void costs_are_tried(void **state)
 {
-    (void)state;
     struct hs_copy_costs costs = {0}, again = {0};
 
     hs_copy_costs_probe(&costs);
@@ -213,7 +204,6 @@ static void costs_are_tried(void **state)
 
 static void a_range_is_told_in_one_unit_where_it_can_be(void **state)
 {
-    (void)state;
     char text[HS_FORESEEN_TEXT_BYTES];
 
     hs_foreseen_text(15000000, 0, text, sizeof text);
@@ -226,7 +216,6 @@ static void a_range_is_told_in_one_unit_where_it_can_be(void **state)
 
 static void a_busy_machine_widens_the_range(void **state)
 {
-    (void)state;
     struct hs_copy_facts facts = good_facts();
     struct hs_copy_outlook quiet, busy;
 
@@ -257,7 +246,6 @@ static void body_sleep(struct live_shared *shared)
 
 static void a_live_process_is_foreseen_without_a_stop(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     struct hs_target target;
     struct hs_copy_outlook outlook;

@@ -17,7 +17,6 @@
 
 static void the_place_lies_low_and_aligned(void **state)
 {
-    (void)state;
     struct hs_sigframe_place place;
 
     for (size_t n = 576; n < 11 << 10; n += 61) {
@@ -35,7 +34,6 @@ static void the_place_lies_low_and_aligned(void **state)
 
 static void a_small_stack_has_no_place(void **state)
 {
-    (void)state;
     struct hs_sigframe_place place;
 
     assert_false(hs_sigframe_choose(BEGIN, BEGIN + HS_SIGFRAME_STACK_BYTES - 8, 832, &place));
@@ -45,7 +43,6 @@ static void a_small_stack_has_no_place(void **state)
 
 static void no_page_table_is_needed(void **state)
 {
-    (void)state;
     struct hs_sigframe_place place;
     hs_addr sp = BEGIN + 5 * TABLE + 4 * HS_SIGFRAME_STACK_BYTES;
 
@@ -58,7 +55,6 @@ static void no_page_table_is_needed(void **state)
 
 static void a_thread_in_a_frame_is_known(void **state)
 {
-    (void)state;
     struct hs_sigframe_place place;
     static const hs_addr depths[] = {HS_SIGFRAME_STACK_BYTES, 1 << 20, 3 << 20, 7 << 20};
 
@@ -84,7 +80,6 @@ static struct hs_regs regs_in(uint64_t number, int64_t result)
 
 static void calls_broken_off_start_again(void **state)
 {
-    (void)state;
     static const int results[] = {-512, -513, -514, -516};
 
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
@@ -101,7 +96,6 @@ static void calls_broken_off_start_again(void **state)
 
 static void a_call_restarted_before_gets_its_own_number(void **state)
 {
-    (void)state;
     uint8_t code[7] = {0xb8, SYS_clock_nanosleep, 0, 0, 0, 0x0f, 0x05};
     struct hs_regs regs = regs_in(SYS_restart_syscall, -516);
 
@@ -131,7 +125,6 @@ static uint32_t word_at(const uint8_t *bytes, size_t at)
 
 static void extended_state_gets_both_magic_words(void **state)
 {
-    (void)state;
     uint8_t bytes[1024];
     size_t n = 832;
 
@@ -147,7 +140,6 @@ static void extended_state_gets_both_magic_words(void **state)
 
 static void extended_state_that_is_none_is_refused(void **state)
 {
-    (void)state;
     uint8_t bytes[1024];
     size_t n = 512;
 
@@ -162,7 +154,6 @@ static void extended_state_that_is_none_is_refused(void **state)
 
 static void the_frame_is_that_of_the_kernel(void **state)
 {
-    (void)state;
     uint8_t xstate[1024], area[HS_SIGFRAME_BYTES_MAX];
     size_t n = 832;
     struct hs_sigframe frame = {

@@ -112,7 +112,6 @@ static void count_torn(const uint64_t *words, uint64_t *ret_torn, uint64_t *ret_
 
 static void reads_see_one_moment_while_the_process_writes_on(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
     uint64_t *first = malloc(AREA_BYTES), *second = malloc(AREA_BYTES), n_torn, n_wild;
@@ -255,13 +254,11 @@ static void check_waits(live_body *body, enum hs_copy_variant variant)
 
 static void wait_never_sees_the_copy(void **state)
 {
-    (void)state;
     check_waits(body_wait, HS_COPY_MIDDLE);
 }
 
 static void a_subreaper_makes_its_copy_itself(void **state)
 {
-    (void)state;
     check_waits(body_wait_as_subreaper, HS_COPY_DIRECT);
 }
 
@@ -291,7 +288,6 @@ static void body_registers(struct live_shared *shared)
 
 static void registers_survive(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_registers);
     struct hs_target target;
 
@@ -335,7 +331,6 @@ static void body_signal_wait(struct live_shared *shared)
 
 static void a_sleep_goes_on(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_nap);
     struct hs_target target;
 
@@ -352,7 +347,6 @@ static void a_sleep_goes_on(void **state)
 
 static void a_wait_for_signals_goes_on(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_signal_wait);
     struct hs_target target;
 
@@ -397,7 +391,6 @@ static void assert_bytes(const uint8_t *bytes, size_t begin, size_t end, uint8_t
 
 static void what_a_copy_lacks_is_read_before(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_kept);
     struct hs_target target;
     static uint8_t bytes[AREA_BYTES];
@@ -428,7 +421,6 @@ static void what_a_copy_lacks_is_read_before(void **state)
 
 static void reading_is_a_choice(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
 
@@ -445,7 +437,6 @@ static void reading_is_a_choice(void **state)
 
 static void a_long_pause_is_refused_before_it(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
 
@@ -471,7 +462,6 @@ static void a_long_pause_is_refused_before_it(void **state)
 
 static void a_pause_that_becomes_too_long_ends(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
     struct hs_page_run run;
@@ -515,7 +505,6 @@ static hs_status read_until_failure(struct hs_target *target, hs_addr begin)
 
 static void a_copy_that_costs_too_much_is_given_up(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
     uint64_t word;
@@ -545,7 +534,6 @@ static void a_copy_that_costs_too_much_is_given_up(void **state)
 
 static void an_end_while_reading_is_told(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
 
@@ -570,7 +558,6 @@ static void body_exec(struct live_shared *shared)
 
 static void another_program_while_reading_is_told(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_exec);
     struct hs_target target;
 
@@ -596,7 +583,6 @@ static void body_no_processes(struct live_shared *shared)
 
 static void without_processes_left_it_is_read(void **state)
 {
-    (void)state;
     if (geteuid() != 0)
         skip();
     struct live_child child = live_child_start(body_no_processes);
@@ -622,7 +608,6 @@ static void without_processes_left_it_is_read(void **state)
 
 static void one_that_its_user_stopped_is_read(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
 

@@ -170,7 +170,6 @@ static void death_at_every_point_is_harmless(void **state)
  * on its way back. */
 static void tools_on_the_heels_of_dead_ones(void **state)
 {
-    (void)state;
     static const int points[] = {HS_COPY_AT_ARMED, HS_COPY_AT_BORN, HS_COPY_AT_RETURNED};
     struct live_child child = live_child_start(body_compute);
 
@@ -242,7 +241,6 @@ static void check_filtered(live_body *body)
 
 static void a_filter_is_suspended_or_respected(void **state)
 {
-    (void)state;
     check_filtered(body_clone_kills);
     check_filtered(body_clone_fails);
 }
@@ -287,7 +285,6 @@ static pid_t only_child(pid_t pid)
 
 static void the_first_of_a_namespace_makes_its_copy_itself(void **state)
 {
-    (void)state;
     struct live_child probe = live_child_start(body_try_unshare);
     bool may_unshare = atomic_load(&probe.shared->begin);
     live_child_end(&probe);

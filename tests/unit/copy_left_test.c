@@ -31,7 +31,6 @@ static void tells_by_all_marks(void **state)
 {
     const char *parent = STATUS("0000000000000000", "\t5\t1"), *mine = STATUS(LEFT_MASK, "\t17\t3");
 
-    (void)state;
     assert_true(is_left(STAT("Z", "0"), mine, parent));
     assert_int_equal(inner, 3);
     assert_false(is_left(STAT("S", "0"), mine, parent));
@@ -47,7 +46,6 @@ static void believes_no_cut_file(void **state)
     const char *stat = STAT("Z", "0");
     char cut[256];
 
-    (void)state;
     for (size_t n = 0; n < strlen(stat); n++) {
         snprintf(cut, sizeof cut, "%.*s", (int)n, stat);
         bool is_whole = n > strlen(stat) - strlen(" 1 0 0 0 0 0 0 0 0 0 0 0 0 9\n");
@@ -83,7 +81,6 @@ static void finds_ours_alone(void **state)
     pid_t found[4], others[] = {make_child(0, false), make_child(SIGCHLD, true)};
     pid_t ours[] = {make_child(0, true), make_child(0, true)};
 
-    (void)state;
     assert_int_equal(hs_proc_read_of(getpid(), "status", &text, &n, &err), HS_OK);
     assert_int_equal(hs_copy_left_find(getpid(), text, found, 4), 2);
     assert_int_equal(found[0], ours[0]);

@@ -46,7 +46,6 @@ static void freeze(struct hs_target *target, pid_t pid, unsigned n_threads)
 
 static void several_threads_read_the_same(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_hole);
     struct hs_target target;
     uint8_t *serial = malloc(AREA_BYTES), *wide = malloc(AREA_BYTES);
@@ -100,7 +99,6 @@ static hs_status read_on(struct hs_target *target, hs_addr begin, uint8_t *bytes
 
 static void what_ends_a_copy_ends_its_readers(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_hole);
     struct hs_target target;
     uint8_t *bytes = malloc(AREA_BYTES);

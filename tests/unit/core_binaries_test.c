@@ -25,7 +25,6 @@ static void save_at(const char *path, const struct elf_writer *elf)
 
 static int begin(void **state)
 {
-    (void)state;
     assert_non_null(realpath(core_writer_directory(), root));
     elf_writer_sample(&program);
     elf_writer_finish(&program);
@@ -42,7 +41,6 @@ static int begin(void **state)
 
 static int done(void **state)
 {
-    (void)state;
     core_writer_fini(&w);
     core_writer_clean();
     return 0;
@@ -110,7 +108,6 @@ static void the_same_build_is_taken(void **state)
     struct hs_target target;
     struct hs_error err = HS_ERROR_INIT;
     uint8_t bytes[16];
-    (void)state;
     path_of(path, "program");
     save_at(path, &program);
     target = opened(path, header, NULL);
@@ -128,7 +125,6 @@ static void pages_of_the_file_that_are_not_in_the_core(void **state)
     struct hs_target target;
     struct hs_error err = HS_ERROR_INIT;
     static uint8_t bytes[8192];
-    (void)state;
     path_of(path, "program");
     save_at(path, &program);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -147,7 +143,6 @@ static void pages_of_the_file_that_are_not_in_the_core(void **state)
 static void another_build_is_not(void **state)
 {
     char path[PATH_MAX];
-    (void)state;
     path_of(path, "program");
     save_at(path, &other);
     struct hs_target target = opened(path, header, NULL);
@@ -156,7 +151,6 @@ static void another_build_is_not(void **state)
 
 static void a_missing_one_is_told_of(void **state)
 {
-    (void)state;
     struct hs_target target = opened("/nowhere/program", header, NULL);
     assert_not_found(&target, "cannot find '/nowhere/program'", "--sysroot");
 }
@@ -164,7 +158,6 @@ static void a_missing_one_is_told_of(void **state)
 static void what_is_no_regular_file_is_not_opened(void **state)
 {
     char path[PATH_MAX];
-    (void)state;
     path_of(path, "pipe");
     assert_int_equal(mkfifo(path, 0600), 0);
     struct hs_target target = opened(path, header, NULL);
@@ -180,7 +173,6 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 static void a_deleted_file_may_be_there_again(void **state)
 {
     char path[PATH_MAX], mapped[PATH_MAX];
-    (void)state;
     path_of(path, "program");
     path_of(mapped, "program (deleted)");
     save_at(path, &program);
@@ -193,7 +185,6 @@ static void the_user_names_the_program(void **state)
     char path[PATH_MAX], wrong[PATH_MAX];
     struct hs_target target;
     struct hs_error err = HS_ERROR_INIT;
-    (void)state;
     path_of(path, "elsewhere");
     path_of(wrong, "wrong");
     save_at(path, &program);
@@ -223,7 +214,6 @@ static void the_user_names_the_program(void **state)
 static void files_of_another_system_are_below_the_sysroot(void **state)
 {
     char directory[PATH_MAX], path[PATH_MAX];
-    (void)state;
     path_of(directory, "sysroot");
     assert_int_equal(mkdir(directory, 0700), 0);
     path_of(path, "sysroot/usr");
@@ -250,7 +240,6 @@ static void a_file_without_a_build_id_is_known_by_its_headers(void **state)
 {
     char path[PATH_MAX];
     struct elf_writer bare, changed;
-    (void)state;
     path_of(path, "bare");
     elf_writer_init(&bare);
     size_t text = elf_writer_section(&bare, ".text", SHT_PROGBITS, 0x1000, "code", 4);
@@ -277,7 +266,6 @@ static void a_file_without_a_build_id_is_known_by_its_headers(void **state)
 static void a_first_page_of_noise_proves_nothing(void **state)
 {
     char path[PATH_MAX];
-    (void)state;
     path_of(path, "program");
     save_at(path, &program);
     memset(header, 0xee, sizeof header);

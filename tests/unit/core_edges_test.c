@@ -27,7 +27,6 @@ static void record_make(uint32_t nth)
 static void test_round_trip(void **state)
 {
     enum { RECORDS = 500 };
-    (void)state;
     struct hs_spill spill = {0};
     struct hs_spill_reader reader = {0};
     bool more = true;
@@ -73,7 +72,6 @@ static void check_damaged(const uint64_t *numbers, unsigned n)
 
 static void test_damaged(void **state)
 {
-    (void)state;
     check_damaged((uint64_t[]){1}, 1);
     check_damaged((uint64_t[]){1, 2, 3}, 3);
     check_damaged((uint64_t[]){1, 0, 3}, 3);

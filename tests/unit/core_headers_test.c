@@ -40,7 +40,6 @@ static void made(void)
 
 static int done(void **state)
 {
-    (void)state;
     core_writer_fini(&w);
     core_writer_clean();
     return 0;
@@ -49,7 +48,6 @@ static int done(void **state)
 static void a_whole_core_opens(void **state)
 {
     struct hs_target target;
-    (void)state;
     made();
     assert_opens(&target);
     assert_int_equal(target.pid, 40);
@@ -69,7 +67,6 @@ static void a_whole_core_opens(void **state)
 
 static void what_is_no_core_is_said_to_be_what_it_is(void **state)
 {
-    (void)state;
     made();
     core_writer_header(&w)->e_type = ET_DYN;
     assert_refused("a program or library");
@@ -91,7 +88,6 @@ static void what_is_no_core_is_said_to_be_what_it_is(void **state)
 
 static void damaged_headers_are_refused(void **state)
 {
-    (void)state;
     made();
     Elf64_Ehdr *h = core_writer_header(&w);
     const Elf64_Ehdr good = *h;
@@ -118,7 +114,6 @@ static void damaged_headers_are_refused(void **state)
 static void more_headers_than_fit_are_counted_in_a_section(void **state)
 {
     struct hs_target target;
-    (void)state;
     core_writer_sample(&w, "/nowhere/program", NULL);
     w.counts_in_section = true;
     core_writer_finish(&w);
@@ -138,7 +133,6 @@ static void many_segments(void **state)
 {
     enum { N = 70000 };
     struct hs_target target;
-    (void)state;
     /* One segment stated many times, by hand: the writer's capacity is small. */
     core_writer_sample(&w, "/nowhere/program", NULL);
     w.counts_in_section = true;
@@ -189,7 +183,6 @@ static void segments_that_make_no_sense_are_left_out(void **state)
         {CORE_SAMPLE_UNTOUCHED, 0xc700000000042000, 0, 0},  /* more than there are addresses */
         {UINT64_C(1) << 60, 4096, 0, 4096},                 /* where no process has memory */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct hs_target target;
         made();
@@ -211,7 +204,6 @@ static void segments_that_make_no_sense_are_left_out(void **state)
 static void what_the_file_has_of_an_endless_segment_is_kept(void **state)
 {
     struct hs_target target;
-    (void)state;
     made();
     uint64_t n_bytes = core_writer_program_header(&w, 4)->p_filesz; /* the heap */
     core_writer_program_header(&w, 4)->p_memsz = 0xc700000000042000;
@@ -225,7 +217,6 @@ static void what_the_file_has_of_an_endless_segment_is_kept(void **state)
 static void more_bytes_in_the_file_than_in_memory_are_not_read(void **state)
 {
     struct hs_target target;
-    (void)state;
     made();
     core_writer_program_header(&w, 4)->p_memsz = 4096; /* the heap */
     assert_opens(&target);
@@ -238,7 +229,6 @@ static void overlapping_segments_are_the_first_ones(void **state)
     struct hs_target target;
     struct hs_error err = HS_ERROR_INIT;
     uint8_t byte;
-    (void)state;
     made();
     /* The untouched one over the heap's last two pages and two more. */
     Elf64_Phdr *h = core_writer_program_header(&w, 5);
@@ -266,7 +256,6 @@ static void cut_cores_give_what_is_whole(void **state)
     struct hs_target target;
     struct hs_error err = HS_ERROR_INIT;
     size_t n_opened = 0;
-    (void)state;
     made();
     for (size_t n = 0; n < w.n_bytes; n += n < w.contents_at ? 1 : 511) {
         uint8_t page[4096];
@@ -298,7 +287,6 @@ static void lost_pages_are_not_taken_for_zeros(void **state)
     struct hs_target target;
     struct hs_error err = HS_ERROR_INIT;
     uint64_t entries[4];
-    (void)state;
     made();
     size_t heap_at = core_writer_program_header(&w, 4)->p_offset;
     assert_int_equal(open_bytes(heap_at + 5000, &target, &err), HS_OK);
@@ -322,7 +310,6 @@ static hs_status open_once(void *context, struct hs_error *err)
 
 static void every_failure_of_memory_is_a_status(void **state)
 {
-    (void)state;
     made();
     char path[128];
     snprintf(path, sizeof path, "%s", core_writer_save(w.bytes, w.n_bytes));

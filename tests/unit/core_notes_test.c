@@ -31,7 +31,6 @@ static void made(void)
 
 static int done(void **state)
 {
-    (void)state;
     core_writer_fini(&w);
     core_writer_clean();
     return 0;
@@ -68,7 +67,6 @@ static void hostile_sizes(void **state)
     static const uint32_t sizes[] = {0,          1,          11,         16,         135,
                                      136,        335,        337,        4096,       65536,
                                      0x7fffffff, 0x80000000, 0xfffffffb, 0xfffffffd, 0xffffffff};
-    (void)state;
     for (size_t note = 0; note < N_NOTES; note++) {
         for (size_t field = 0; field < 2; field++) {
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -94,7 +92,6 @@ static void hostile_sizes(void **state)
 
 static void threads_without_a_number_or_twice_are_left_out(void **state)
 {
-    (void)state;
     made();
     core_writer_thread(&w, 0, 1, 2);
     core_writer_thread(&w, -5, 1, 2);
@@ -110,7 +107,6 @@ static void a_core_without_threads_is_refused(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_target target;
-    (void)state;
     made();
     w.n_notes = 0;
     core_writer_info(&w, 40, "made", "made");
@@ -121,7 +117,6 @@ static void a_core_without_threads_is_refused(void **state)
 
 static void without_info_the_first_thread_names_the_process(void **state)
 {
-    (void)state;
     made();
     w.n_notes = 0;
     core_writer_thread(&w, 77, 1, 2);
@@ -138,7 +133,6 @@ static void the_command_of_the_note(void **state)
 {
     static const char long_text[] = "12345678901234567890123456789012345678901234567890"
                                     "123456789012345678901234567890";
-    (void)state;
     made();
     w.n_notes = 0;
     w.n_auxv = 0;
@@ -192,7 +186,6 @@ static void the_command_of_the_stack_may_lie(void **state)
         {4, 1, "made --with"},                    /* argv does not end */
         {10, CORE_SAMPLE_PROGRAM, "made --with"}, /* no auxiliary vector */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         made();
         core_writer_finish(&w);
@@ -219,7 +212,6 @@ static void hostile_rows(void **state)
         {0x1000, 0x2000, INT64_MAX / 4096, 3}, /* the same */
         {0x1000, 0x2000, 7, 4},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         made();
         core_writer_file(&w, rows[i].begin, rows[i].end, rows[i].pages, "/x");
@@ -234,7 +226,6 @@ static void hostile_rows(void **state)
 
 static void rows_over_each_other_are_the_first_ones(void **state)
 {
-    (void)state;
     made();
     core_writer_file(&w, 0x10000, 0x14000, 0, "/first");
     core_writer_file(&w, 0x12000, 0x16000, 5, "/second");
@@ -252,7 +243,6 @@ static void rows_over_each_other_are_the_first_ones(void **state)
 static void a_count_that_there_are_no_rows_for(void **state)
 {
     static const uint64_t counts[] = {4, 5, 1000, UINT64_MAX / 24, UINT64_MAX / 24 + 1, UINT64_MAX};
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         made();
         core_writer_finish(&w);
@@ -267,7 +257,6 @@ static void a_count_that_there_are_no_rows_for(void **state)
 
 static void a_unit_that_multiplies_to_nonsense(void **state)
 {
-    (void)state;
     made();
     core_writer_finish(&w);
     set_u64(note_at(NOTE_FILES) + 28, UINT64_MAX / 2 + 1);
@@ -286,7 +275,6 @@ static void a_unit_that_multiplies_to_nonsense(void **state)
 
 static void notes_of_others_are_passed_over(void **state)
 {
-    (void)state;
     made();
     size_t begin = w.n_notes;
     core_writer_thread(&w, 99, 1, 2);

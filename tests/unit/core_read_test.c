@@ -32,7 +32,6 @@ static struct hs_target opened_sample(void)
 
 static int done(void **state)
 {
-    (void)state;
     core_writer_fini(&w);
     core_writer_clean();
     return 0;
@@ -57,7 +56,6 @@ static const char *path_at(const struct hs_target *target, hs_addr at)
 
 static void mappings_are_as_those_of_the_process(void **state)
 {
-    (void)state;
     struct hs_target target = opened_sample();
     const uint64_t p = CORE_SAMPLE_PROGRAM;
     assert_int_equal(target.n_mappings, 9);
@@ -82,7 +80,6 @@ static void mappings_are_as_those_of_the_process(void **state)
 static void shared_memory_is_told_by_its_name(void **state)
 {
     static const uint8_t page[4096] = "shared";
-    (void)state;
     core_writer_sample(&w, "/nowhere/program", NULL);
     core_writer_file(&w, 0x7f1000000000, 0x7f1000001000, 0, "/dev/zero (deleted)");
     core_writer_segment(&w, 0x7f1000000000, 0x7f1000001000, PF_R | PF_W, page, 4096);
@@ -101,7 +98,6 @@ static void shared_memory_is_told_by_its_name(void **state)
 /* A segment over several files, and files of which there is no segment, as gcore writes them. */
 static void segments_and_rows_are_laid_over_each_other(void **state)
 {
-    (void)state;
     core_writer_sample(&w, "/nowhere/program", NULL);
     const uint64_t a = 0x7f1000000000;
     core_writer_segment(&w, a, a + 0x5000, PF_R | PF_X, NULL, 0);
@@ -136,7 +132,6 @@ static void what_the_core_has_is_read(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     uint8_t bytes[16];
-    (void)state;
     struct hs_target target = opened_sample();
     assert_int_equal(read_some(&target, CORE_SAMPLE_HEAP, 100000), 16384);
     assert_int_equal(read_some(&target, CORE_SAMPLE_HEAP + 5, 16384), 16379);
@@ -161,7 +156,6 @@ static void what_the_core_has_is_read(void **state)
 static void pages_with_bytes_are_present(void **state)
 {
     uint64_t entries[10];
-    (void)state;
     struct hs_target target = opened_sample();
     memset(entries, 0xff, sizeof entries);
     assert_int_equal(page_kinds(&target, CORE_SAMPLE_HEAP, entries, 5), 5);
@@ -183,7 +177,6 @@ static void holes_are_pages_without_bytes(void **state)
     static uint8_t pages[N * 4096];
     static uint64_t with_holes[N], without[N];
     const uint64_t a = 0x7f1000000000;
-    (void)state;
     for (size_t i = 0; i < N; i++)
         if (i % 7 == 3 || (i > 100 && i < 180))
             pages[i * 4096 + i * 8] = 1;
@@ -230,7 +223,6 @@ static void holes_are_pages_without_bytes(void **state)
 static void memory_that_was_left_out_is_not_taken_for_zeros(void **state)
 {
     uint64_t entry;
-    (void)state;
     core_writer_sample(&w, "/nowhere/program", NULL);
     for (size_t i = 0; i < w.n_segments; i++)
         if ((w.segments[i].flags & PF_W) != 0)
@@ -251,7 +243,6 @@ static void stopping_and_letting_go_is_nothing(void **state)
     struct hs_error err = HS_ERROR_INIT;
     char *text;
     size_t n;
-    (void)state;
     struct hs_target target = opened_sample();
     for (int i = 0; i < 2; i++) {
         assert_int_equal(hs_target_stop(&target, &err), HS_OK);

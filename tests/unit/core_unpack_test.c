@@ -70,14 +70,12 @@ static void assert_same(const struct hs_core_file *file, size_t n_bytes)
 
 static int begin(void **state)
 {
-    (void)state;
     make_plain();
     return 0;
 }
 
 static int done(void **state)
 {
-    (void)state;
     core_writer_clean();
     return 0;
 }
@@ -87,7 +85,6 @@ static void frames_give_what_was_packed(void **state)
     static const size_t sizes[] = {1,           4,       4095,        4096,   4097,
                                    65536,       262143,  262144,      262145, 524288,
                                    N_BYTES / 2, N_BYTES, sizeof plain};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct hs_core_file *file = opened(core_writer_save(packed, pack_zstd(plain, sizes[i])));
         assert_same(file, sizes[i]);
@@ -104,7 +101,6 @@ static void frames_give_what_was_packed(void **state)
 static void several_frames_are_one_file(void **state)
 {
     static const uint8_t skipped[] = {0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 'n', 'o', 't', 'e'};
-    (void)state;
     size_t n = pack_zstd(plain, 100000);
     memmove(packed + sizeof skipped, packed, n);
     memcpy(packed, skipped, sizeof skipped);
@@ -125,7 +121,6 @@ static void several_frames_are_one_file(void **state)
 /* What comes before is kept, and the file known to be cut. */
 static void cut_and_damaged_frames_give_what_came_before(void **state)
 {
-    (void)state;
     for (int lz4 = 0; lz4 < 2; lz4++) {
         size_t n = lz4 ? pack_lz4(plain, sizeof plain) : pack_zstd(plain, sizeof plain);
         for (size_t part = 1; part < 16; part++) {
@@ -146,7 +141,6 @@ static void zero_pages_stay_holes(void **state)
     enum { N = 64 << 20 };
     uint8_t *bytes = calloc(1, N);
     struct stat found;
-    (void)state;
     memcpy(bytes, "\177ELF", 4);
     bytes[N / 2] = 1;
     struct hs_core_file *file = opened(core_writer_save(packed, pack_zstd(bytes, N)));
@@ -168,7 +162,6 @@ static void a_bomb_ends_with_a_message(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_core_file *file;
     size_t n = sizeof head;
-    (void)state;
     memcpy(packed, head, sizeof head);
     for (; n + sizeof block < sizeof packed / 96; n += sizeof block)
         memcpy(packed + n, block, sizeof block);
@@ -234,7 +227,6 @@ static void from_pipe(const uint8_t *bytes, size_t n_bytes, size_t n_wanted)
 
 static void pipes_are_read_to_the_end(void **state)
 {
-    (void)state;
     signal(SIGPIPE, SIG_IGN);
     from_pipe(plain, sizeof plain, sizeof plain);
     from_pipe(plain, 5, 5);
@@ -245,7 +237,6 @@ static void pipes_are_read_to_the_end(void **state)
 
 static void a_plain_file_is_read_where_it_lies(void **state)
 {
-    (void)state;
     const char *path = core_writer_save(plain, sizeof plain);
     struct hs_core_file *file = opened(path);
     assert_false(file->spill.is_open);
@@ -276,7 +267,6 @@ static void assert_refused(const char *path, hs_status status, const char *part,
 
 static void other_packers_are_named(void **state)
 {
-    (void)state;
     assert_refused(core_writer_save("\x1f\x8b\x08\0\0\0", 6), HS_FORMAT, "gzip", "gzip -dc");
     assert_refused(core_writer_save("\xfd\x37zXZ\0", 6), HS_FORMAT, "by xz", "xz -dc");
     assert_refused(core_writer_save("BZh91AY", 7), HS_FORMAT, "bzip2", "bzip2 -dc");

@@ -139,7 +139,6 @@ static void make_vector(uint64_t n_pools)
 
 static int set_up(void **state)
 {
-    (void)state;
     static char name[] = "python3.11";
     memset(&world, 0, sizeof world);
     world.data = map_memory(0, BIAS + DATA_AT, DATA_BYTES);
@@ -172,7 +171,6 @@ static void forget(void)
 
 static int tear_down(void **state)
 {
-    (void)state;
     forget();
     hs_strtab_fini(&world.strings);
     hs_image_fini(&world.image);
@@ -215,7 +213,6 @@ static uint64_t booked(enum hs_memory_state state)
 
 static void pools_of_an_arena(void **state)
 {
-    (void)state;
     static const unsigned free_blocks[] = {3, 0, 99};
 
     make_vector(4);
@@ -243,7 +240,6 @@ static void pools_of_an_arena(void **state)
 
 static void pools_of_unknown_arenas(void **state)
 {
-    (void)state;
     make_vector(1);
     make_pool(world.arena, ARENA_AT, 0, 2, 10, NULL, 0);
     make_pool(world.stray, STRAY_AT, 1, 4, 20, NULL, 0);
@@ -307,7 +303,6 @@ static hs_status walk_tables(void)
 
 static void own_tables_are_no_blocks(void **state)
 {
-    (void)state;
     enum { POOL_OVERHEAD = 48 + (POOL - 48) % 48 };
 
     make_vector(1);
@@ -334,7 +329,6 @@ static void own_tables_are_no_blocks(void **state)
 
 static void torn_pools_are_unsure(void **state)
 {
-    (void)state;
     static const unsigned free_blocks[] = {3, 1, 5};
 
     make_vector(2);
@@ -366,7 +360,6 @@ static void torn_pools_are_unsure(void **state)
 
 static void damaged_pools_are_left_out(void **state)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint32_t value;
@@ -388,7 +381,6 @@ static void damaged_pools_are_left_out(void **state)
 
 static void vectors_have_to_prove_themselves(void **state)
 {
-    (void)state;
     make_vector(1);
     make_pool(world.arena, ARENA_AT, 0, 2, 10, NULL, 0);
     put_half(world.arena, 32, 1); /* the pool says that its arena is another one */
@@ -416,7 +408,6 @@ static void vectors_have_to_prove_themselves(void **state)
 
 static void other_programs_are_left_alone(void **state)
 {
-    (void)state;
     struct hs_heap_block block = {.begin = ARENA_AT, .n_bytes = 64, .bytes = world.arena};
     char text[16];
 
@@ -441,7 +432,6 @@ static bool name_of(const uint64_t *words, char *text, size_t n)
 
 static void names_of_types(void **state)
 {
-    (void)state;
     enum { GC = 1 << 14, DICT = 1 << 4, WEAK = 1 << 3 };
     char text[32];
 
@@ -491,7 +481,6 @@ static void classes_may_be_called_anything(void **state)
 {
     enum { REFS_PLACE = 0, FLAGS_PLACE = 168, LENGTH_PLACE = 184 + 16 };
     char text[32];
-    (void)state;
 
     make_type(0, 0, 0, 0);
     hs_addr str = make_type(1, 0, 47, 0);
@@ -514,7 +503,6 @@ static void classes_may_be_called_anything(void **state)
 
 static void chains_of_types_end(void **state)
 {
-    (void)state;
     char text[32];
 
     make_type(0, 0, 0, 0);
@@ -539,7 +527,6 @@ static struct hs_object_words words_of(const uint64_t words[BLOCK_WORDS])
 
 static void words_that_own_nothing(void **state)
 {
-    (void)state;
     enum { GC = 1 << 14, DICT = 1 << 4, WEAK = 1 << 3, WEAK_LIST = 208, BASE = 256 };
 
     hs_addr type = make_type(0, 0, 0, GC), plain = make_type(1, 0, 10, 0);
@@ -567,7 +554,6 @@ static void words_that_own_nothing(void **state)
 
 static void words_of_data(void **state)
 {
-    (void)state;
     make_type(0, 0, 0, 0);
     hs_addr bytes = make_type(1, 0, 41, 0), text = make_type(2, 0, 47, 0);
     hs_addr plain = make_type(3, 0, 10, 0);
@@ -592,7 +578,6 @@ static bool is_list_end(const uint64_t words[BLOCK_WORDS], hs_addr slot, uint64_
 
 static void ends_of_the_list_of_the_tracked(void **state)
 {
-    (void)state;
     enum { GC = 1 << 14, DICT = 1 << 4, SLOT = 0x5000 };
 
     hs_addr type = make_type(0, 0, 0, GC), managed = make_type(1, 0, 10, GC | DICT);
@@ -612,7 +597,6 @@ static void ends_of_the_list_of_the_tracked(void **state)
 
 static void parts_of_objects(void **state)
 {
-    (void)state;
     enum { GC = 1 << 14, DICT = 1 << 4, IS_LIST = 1 << 25, IS_DICT = 1 << 29 };
     struct hs_object_part parts[HS_OBJECT_PARTS];
     uint64_t words[BLOCK_WORDS] = {0, 0, 1};
@@ -642,8 +626,6 @@ static void parts_of_objects(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
-
     make_vector(1);
     make_pool(world.arena, ARENA_AT, 0, 2, 10, NULL, 0);
     make_pool(world.stray, STRAY_AT, 1, 4, 20, NULL, 0);

@@ -279,7 +279,6 @@ static size_t slots_of(struct opened *o, uint32_t die, bool *ret_is_cut)
 
 static void ends_circles_of_typedefs(void **state)
 {
-    (void)state;
     begin();
     uint32_t a = put_typedef("a", 0), b = put_typedef("b", a);
     memcpy(info + a + 3, &b, 4);
@@ -294,7 +293,6 @@ static void ends_circles_of_typedefs(void **state)
 
 static void ends_values_in_themselves(void **state)
 {
-    (void)state;
     bool is_cut;
     begin();
     uint32_t s = put_struct("s", 16);
@@ -323,7 +321,6 @@ static void ends_values_in_themselves(void **state)
 
 static void ends_pointers_to_themselves(void **state)
 {
-    (void)state;
     begin();
     uint32_t p = put_pointer((uint32_t)n_info);
     put_variable("p", p, 0x1000);
@@ -339,7 +336,6 @@ static void ends_pointers_to_themselves(void **state)
 
 static void ends_circles_of_specifications(void **state)
 {
-    (void)state;
     begin();
     uint32_t at = entry(COMPLETES);
     put_number(at, 4);
@@ -353,7 +349,6 @@ static void ends_circles_of_specifications(void **state)
 static void cuts_arrays_of_any_size(void **state)
 {
     enum { PAIRS = CTYPES_MAX_NESTED + 80 };
-    (void)state;
     bool is_cut = false;
     begin();
     uint32_t p = put_pointer(0), c = entry(CHAR);
@@ -388,7 +383,6 @@ static void cuts_arrays_of_any_size(void **state)
 
 static void takes_a_declaration_for_what_it_is(void **state)
 {
-    (void)state;
     begin();
     uint32_t lost = entry(DECLARED);
     put_text("lost");
@@ -412,7 +406,6 @@ static void takes_a_declaration_for_what_it_is(void **state)
 
 static void passes_over_what_is_too_deep(void **state)
 {
-    (void)state;
     begin();
     for (int i = 0; i < 1000; i++)
         entry(NESTED);
@@ -430,7 +423,6 @@ static void passes_over_what_is_too_deep(void **state)
 /* Any byte of the unit or of the abbreviations may be anything: no crash, no hang. */
 static void survives_each_damaged_byte(void **state)
 {
-    (void)state;
     static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
     begin();
     uint32_t s = put_struct("s", 16), p = 0;

@@ -291,7 +291,6 @@ static void make_all(void)
 
 static void reads_what_a_directory_names(void **state)
 {
-    (void)state;
     make_all();
     write_file(true, false);
     touches_one_unit();
@@ -304,7 +303,6 @@ static void reads_what_a_directory_names(void **state)
 
 static void reads_units_that_it_does_not_tell_of(void **state)
 {
-    (void)state;
     make_all();
     uint64_t other = unit_begin(2) + 1; /* no unit begins there */
     memcpy(gdb_index.bytes + 24 + 32, &other, 8);
@@ -317,7 +315,6 @@ static void reads_units_that_it_does_not_tell_of(void **state)
 
 static void lies_cost_names_only(void **state)
 {
-    (void)state;
     struct hs_cvariable v;
     make_all();
     make_gdb_index(7, 1);
@@ -339,7 +336,6 @@ static bool finds_function(struct opened *o, hs_addr vaddr)
 
 static void finds_code_by_aranges(void **state)
 {
-    (void)state;
     make_all();
     write_file(false, false);
     struct opened o = open_file();
@@ -383,7 +379,6 @@ static void ask_all(void)
 
 static void survives_damage(void **state)
 {
-    (void)state;
     static struct bytes *const all[] = {&gdb_index, &names, &aranges};
     static const uint8_t values[] = {0, 1, 0x7f, 0xff};
     for (size_t which = 0; which < 3; which++) {
@@ -407,7 +402,6 @@ static void survives_damage(void **state)
 
 static void runs_out_of_memory(void **state)
 {
-    (void)state;
     make_all();
     for (int with_names = 0; with_names < 2; with_names++) {
         write_file(with_names == 0, with_names != 0);

@@ -5,7 +5,6 @@
 
 static void writes_names_as_people_do(void **state)
 {
-    (void)state;
     static const struct {
         const char *from, *to;
     } cases[] = {
@@ -46,7 +45,6 @@ static uint64_t hash(const char *text)
 
 static void has_one_key_for_all_spellings(void **state)
 {
-    (void)state;
     static const char *const same[][2] = {
         {"a<b<c> >", "a<b<c>>"},
         {"a<long unsigned int>", "a<unsigned long>"},

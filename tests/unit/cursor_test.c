@@ -8,7 +8,6 @@ static const uint8_t nine[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 
 static void reads_little_endian(void **state)
 {
-    (void)state;
     struct hs_cursor c = hs_cursor_make(nine, sizeof nine);
     assert_int_equal(hs_cursor_u8(&c), 1);
     assert_int_equal(hs_cursor_u16(&c), 0x0302);
@@ -82,7 +81,6 @@ static void assert_all_reads_are_nothing(struct hs_cursor *c)
 
 static void every_failure_is_sticky(void **state)
 {
-    (void)state;
     for (int way = 0; way < WAYS; way++) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_cursor c = hs_cursor_make(nine, sizeof nine);
@@ -97,7 +95,6 @@ static void every_failure_is_sticky(void **state)
 
 static void tells_where_it_ended(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_cursor c = hs_cursor_make(nine, sizeof nine);
     hs_cursor_skip(&c, 7);
@@ -108,7 +105,6 @@ static void tells_where_it_ended(void **state)
 
 static void nothing_can_be_read_from_nothing(void **state)
 {
-    (void)state;
     struct hs_cursor c = hs_cursor_make(NULL, 0);
     assert_non_null(hs_cursor_bytes(&c, 0));
     hs_cursor_seek(&c, 0);
@@ -123,7 +119,6 @@ static void nothing_can_be_read_from_nothing(void **state)
 
 static void varints_round_trip(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer b = {0};
     const uint64_t deltas[] = {0, 1, UINT64_MAX};
@@ -156,7 +151,6 @@ static uint64_t varint_of(const char *bytes, size_t n, bool *ret_failed, size_t 
 
 static void malformed_varints_fail(void **state)
 {
-    (void)state;
     bool failed;
     size_t at;
     /* The largest number: nine full groups and one bit. */
@@ -183,7 +177,6 @@ static void malformed_varints_fail(void **state)
 
 static void aligns_to_the_next_multiple(void **state)
 {
-    (void)state;
     uint8_t bytes[32] = {0};
     for (size_t start = 0; start <= 32; start++)
         for (size_t to = 1; to <= 32; to *= 2) {
@@ -197,7 +190,6 @@ static void aligns_to_the_next_multiple(void **state)
 
 static void strings_end_inside(void **state)
 {
-    (void)state;
     struct hs_cursor c = hs_cursor_make("ab\0\0cd", 6);
     assert_string_equal(hs_cursor_string(&c), "ab");
     assert_string_equal(hs_cursor_string(&c), "");

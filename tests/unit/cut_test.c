@@ -209,7 +209,6 @@ static void make_random(struct hs_graph_builder *b, uint64_t seed)
 
 static void all_sets(void **state)
 {
-    (void)state;
     uint32_t by_size[HS_CUT_MOST + 2] = {0};
     for (uint64_t seed = 1; seed <= 250; seed++) {
         struct made_view made = {0};
@@ -234,7 +233,6 @@ static void all_sets(void **state)
 /* Several at once: whatever stands right below the groups of roots. */
 static void of_several(void **state)
 {
-    (void)state;
     uint32_t n_tried = 0;
     for (uint64_t seed = 401; seed <= 600; seed++) {
         struct made_view made = {0};
@@ -260,7 +258,6 @@ static void of_several(void **state)
 /* A list of a million cells that two roots hold by both ends, and a block that hangs on it. */
 static void a_long_list(void **state)
 {
-    (void)state;
     enum { N = 1000000 };
     struct made_view made = {0};
     struct hs_budget budget = {.limit_bytes = (uint64_t)192 << 20};
@@ -294,7 +291,6 @@ static void a_long_list(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     make_random(&made.builder, 5);
     for (uint32_t i = 0; i < 4; i++)

@@ -31,12 +31,10 @@ static bool is_blocked(int number)
 
 static void on_alarm(int number)
 {
-    (void)number;
 }
 
 static void arms_and_leaves_no_trace(void **state)
 {
-    (void)state;
     struct sigaction own = {.sa_handler = on_alarm}, now;
     assert_int_equal(sigaction(SIGALRM, &own, NULL), 0);
     hs_deadman_arm(getpid(), 0);
@@ -55,7 +53,6 @@ static void arms_and_leaves_no_trace(void **state)
 
 static void leaves_a_running_timer_alone(void **state)
 {
-    (void)state;
     struct itimerval hour = {.it_value = {.tv_sec = 3600}}, off = {0}, left;
     assert_int_equal(setitimer(ITIMER_REAL, &hour, NULL), 0);
     hs_deadman_arm(getpid(), 0);
@@ -95,20 +92,17 @@ static void hang(bool alarms_are_blocked)
 
 static void a_hang_ends_us(void **state)
 {
-    (void)state;
     hang(false);
 }
 
 /* Signal masks are inherited. */
 static void a_hang_ends_us_though_alarms_were_blocked(void **state)
 {
-    (void)state;
     hang(true);
 }
 
 static void an_alarm_that_waits_already_does_not(void **state)
 {
-    (void)state;
     block_alarm(SIG_BLOCK);
     assert_int_equal(raise(SIGALRM), 0);
     hs_deadman_arm(getpid(), 0);
@@ -179,7 +173,6 @@ static void be_stopped_but_harmless(void)
 
 static void a_stop_of_ours_ends_us(void **state)
 {
-    (void)state;
     char said[512];
     int report = end_of(SHORT_NS, be_stopped, said, sizeof said);
     assert_true(WIFSIGNALED(report) && WTERMSIG(report) == SIGKILL);
@@ -189,7 +182,6 @@ static void a_stop_of_ours_ends_us(void **state)
 
 static void a_hang_is_said(void **state)
 {
-    (void)state;
     char said[512];
     int report = end_of(LONG_NS, be_hung, said, sizeof said);
     assert_true(WIFEXITED(report) && WEXITSTATUS(report) == 6);
@@ -199,7 +191,6 @@ static void a_hang_is_said(void **state)
 /* Whoever is stopped lets go within twice the limit, and who hangs comes to say so before. */
 static void the_ends_are_within_twice_the_limit(void **state)
 {
-    (void)state;
     const uint64_t ms = 1000000;
     for (uint64_t limit_ns = ms; limit_ns < 100000 * ms; limit_ns += 1 + limit_ns / 3) {
         uint64_t alarm_ns = hs_deadman_alarm_ns(limit_ns), kill_ns = hs_deadman_kill_ns(limit_ns);
@@ -217,7 +208,6 @@ static void the_ends_are_within_twice_the_limit(void **state)
 
 static void nobody_is_ended_who_holds_nothing(void **state)
 {
-    (void)state;
     char said[512];
     int report = end_of(SHORT_NS, be_stopped_but_harmless, said, sizeof said);
     assert_true(WIFEXITED(report) && WEXITSTATUS(report) == 0);

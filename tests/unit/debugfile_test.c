@@ -29,14 +29,12 @@ static void write_file(const char *name, const void *bytes, size_t n_bytes)
 
 static int set_up(void **state)
 {
-    (void)state;
     snprintf(root, sizeof(root), "%s", "/tmp/hs_debugfile.XXXXXX");
     return mkdtemp(root) == NULL;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     static const char *const names[] = {".build-id/de/adbeef01234567.debug",
                                         ".build-id/de",
                                         ".build-id",
@@ -76,7 +74,6 @@ static struct hs_elf *find(struct hs_elf *elf, const char *own_path)
 
 static void finds_by_build_id(void **state)
 {
-    (void)state;
     elf_writer_sample(&program);
     elf_writer_finish(&program);
     hs_auto(hs_elf) *elf = open_writer(&program);
@@ -90,7 +87,6 @@ static void finds_by_build_id(void **state)
 
 static void passes_over_another_build(void **state)
 {
-    (void)state;
     elf_writer_sample(&program);
     elf_writer_finish(&program);
     hs_auto(hs_elf) *elf = open_writer(&program);
@@ -123,7 +119,6 @@ static struct hs_elf *linked_program(const char *link, uint32_t crc_change)
 
 static void finds_by_debuglink(void **state)
 {
-    (void)state;
     static const char *const places[] = {"bin/x.debug", "bin/.debug/x.debug"};
     for (size_t i = 0; i < 2; i++) {
         hs_auto(hs_elf) *elf = linked_program("x.debug", 0);
@@ -148,7 +143,6 @@ static void finds_by_debuglink(void **state)
 
 static void needs_the_checksum_and_a_plain_name(void **state)
 {
-    (void)state;
     char own[128];
     snprintf(own, sizeof(own), "%s/bin/x", root);
     hs_auto(hs_elf) *elf = linked_program("x.debug", 1);
@@ -189,7 +183,6 @@ static void assert_says(const struct hs_debugfile_search *search, uint8_t outcom
 /* The candidate that came nearest is named, and what was wrong with it. */
 static void says_why_there_is_none(void **state)
 {
-    (void)state;
     static const char by_id[] = ".build-id/de/adbeef01234567.debug";
     elf_writer_sample(&program);
     elf_writer_finish(&program);
@@ -226,7 +219,6 @@ static void says_why_there_is_none(void **state)
 
 static void takes_links_from_a_directory_of_debug_files(void **state)
 {
-    (void)state;
     hs_auto(hs_elf) *elf = linked_program("x.debug", 0);
     struct hs_debugfile_search search = search_for(elf, NULL);
     assert_says(&search, HS_DEBUGFILE_MISSING, "/nonexistent/x.debug", "neither");
@@ -248,7 +240,6 @@ static void takes_links_from_a_directory_of_debug_files(void **state)
 
 static void looks_under_the_path_of_another_root(void **state)
 {
-    (void)state;
     hs_auto(hs_elf) *elf = linked_program("x.debug", 0);
     write_file("usr/bin/x.debug", debug.bytes, debug.n_bytes);
     hs_auto(hs_elf) *found = find(elf, OTHER_ROOT("4242424", "/usr/bin/x"));
@@ -260,7 +251,6 @@ static void looks_under_the_path_of_another_root(void **state)
 /* Its link leads to the file itself, whose checksum a forger can make fit. */
 static void is_never_its_own_debug_file(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     char path[256];
     hs_elf_close(linked_program("x", 0)); /* leaves its bytes in `program` */
@@ -275,7 +265,6 @@ static void is_never_its_own_debug_file(void **state)
 /* By its link, but both have a build-id and these differ. */
 static void compares_builds_of_linked_files(void **state)
 {
-    (void)state;
     static uint8_t section[16] = "x.debug";
     static const uint8_t other_id[] = {4, 0, 0,   0,   4,   0, 0, 0, 3, 0,
                                        0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4};
@@ -299,7 +288,6 @@ static void compares_builds_of_linked_files(void **state)
 /* Two programs with one build-id, and the debug file of the other. */
 static void compares_the_layout_of_the_same_build(void **state)
 {
-    (void)state;
     static const uint8_t id[] = {4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4};
     static const uint8_t code[32] = {0x90};
     for (int has_other = 0; has_other < 2; has_other++) {
@@ -325,7 +313,6 @@ static void compares_the_layout_of_the_same_build(void **state)
 
 static void names_the_supplement_of_dwz(void **state)
 {
-    (void)state;
     static const char alt[] = "/usr/lib/debug/.dwz/x.debug\0\x01\x02\x03";
     for (size_t n = 0; n <= sizeof(alt); n += sizeof(alt)) {
         elf_writer_init(&program);
@@ -346,7 +333,6 @@ static void names_the_supplement_of_dwz(void **state)
 
 static void reports_running_out_of_memory(void **state)
 {
-    (void)state;
     elf_writer_sample(&program);
     elf_writer_finish(&program);
     hs_auto(hs_elf) *elf = open_writer(&program);
@@ -367,7 +353,6 @@ static void reports_running_out_of_memory(void **state)
 
 static void computes_the_crc(void **state)
 {
-    (void)state;
     assert_true(hs_debugfile_crc(0, "123456789", 9) == 0xcbf43926); /* the check value */
     assert_true(hs_debugfile_crc(hs_debugfile_crc(0, "1234", 4), "56789", 5) == 0xcbf43926);
     assert_true(hs_debugfile_crc(0, "", 0) == 0);

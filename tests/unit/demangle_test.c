@@ -58,7 +58,6 @@ static const struct {
 
 static void makes_names_readable(void **state)
 {
-    (void)state;
     char out[128];
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         size_t n = hs_demangle(names[i].symbol, out, sizeof(out));
@@ -69,7 +68,6 @@ static void makes_names_readable(void **state)
 
 static void names_the_types_of_rtti(void **state)
 {
-    (void)state;
     static const char *const types[][2] = {
         {"N2ns7DerivedE", "ns::Derived"},
         {"_ZTSN2ns7DerivedE", "ns::Derived"},
@@ -161,7 +159,6 @@ static const char *const shortened[][2] = {
 
 static void leaves_out_what_everybody_leaves_out(void **state)
 {
-    (void)state;
     char out[256];
     for (size_t i = 0; i < sizeof(shortened) / sizeof(shortened[0]); i++) {
         size_t n = hs_shorten_type(shortened[i][0], out, sizeof(out));
@@ -195,7 +192,6 @@ static size_t double_name(char *out, const char *head, char letter, unsigned num
  * the name itself, at once. */
 static void bounds_the_library(void **state)
 {
-    (void)state;
     static char name[200001], out[20001];
     /* t<p<i, i>, p<p<i, i>, p<i, i>>, ..>: each argument is made of the one before, twice. */
     size_t n = (size_t)snprintf(name, sizeof(name), "_Z1tI1pIiiE");
@@ -248,7 +244,6 @@ static void bounds_the_library(void **state)
 /* Every room from one byte on: terminated, a prefix of the whole, nothing written behind. */
 static void cuts_at_the_room(void **state)
 {
-    (void)state;
     char whole[128], out[128];
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         hs_demangle(names[i].symbol, whole, sizeof(whole));
@@ -265,7 +260,6 @@ static void cuts_at_the_room(void **state)
 
 static void tells_units_from_the_runtime(void **state)
 {
-    (void)state;
     assert_true(hs_is_ocaml_symbol("camlM"));
     assert_false(hs_is_ocaml_symbol("caml_main"));
     assert_false(hs_is_ocaml_symbol("cam"));
@@ -275,7 +269,6 @@ static void tells_units_from_the_runtime(void **state)
 /* Long and odd names take linear time and pass through. */
 static void survives_any_bytes(void **state)
 {
-    (void)state;
     static char name[100001], out[100001];
     const char *const fills = "_.$A\x80\x1b";
     for (const char *fill = fills; *fill != '\0'; fill++) {

@@ -106,7 +106,6 @@ static void expect_refusal(const struct hs_process_facts *facts, const char *nam
 
 static void a_sound_process(void **state)
 {
-    (void)state;
     static const char *const order[] = {
         "process", "zombie",        "kernel_thread", "ourselves", "traced",
         "user",    "yama",          "capability",    "dumpable",  "security_module",
@@ -129,7 +128,6 @@ static void a_sound_process(void **state)
 /* Nothing more is said of what is no process with memory. */
 static void who_it_is(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = {.pid = 42, .yama_scope = -1};
     struct hs_diagnosis diagnosis;
     expect_refusal(&facts, "process", "no such process", "ps -e");
@@ -159,7 +157,6 @@ static void who_it_is(void **state)
 
 static void who_has_ended(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = sound();
     facts.state = 'Z';
     facts.has_memory = false;
@@ -176,7 +173,6 @@ static void who_has_ended(void **state)
 
 static void a_tracer(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = refused_of_other();
     facts.tracer = 991;
     snprintf(facts.tracer_name, sizeof facts.tracer_name, "gdb");
@@ -186,7 +182,6 @@ static void a_tracer(void **state)
 
 static void another_user(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = refused_of_other();
     expect_refusal(&facts, "user", "belongs to user 8 and you are user 7", "CAP_SYS_PTRACE");
     expect(&facts, "capability", HS_VERDICT_WARNING, "not held, and would be needed", "setcap");
@@ -206,7 +201,6 @@ static void another_user(void **state)
 
 static void yama(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = refused();
     facts.yama_scope = 1;
     expect_refusal(&facts, "yama", "kernel.yama.ptrace_scope is 1: only descendants",
@@ -239,7 +233,6 @@ static void yama(void **state)
 
 static void capabilities(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = refused_to_root();
     expect_refusal(&facts, "capability", "this root lacks CAP_SYS_PTRACE", "--cap-add SYS_PTRACE");
     facts.has_ptrace = true;
@@ -264,7 +257,6 @@ static void capabilities(void **state)
 
 static void not_dumpable(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = refused();
     facts.is_dumpable = HS_FACT_NO;
     expect_refusal(&facts, "dumpable", "PR_SET_DUMPABLE", "as root");
@@ -277,7 +269,6 @@ static void not_dumpable(void **state)
 
 static void security_modules(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = refused();
     snprintf(facts.modules, sizeof facts.modules, "apparmor, landlock");
     snprintf(facts.label, sizeof facts.label, "docker-default (enforce)");
@@ -294,7 +285,6 @@ static void security_modules(void **state)
 
 static void own_filter(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = refused();
     facts.may_call_ptrace = HS_FACT_NO;
     facts.own_seccomp = 2;
@@ -314,7 +304,6 @@ static void own_filter(void **state)
 
 static void pid_namespaces(void **state)
 {
-    (void)state;
     struct hs_process_facts facts = sound();
     facts.n_namespaces = 3;
     facts.inner_pid = 17;
@@ -326,7 +315,6 @@ static void pid_namespaces(void **state)
 /* Whatever the facts: who is refused is told a reason, and what to do. */
 static void every_refusal_has_a_hint(void **state)
 {
-    (void)state;
     for (unsigned bits = 0; bits < 1U << 9; bits++) {
         for (int scope = -1; scope <= 4; scope++) {
             struct hs_process_facts facts = refused();
@@ -355,7 +343,6 @@ static void every_refusal_has_a_hint(void **state)
 
 static void more_than_there_is_room_for(void **state)
 {
-    (void)state;
     struct hs_diagnosis diagnosis = {.pid = 42};
     char text[1000];
     memset(text, 'x', sizeof text - 1);
@@ -385,7 +372,6 @@ static void check_program(const unsigned char *bytes, size_t n, enum hs_verdict 
 
 static void other_machines_are_named(void **state)
 {
-    (void)state;
     /* e_ident, e_type, e_machine of elf(5); the rest is not looked at */
     unsigned char head[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
     head[16] = 3;
@@ -412,7 +398,6 @@ static void body_sleep(struct live_shared *shared)
 
 static void a_child(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     struct hs_diagnosis diagnosis;
     assert_int_equal(hs_diagnose(child.pid, &diagnosis, &err), HS_OK);
@@ -469,7 +454,6 @@ static bool readv_is_refused(void)
 /* Of a filter that kills, too: a child of ours dies, not heapsnap. */
 static void a_filter_of_our_own_is_found(void **state)
 {
-    (void)state;
     if (calls_below(SYS_ptrace, SECCOMP_RET_ERRNO | EPERM, ptrace_is_refused) == 77)
         skip(); /* a kernel without filters */
     assert_int_equal(calls_below(SYS_ptrace, SECCOMP_RET_ERRNO | ENOSYS, ptrace_is_refused), 0);
@@ -482,7 +466,6 @@ static void a_filter_of_our_own_is_found(void **state)
 /* Whatever stands in the way of root, it is not told to become root. */
 static void root_is_not_told_to_become_root(void **state)
 {
-    (void)state;
     enum { SETTINGS = 1 << 9 };
     for (unsigned bits = 0; bits < SETTINGS; bits++) {
         for (int yama = -1; yama <= 3; yama++) {

@@ -61,7 +61,6 @@ static void check(uint64_t seed, uint32_t n)
 
 static void test_equal(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 60; seed++)
         check(seed, 500);
     check(101, 60000);

@@ -93,7 +93,6 @@ static void check_small(uint64_t seed, const struct hs_random_shape *shape)
 
 static void test_brute_force(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(6000); seed++) {
         struct hs_random_shape shape = {
             .n_leaves = 1 + (uint32_t)(seed % 9),
@@ -110,7 +109,6 @@ static void test_brute_force(void **state)
 /* Graphs that are no heaps: blocks point at tree nodes, tree nodes at blocks and at each other. */
 static void test_untidy_trees(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < HS_SEEDS(3000); seed++) {
         uint64_t random = seed;
         uint32_t n = 3 + hs_random_below(&random, 30), n_tree = 1 + hs_random_below(&random, n);
@@ -146,7 +144,6 @@ static void check_against_oracle(const struct hs_graph *graph)
 static void test_oracle(void **state)
 {
     static const uint32_t sizes[] = {10000, 60000, 300000};
-    (void)state;
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct hs_random_shape shape = {
             .n_leaves = sizes[seed % 3] / 50,
@@ -214,7 +211,6 @@ static void adversarial(struct hs_edge_list *list, int shape, uint32_t n)
 
 static void test_adversarial(void **state)
 {
-    (void)state;
     for (int shape = 0; shape < 6; shape++) {
         struct hs_edge_list list = {0};
         struct hs_domtree tree;
@@ -234,7 +230,6 @@ static void test_adversarial(void **state)
 
 static void test_garbage_changes_nothing(void **state)
 {
-    (void)state;
     struct hs_edge_list list = {0};
     struct hs_domtree tree;
     /* 0 -> 1 -> 2 -> 3; 4 and 5 are not reached and point everywhere. */
@@ -264,7 +259,6 @@ static bool refuse(void *context, const char *phase, uint64_t done, uint64_t tot
 
 static void test_interrupted(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 5, .n_blocks = 50, .n_edges = 99};
     struct hs_graph graph = hs_random_graph(1, &shape);
     for (int at = 1; at <= 2; at++) {
@@ -279,7 +273,6 @@ static void test_interrupted(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 5, .n_blocks = 200, .n_edges = 600};
     struct hs_graph graph = hs_random_graph(3, &shape);
     struct hs_domtree tree;
@@ -302,7 +295,6 @@ static void test_every_allocation_fails(void **state)
 
 static void test_single_node(void **state)
 {
-    (void)state;
     struct hs_edge_list list = {0};
     struct hs_graph graph = hs_edge_list_graph(&list, 1, 1, false);
     struct hs_domtree tree;

@@ -91,7 +91,6 @@ static void test_room_is_enough(void **state)
     struct rlimit before, none;
     uint64_t peak;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct hs_graph graph = graph_of(seed, seed % 3 == 0 ? 20000 : 300);
@@ -127,7 +126,6 @@ static void check_rooms(const struct hs_graph *graph, uint64_t n_steps)
 
 static void test_rooms(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct hs_graph graph = graph_of(seed, 60000);
         check_rooms(&graph, 12);
@@ -139,7 +137,6 @@ static void test_small_when_tight(void **state)
 {
     uint64_t peak;
 
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(1500); seed++) {
         struct hs_graph graph = graph_of(seed, 1 + (uint32_t)(seed % 60));
         struct hs_domtree expected = expected_tree(&graph);
@@ -171,7 +168,6 @@ static struct hs_graph deep_graph(uint32_t n, bool has_climbs)
 
 static void test_deep(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct hs_graph graph = deep_graph(300000, i == 1);
         check_rooms(&graph, 10);
@@ -182,7 +178,6 @@ static void test_deep(void **state)
 /* What the header promises: a heap of n nodes and 2 n edges with long evaluations. */
 static void test_bound(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 1000, .n_blocks = 200000, .n_edges = 400000};
     struct hs_graph graph = hs_random_graph(5, &shape);
     struct hs_domtree expected = expected_tree(&graph);
@@ -220,7 +215,6 @@ static void check_allocations(const struct hs_graph *graph, uint64_t room)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_graph graph = deep_graph(40000, true);
     uint64_t room = hs_domtree_room_bytes(graph.n_nodes, graph.n_edges);
     check_allocations(&graph, room);
@@ -237,7 +231,6 @@ static void test_full_disk(void **state)
     uint64_t room = hs_domtree_room_bytes(graph.n_nodes, graph.n_edges), peak;
     uint32_t n_failed = 0, n_done = 0;
 
-    (void)state;
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     for (uint64_t most = 4096; most < 1 << 20; most *= 2) {
@@ -262,7 +255,6 @@ static hs_status edges_run(const void *context, void (*put)(void *sink, uint32_t
 {
     const struct hs_graph *graph = context;
 
-    (void)error;
     for (uint32_t node = graph->n_nodes; node-- > 0;)
         for (uint32_t e = graph->begin[node]; e < graph->begin[node + 1]; e++)
             put(sink, node, graph->target[e]);
@@ -317,7 +309,6 @@ static void check_stored(struct hs_graph graph)
  * but one in one row, and into one node), many edges to evaluate, long ways and climbs. */
 static void test_stored(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(300); seed++)
         check_stored(graph_of(seed, 1 + (uint32_t)(seed % 60)));
     for (uint64_t seed = 0; seed < 6; seed++)
@@ -332,7 +323,6 @@ static void test_stored_allocations_fail(void **state)
 {
     struct hs_graph graph = deep_graph(40000, true);
 
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 12) {
         struct hs_domtree tree = {0};
         struct hs_budget budget;

@@ -52,7 +52,6 @@ static void diagnose(pid_t pid, struct hs_budget *budget, struct hs_diagnosis *r
 
 static void a_child_of_ours(void **state)
 {
-    (void)state;
     static const char *const names[] = {"machine", "runtime",  "allocator",  "stop",  "memory",
                                         "disk",    "binaries", "debug_info", "unwind"};
     struct live_child child = live_child_start(body_large);
@@ -77,7 +76,6 @@ static void a_child_of_ours(void **state)
 /* From plenty to too little: the copy in memory, in a file, and no dump at all. */
 static void budgets(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_large);
     struct hs_diagnosis diagnosis;
     struct hs_budget budget;
@@ -109,7 +107,6 @@ static void body_end(struct live_shared *shared)
 
 static void one_that_has_ended(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_end);
     struct hs_diagnosis diagnosis;
     assert_true(live_wait_state(child.pid, 'Z'));
@@ -122,7 +119,6 @@ static void one_that_has_ended(void **state)
 /* Each allocation in turn fails: out of memory is said to be that, or costs one answer. */
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_large);
     struct hs_diagnosis diagnosis;
     const struct hs_dump_options options = {.pid = child.pid};

@@ -17,7 +17,6 @@ static struct hs_dump_plan plan;
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_dump_plan_fini(&plan);
     hs_image_fini(&image);
     plan = (struct hs_dump_plan){0};
@@ -34,7 +33,6 @@ static hs_status make(uint64_t limit_bytes, uint64_t copy_bytes)
 
 static void what_fits_stays_in_memory(void **state)
 {
-    (void)state;
     char text[100];
 
     assert_int_equal(make(GIB, 800 * MIB), HS_OK);
@@ -49,7 +47,6 @@ static void what_fits_stays_in_memory(void **state)
 
 static void what_does_not_fit_goes_to_a_file(void **state)
 {
-    (void)state;
     char text[100];
 
     assert_int_equal(make(GIB, 1000 * MIB), HS_OK); /* no room for its tables */
@@ -75,7 +72,6 @@ static void what_does_not_fit_goes_to_a_file(void **state)
 /* A copy in a file is seen at addresses, as many as it has bytes. */
 static void addresses_for_the_file_are_needed(void **state)
 {
-    (void)state;
 #ifdef HS_SANITIZED
     skip(); /* they have no use for a limit on addresses */
 #endif
@@ -98,7 +94,6 @@ static void addresses_for_the_file_are_needed(void **state)
 /* 12 GiB in 600 MiB, and no less than what their places take. */
 static void tells_the_least_that_is_needed(void **state)
 {
-    (void)state;
     assert_int_equal(make(600 * MIB, 12 * GIB), HS_OK);
     assert_true(image.paged->most * HS_PAGED_WINDOW_BYTES >= 32 * MIB);
     tear_down(NULL);
@@ -113,7 +108,6 @@ static void tells_the_least_that_is_needed(void **state)
 
 static void without_a_limit_nothing_is_counted(void **state)
 {
-    (void)state;
     const struct hs_dump_load large = {.copy_bytes = 100 * GIB};
     assert_int_equal(hs_dump_plan_make(&plan, &image, NULL, &large, &err), HS_OK);
     assert_null(image.paged);
@@ -132,7 +126,6 @@ static void without_a_limit_nothing_is_counted(void **state)
  * to what must be had. */
 static void counts_what_is_kept_of_files(void **state)
 {
-    (void)state;
     struct hs_dump_load load = {.copy_bytes = 200 * MIB};
     struct hs_dump_needs without, with;
 
@@ -161,7 +154,6 @@ static void counts_what_is_kept_of_files(void **state)
 /* Sums of what a process claims never wrap. */
 static void sums_do_not_wrap(void **state)
 {
-    (void)state;
     const struct hs_dump_load load = {UINT64_MAX / 2, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     struct hs_dump_needs needs;
 
@@ -176,7 +168,6 @@ static void sums_do_not_wrap(void **state)
 /* A process that has grown: its next copy goes to a file. */
 static void turns_when_the_copy_is_full(void **state)
 {
-    (void)state;
     hs_status status = HS_LIMIT;
 
     assert_int_equal(make(GIB, 800 * MIB), HS_OK);
@@ -199,7 +190,6 @@ static void turns_when_the_copy_is_full(void **state)
 
 static void adjusts_to_what_the_tables_come_to(void **state)
 {
-    (void)state;
     assert_int_equal(make(GIB, 800 * MIB), HS_OK);
     uint64_t used_bytes = budget.used_bytes;
     assert_int_equal(hs_dump_plan_adjust(&plan, 0, &err), HS_OK);
@@ -216,7 +206,6 @@ static void body(struct live_shared *shared)
 
 static void asks_the_kernel_what_there_is(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body);
     struct hs_target target;
     struct hs_objects objects = {0};

@@ -19,7 +19,6 @@ static uint32_t number(struct hs_type_numbers *numbers, unsigned source, uint32_
 /* Each type of either source has one number, by first use, however far apart its indexes are. */
 static void types_are_numbered_by_first_use(void **state)
 {
-    (void)state;
     struct hs_type_numbers numbers = {0};
 
     assert_int_equal(number(&numbers, FIRST, 7), 0);
@@ -75,7 +74,6 @@ static hs_status make(struct hs_type_numbers *numbers, struct hs_type_tables *re
 
 static void members_follow_their_type(void **state)
 {
-    (void)state;
     struct hs_type_numbers numbers = {0};
     struct hs_type_tables tables = {0};
 
@@ -94,7 +92,6 @@ static void members_follow_their_type(void **state)
 
 static void one_source_is_taken_as_it_is(void **state)
 {
-    (void)state;
     struct hs_type_numbers numbers = {0};
     struct hs_type_tables source = {0}, ret;
 
@@ -107,7 +104,6 @@ static void one_source_is_taken_as_it_is(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 8) {
         struct hs_type_numbers numbers = {0};
         struct hs_type_tables tables = {0};

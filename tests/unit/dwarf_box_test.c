@@ -301,7 +301,6 @@ static struct hs_elf *sample(void)
 
 static bool read_pattern(void *context, hs_addr at, void *ret, size_t n_bytes)
 {
-    (void)context;
     uint64_t word = at + 1;
     memcpy(ret, &word, n_bytes);
     return true;
@@ -393,7 +392,6 @@ static void break_by_opening(enum fault fault)
 
 static void survives_what_breaks_at_opening(void **state)
 {
-    (void)state;
     for (enum fault fault = FAULT_DIES; fault <= FAULT_LAST_OPEN; fault++) {
 #ifdef HS_SANITIZED
         if (fault == FAULT_EATS_MEMORY) /* no limit on the address space there */
@@ -428,14 +426,12 @@ static void break_by_row(enum fault fault)
 
 static void believes_no_row_beyond_its_bounds(void **state)
 {
-    (void)state;
     for (enum fault fault = FAULT_ROW_DIES; fault <= FAULT_LAST_ROW; fault++)
         break_by_row(fault);
 }
 
 static void believes_no_text_beyond_its_bounds(void **state)
 {
-    (void)state;
     for (enum fault fault = FAULT_TEXT_OPEN_END; fault <= FAULT_LAST_TEXT; fault++) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_dwarf_box *box = new_box(fault);
@@ -465,7 +461,6 @@ static void believes_no_text_beyond_its_bounds(void **state)
 /* A box that is ended between two questions, by whomever, is no file's fault. */
 static void starts_again_when_ended_between_questions(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_dwarf_box *box = new_box(FAULT_NONE);
     struct hs_elf *good = sample();
@@ -486,7 +481,6 @@ static void starts_again_when_ended_between_questions(void **state)
 /* One that ends after each answer is not started for ever, and ends nobody's dump. */
 static void gives_up_a_box_that_ends_again_and_again(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_dwarf_box *box = new_box(FAULT_ENDS_WHEN_IDLE);
     struct hs_elf *elf = sample();
@@ -506,7 +500,6 @@ static void gives_up_a_box_that_ends_again_and_again(void **state)
 
 static void gives_up_after_many_bombs(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_dwarf_box *box = new_box(FAULT_DIES);
     struct hs_elf *bad[BOX_MAX_BREAKS + 2], *good = sample();
@@ -530,7 +523,6 @@ static void gives_up_after_many_bombs(void **state)
 
 static void says_that_the_program_is_missing(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     const struct hs_dwarf_box_options options = {.program = "/nonexistent/heapsnap-dwarf"};
     hs_auto(hs_dwarf_box) *box = NULL;
@@ -550,7 +542,6 @@ static void says_that_the_program_is_missing(void **state)
 
 static void repeats_nothing_that_could_steer_a_terminal(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_dwarf_box *box = new_box(FAULT_RUDE);
     struct hs_elf *elf = sample();
@@ -596,7 +587,6 @@ static void compare_rows(struct hs_dwarf_box *box, const char *path)
 
 static void tells_the_rows_that_libdwarf_tells(void **state)
 {
-    (void)state;
     static const char *const paths[] = {"/proc/self/exe", "/lib/x86_64-linux-gnu/libc.so.6",
                                         "/lib64/libc.so.6", "/usr/bin/python3"};
     struct hs_dwarf_box *box = new_box(FAULT_NONE);
@@ -616,7 +606,6 @@ static void compare_sources(const struct hs_source *asked, struct hs_dwarf *dwar
 
 static void tells_the_names_that_libdwarf_tells(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_dwarf_box *box = new_box(FAULT_NONE);
     hs_auto(hs_elf) *elf = NULL;
@@ -647,7 +636,6 @@ static void tells_the_names_that_libdwarf_tells(void **state)
 /* What the true box could do if it were taken over: nothing. A child does it in its place. */
 static void confines_itself(void **state)
 {
-    (void)state;
 #ifdef HS_SANITIZED
     skip();
 #endif

@@ -34,7 +34,6 @@ static void check(struct hs_edge *edges, size_t n)
 /* Keys that differ in few bytes and in all, at each place; sorted, turned round, all the same. */
 static void test_against_qsort(void **state)
 {
-    (void)state;
     static struct hs_edge edges[MOST];
     uint64_t random = 5;
     for (unsigned round = 0; round < 600; round++) {
@@ -58,7 +57,6 @@ static void test_against_qsort(void **state)
 
 static void test_few(void **state)
 {
-    (void)state;
     struct hs_edge edges[2] = {{.target = 2}, {.target = 1}};
     hs_edges_sort(NULL, 0);
     hs_edges_sort(edges, 1);

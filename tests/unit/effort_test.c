@@ -7,7 +7,6 @@
 
 static void test_takes(void **state)
 {
-    (void)state;
     struct hs_effort effort = hs_effort_of_bytes(0);
     assert_true(effort.left == HS_EFFORT_BASE);
     assert_true(hs_effort_take(&effort, HS_EFFORT_BASE - 10) && !effort.is_spent);
@@ -20,7 +19,6 @@ static void test_takes(void **state)
 
 static void test_worth(void **state)
 {
-    (void)state;
     assert_true(hs_effort_of_bytes(100).left == HS_EFFORT_BASE + 100 * HS_EFFORT_EACH);
     assert_true(hs_effort_of_bytes(UINT64_MAX).left > UINT64_MAX / 2);
 }
@@ -28,7 +26,6 @@ static void test_worth(void **state)
 /* A hole is worth nothing. */
 static void test_holes(void **state)
 {
-    (void)state;
     char path[] = "/tmp/hs-effort-XXXXXX";
     int fd = mkstemp(path);
     static const char block[65536] = {1};

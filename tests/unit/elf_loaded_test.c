@@ -11,7 +11,6 @@ static struct hs_error err;
 
 static bool read_own(void *context, hs_addr at, void *ret, size_t n_bytes)
 {
-    (void)context;
     memcpy(ret, (const void *)(uintptr_t)at, n_bytes);
     return true;
 }
@@ -27,7 +26,6 @@ struct place {
 static int find_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct place *place = context;
-    (void)size;
     if (strstr(info->dlpi_name, place->name) == NULL)
         return 0;
     strncpy(place->path, info->dlpi_name, sizeof place->path - 1);
@@ -127,7 +125,6 @@ static void expect_equal_symbols(struct hs_elf *file, struct hs_elf *loaded)
 
 static void the_library_of_c(void **state)
 {
-    (void)state;
     struct place place = place_of("/libc.so");
     struct hs_elf *file;
     struct hs_frame_tables *expected, *found;
@@ -157,7 +154,6 @@ static void the_library_of_c(void **state)
  * whose dynamic section nobody has changed. */
 static void the_vdso(void **state)
 {
-    (void)state;
     struct place place = place_of("linux-vdso.so");
     struct loaded loaded = take(&own_memory, place.begin, place.end);
     if (loaded.elf == NULL)
@@ -200,7 +196,6 @@ static void ask_all(const struct window *window)
 
 static void damaged_ones(void **state)
 {
-    (void)state;
     struct place place = place_of("linux-vdso.so");
     size_t n = place.end - place.begin;
     uint8_t *copy = malloc(n);
@@ -227,7 +222,6 @@ static void damaged_ones(void **state)
 
 static void what_is_none(void **state)
 {
-    (void)state;
     static const uint8_t zeros[4096];
     struct window window = {0x1000, zeros, sizeof zeros};
     const struct hs_memory_reader memory = {read_window, &window};
@@ -241,7 +235,6 @@ static void what_is_none(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct place place = place_of("/libc.so");
     void *bytes = NULL;
     size_t n;

@@ -17,7 +17,6 @@ static struct hs_elf *open_sample(void)
 
 static void gives_sections(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     hs_auto(hs_elf) *elf = open_sample();
@@ -44,7 +43,6 @@ static void gives_sections(void **state)
 
 static void leaves_out_sections_beyond_the_end(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t offset, size;
     } lies[] = {{0, UINT64_MAX}, {UINT64_MAX, 2}, {1 << 20, 16}, {64, 1 << 20}};
@@ -66,7 +64,6 @@ static void leaves_out_sections_beyond_the_end(void **state)
 
 static void survives_bad_section_names(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     elf_writer_section_header(&w, 2)->sh_name = UINT32_MAX;
@@ -87,7 +84,6 @@ static void survives_bad_section_names(void **state)
 
 static void gives_bytes_by_address(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     hs_auto(hs_elf) *elf = open_sample();
@@ -108,7 +104,6 @@ static void gives_bytes_by_address(void **state)
 
 static void clips_segments_to_the_file(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     uint64_t offset = elf_writer_program_header(&w, 1)->p_offset;
@@ -142,7 +137,6 @@ static void write_compressed(uint64_t claimed)
 
 static void decompresses(void **state)
 {
-    (void)state;
     write_compressed(5);
     hs_auto(hs_elf) *elf = open_sample();
     struct hs_error err = HS_ERROR_INIT;
@@ -157,7 +151,6 @@ static void decompresses(void **state)
 
 static void refuses_false_compression(void **state)
 {
-    (void)state;
     static const uint64_t claims[] = {6, UINT64_C(1) << 20, UINT64_C(1) << 40, UINT64_MAX};
     for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
         write_compressed(claims[i]);

@@ -78,7 +78,6 @@ static void look(struct hs_elf *elf)
 
 static void reads_what_is_asked_for(void **state)
 {
-    (void)state;
     struct file f;
     file_open(&f);
     uint64_t kept = hs_elf_kept_bytes(f.elf);
@@ -96,7 +95,6 @@ static void reads_what_is_asked_for(void **state)
 
 static void lends_what_is_in_memory(void **state)
 {
-    (void)state;
     struct hs_elf *elf;
     image_make();
     assert_int_equal(hs_elf_open_memory(w.bytes, w.n_bytes, "sample", &elf, &err), HS_OK);
@@ -107,7 +105,6 @@ static void lends_what_is_in_memory(void **state)
 /* What was read stays; nothing more is told of it, not even what would still be there. */
 static void believes_no_file_that_is_cut(void **state)
 {
-    (void)state;
     uint8_t copy[PIECE];
     struct file f;
     file_open(&f);
@@ -124,7 +121,6 @@ static void believes_no_file_that_is_cut(void **state)
 
 static void reads_nothing_of_a_file_it_let_go(void **state)
 {
-    (void)state;
     struct file f;
     file_open(&f);
     assert_non_null(hs_elf_bytes_at(f.elf, AT, PIECE));
@@ -136,7 +132,6 @@ static void reads_nothing_of_a_file_it_let_go(void **state)
 
 static void tells_that_there_was_no_room(void **state)
 {
-    (void)state;
     for (uint64_t nth = 1; nth <= 2; nth++) { /* a bit for each page, and pages */
         struct file f;
         file_open(&f);

@@ -19,7 +19,6 @@ static struct hs_elf *open_sample(void)
 
 static void sorts_and_flags(void **state)
 {
-    (void)state;
     for (int as_dynsym = 0; as_dynsym < 2; as_dynsym++) {
         elf_writer_sample(&w);
         w.as_dynsym = as_dynsym != 0;
@@ -51,7 +50,6 @@ static void sorts_and_flags(void **state)
 
 static void prefers_symtab_then_dynsym(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     for (size_t i = 1; i <= w.n_sections; i++) /* a .symtab whose names are gone is none */
@@ -66,7 +64,6 @@ static void prefers_symtab_then_dynsym(void **state)
 
 static void leaves_out_bad_entries(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     elf_writer_symbol_entry(&w, 1)->st_name = UINT32_MAX; /* helper: name outside */
@@ -83,7 +80,6 @@ static void leaves_out_bad_entries(void **state)
 
 static void needs_terminated_names(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     size_t strings = w.n_sections - 1; /* .strtab */
@@ -105,7 +101,6 @@ static void needs_terminated_names(void **state)
 /* All names end with the last byte of a long table. */
 static void leaves_out_endless_names(void **state)
 {
-    (void)state;
     static char text[20000];
     memset(text, 'a', sizeof text - 1);
     elf_writer_sample(&w);
@@ -124,7 +119,6 @@ static void leaves_out_endless_names(void **state)
 
 static void prefers_the_global_of_one_name(void **state)
 {
-    (void)state;
     elf_writer_init(&w);
     elf_writer_symbol(&w, "same", STT_FUNC, STB_LOCAL, 0x1000, 8, 1);
     elf_writer_symbol(&w, "same", STT_FUNC, STB_GLOBAL, 0x2000, 8, 1);
@@ -150,7 +144,6 @@ static const char *at(const struct hs_elf *elf, hs_addr vaddr, uint64_t offset)
 
 static void finds_by_address(void **state)
 {
-    (void)state;
     elf_writer_init(&w);
     elf_writer_segment(&w, PT_LOAD, PF_R, 0x1000, 0x1000, 0);
     elf_writer_segment(&w, PT_LOAD, PF_R, 0x8000, 0x1000, 0);
@@ -177,7 +170,6 @@ static void finds_by_address(void **state)
  * not. */
 static void no_name_stretches_over_an_end(void **state)
 {
-    (void)state;
     elf_writer_init(&w);
     elf_writer_segment(&w, PT_LOAD, PF_R, 0x1000, 0x2000, 0);
     static const char zeros[0x200];
@@ -204,7 +196,6 @@ int elf_symbols_test_variable = 4;
 
 static void knows_this_program(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
     assert_int_equal(hs_elf_open_path("/proc/self/exe", &elf, &err), HS_OK);
@@ -230,7 +221,6 @@ static void knows_this_program(void **state)
 /* A distribution's stripped OCaml program: the names the capture stands on. */
 static void knows_a_stripped_ocaml_program(void **state)
 {
-    (void)state;
     static const char *const programs[] = {"/usr/bin/ocamlopt.opt", "/usr/bin/coqtop"};
     static const char *const names[] = {"caml_globals", "caml_frametable", "caml_data_segments",
                                         "caml_final_do_roots"};

@@ -32,7 +32,6 @@ static void assert_refused(hs_status status, const char *part)
 
 static void reads_headers(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     hs_auto(hs_elf) *elf = open_sample();
@@ -61,7 +60,6 @@ static void reads_headers(void **state)
 
 static void finds_the_build_id_without_sections(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     elf_writer_header(&w)->e_shoff = 0;
@@ -78,7 +76,6 @@ static void finds_the_build_id_without_sections(void **state)
 
 static void ignores_a_damaged_build_id(void **state)
 {
-    (void)state;
     static const uint8_t notes[][20] = {
         {4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4},    /* cut */
         {4, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1}, /* huge */
@@ -97,7 +94,6 @@ static void ignores_a_damaged_build_id(void **state)
 
 static void says_what_it_refuses(void **state)
 {
-    (void)state;
     struct hs_elf_identity id;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
@@ -128,7 +124,6 @@ static void says_what_it_refuses(void **state)
 /* A file cut anywhere is refused or opened with what is whole; asan watches the reads. */
 static void survives_every_cut(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     size_t n_opened = 0;
@@ -156,7 +151,6 @@ static void survives_every_cut(void **state)
 
 static void drops_segments_that_wrap(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     elf_writer_program_header(&w, 0)->p_memsz = UINT64_MAX;
@@ -176,7 +170,6 @@ static void drops_segments_that_wrap(void **state)
 
 static void computes_the_bias(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     Elf64_Phdr *text = elf_writer_program_header(&w, 0), *data = elf_writer_program_header(&w, 1);
@@ -198,7 +191,6 @@ static void computes_the_bias(void **state)
 
 static void opens_itself_by_path_and_descriptor(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *by_path = NULL;
     hs_auto(hs_elf) *by_fd = NULL;
@@ -220,7 +212,6 @@ static void opens_itself_by_path_and_descriptor(void **state)
 
 static void refuses_what_is_no_file(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_elf *elf = NULL;
     assert_int_equal(hs_elf_open_path("/nonexistent/x", &elf, &err), HS_IO);
@@ -242,7 +233,6 @@ static void refuses_what_is_no_file(void **state)
 /* Each allocation of ours fails once: HS_LIMIT, nothing leaked (asan), nothing returned. */
 static void reports_running_out_of_memory(void **state)
 {
-    (void)state;
     elf_writer_sample(&w);
     elf_writer_finish(&w);
     FAIL_EACH (each, .at_least = 5) {

@@ -62,7 +62,6 @@ static int order(const void *a, const void *b)
 
 static void tells_who_uses_what_most(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
     assert_int_equal(elf_users_test_count(2), 4);
@@ -123,7 +122,6 @@ static struct elf_writer writer;
 
 static void constants_are_addresses_where_nothing_moves(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     const hs_addr place = DATA;
     struct hs_elf_user user;
@@ -151,7 +149,6 @@ static void constants_are_addresses_where_nothing_moves(void **state)
  * be asked of the file is left to those who read the rest. */
 static void takes_nothing_from_others(void **state)
 {
-    (void)state;
     enum { N_INSTRUCTIONS = 8000, EACH = 7, TIMES = 400 };
     static uint8_t code[N_INSTRUCTIONS * EACH];
     const hs_addr place = UINT64_C(0x20000);
@@ -180,7 +177,6 @@ static void takes_nothing_from_others(void **state)
 
 static void survives_without_memory(void **state)
 {
-    (void)state;
     const hs_addr place = DATA;
     struct hs_elf *elf = make_elf(ET_DYN, &writer);
     FAIL_EACH (f, .at_least = 2) {
@@ -193,7 +189,6 @@ static void survives_without_memory(void **state)
 
 static void asks_nothing_for_nothing(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
     assert_int_equal(hs_elf_open_path("/proc/self/exe", &elf, &err), HS_OK);

@@ -82,7 +82,6 @@ static void file_close(struct file *f)
 
 static void brings_in_what_is_needed(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct elf_view_total total = {0};
     struct elf_view view;
@@ -120,7 +119,6 @@ static void brings_in_what_is_needed(void **state)
 
 static void survives_a_file_that_is_cut(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct elf_view_total total = {0};
     struct elf_view view;
@@ -143,7 +141,6 @@ static void survives_a_file_that_is_cut(void **state)
 
 static void has_small_sections_whole(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct elf_view_total total = {0};
     struct elf_view view;
@@ -166,7 +163,6 @@ static void has_small_sections_whole(void **state)
 /* A section that comes in pieces, one that is held whole, and none; nothing is read for that. */
 static void tells_what_a_section_takes(void **state)
 {
-    (void)state;
     uint64_t whole, pieces;
     struct file f;
     file_open(&f, CONTENT_BYTES);
@@ -189,7 +185,6 @@ static void tells_what_a_section_takes(void **state)
 /* Into a temporary file, and from there in pieces. */
 static void unpacks_where_it_is_told(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
     struct elf_view_total total = {.unpack = &budget};
@@ -224,7 +219,6 @@ static void unpacks_where_it_is_told(void **state)
 /* Cut short, claiming more or far more than it is, of another kind, with damage; no directory. */
 static void refuses_to_unpack_what_is_damaged(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t n_claimed_bytes;
         size_t at, n_cut;
@@ -270,7 +264,6 @@ static void refuses_to_unpack_what_is_damaged(void **state)
 
 static void reports_running_out_of_memory(void **state)
 {
-    (void)state;
     struct elf_view_total total = {0};
     struct elf_view view;
     struct file f;

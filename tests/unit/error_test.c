@@ -7,7 +7,6 @@
 
 static void fills_and_replaces(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     assert_int_equal(hs_fail(&err, HS_FORMAT, "bad magic in '%s'", "x.snap"), HS_FORMAT);
     assert_string_equal(err.message, "bad magic in 'x.snap'");
@@ -21,7 +20,6 @@ static void fills_and_replaces(void **state)
 
 static void errno_is_told_and_kept(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     errno = ENOENT;
     assert_int_equal(hs_fail_errno(&err, HS_IO, "cannot open '%s'", "a"), HS_IO);
@@ -36,7 +34,6 @@ static void errno_is_told_and_kept(void **state)
 
 static void context_reads_from_the_outside_in(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     (void)hs_fail(&err, HS_TARGET, "word missing");
     (void)hs_hint(&err, "stay");
@@ -48,7 +45,6 @@ static void context_reads_from_the_outside_in(void **state)
 
 static void arguments_may_be_the_old_message(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     (void)hs_fail(&err, HS_IO, "inner");
     (void)hs_hint(&err, "clue");
@@ -60,7 +56,6 @@ static void arguments_may_be_the_old_message(void **state)
 
 static void long_texts_are_cut_and_terminated(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     char text[2000];
     memset(text, 'x', sizeof text - 1);
@@ -94,7 +89,6 @@ static hs_status forwards(hs_status status, int *ret_reached)
 
 static void try_forwards_failures_only(void **state)
 {
-    (void)state;
     int reached;
     assert_int_equal(forwards(HS_OK, &reached), HS_OK);
     assert_int_equal(reached, 1);

@@ -15,7 +15,6 @@ static double uniform(uint64_t *random)
 
 static void single_samples(void **state)
 {
-    (void)state;
     double variance;
     struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF, .period_words = 1000};
     struct hs_sampler jemalloc = {.kind = HS_SAMPLER_JEMALLOC, .period_words = 1000};
@@ -37,7 +36,6 @@ static void single_samples(void **state)
 
 static void sums_and_rounding(void **state)
 {
-    (void)state;
     struct hs_sampler record = {.kind = HS_SAMPLER_RECORD, .period_words = 100.25};
     struct hs_sample sample = {.n_samples = 1, .words = 5};
     struct hs_estimate a = {0}, b = {0};
@@ -122,14 +120,12 @@ static void check(struct outcome outcome)
 
 static void poisson_covers_the_truth(void **state)
 {
-    (void)state;
     check(simulate(HS_SAMPLER_MEMPROF, 500));
     check(simulate(HS_SAMPLER_RECORD, 2000));
 }
 
 static void horvitz_thompson_covers_the_truth(void **state)
 {
-    (void)state;
     check(simulate(HS_SAMPLER_JEMALLOC, 500));
     check(simulate(HS_SAMPLER_JEMALLOC, 2000));
 }

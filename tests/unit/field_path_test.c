@@ -36,7 +36,6 @@ static void fill(struct hs_graph_builder *b, uint32_t *types)
 
 static void test_steps(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     uint32_t types[N_TYPES];
     char text[HS_FIELD_NAME_BYTES];
@@ -67,7 +66,6 @@ static void test_steps(void **state)
 
 static void test_path(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_error err = HS_ERROR_INIT;
     uint32_t types[N_TYPES];
@@ -97,7 +95,6 @@ static void test_path(void **state)
 
 static void test_short(void **state)
 {
-    (void)state;
     const struct {
         const char *text, *expected;
     } cases[] = {{"/build/redis/src/server.c:86", "src/server.c:86"},

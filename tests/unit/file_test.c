@@ -16,7 +16,6 @@ static char path[128];
 
 static int make_directory(void **state)
 {
-    (void)state;
     (void)snprintf(directory, sizeof directory, "%s", "/tmp/hs_file_test.XXXXXX");
     if (mkdtemp(directory) == NULL)
         return -1;
@@ -27,7 +26,6 @@ static int make_directory(void **state)
 /* Fails when anything was left behind, so each test also says: no litter. */
 static int remove_directory(void **state)
 {
-    (void)state;
     (void)chmod(directory, 0755);
     (void)unlink(path);
     return rmdir(directory);
@@ -56,7 +54,6 @@ static void assert_content(const char *expected)
 
 static void maps_files(void **state)
 {
-    (void)state;
     put("some text");
     assert_content("some text");
     put("");
@@ -66,7 +63,6 @@ static void maps_files(void **state)
 
 static void maps_files_that_say_they_are_empty(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_map map = {0};
     assert_int_equal(hs_map_open("/proc/self/maps", &map, &err), HS_OK);
@@ -100,7 +96,6 @@ static size_t resident_pages(const struct hs_map *map)
  * touched. */
 static void gives_back_what_was_read(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_map map = {0};
     char *bytes = calloc(PIECES, PIECE_STEP);
@@ -130,7 +125,6 @@ static void gives_back_what_was_read(void **state)
 
 static void says_why_a_file_cannot_be_mapped(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_map map = {.n_bytes = 42};
     assert_int_equal(hs_map_open("/nonexistent/x", &map, &err), HS_IO);
@@ -178,7 +172,6 @@ static hs_status map_from(int fd, struct hs_map *map, struct hs_error *err)
 
 static void reads_pipes_to_the_end(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
         struct hs_map map = {0};
@@ -202,7 +195,6 @@ static void reads_pipes_to_the_end(void **state)
 
 static void reads_the_rest_of_a_redirected_file(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_map map = {0};
     put("head and tail");
@@ -217,7 +209,6 @@ static void reads_the_rest_of_a_redirected_file(void **state)
 
 static void pipe_reading_survives_failing_allocations(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     for (uint64_t nth = 1; nth <= 2; nth++) {
         struct hs_map map = {0};
@@ -232,7 +223,6 @@ static void pipe_reading_survives_failing_allocations(void **state)
 
 static void an_output_appears_when_committed(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
@@ -247,7 +237,6 @@ static void an_output_appears_when_committed(void **state)
 
 static void an_output_given_up_leaves_the_old_file(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     put("old");
@@ -262,7 +251,6 @@ static void an_output_given_up_leaves_the_old_file(void **state)
 
 static void writes_small_and_large_pieces_in_order(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     static const size_t sizes[] = {1, 65535, 65536, 7, 200000, 65536, 3, 65530, 6, 1};
@@ -289,7 +277,6 @@ static void writes_small_and_large_pieces_in_order(void **state)
 /* The old file's mode is not the new one's: somebody may have made it for us to fill. */
 static void keeps_links_and_no_modes(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     struct stat about;
@@ -331,7 +318,6 @@ static mode_t mode_under(mode_t mask, const struct hs_out_access *access)
 
 static void is_the_owners_alone_whatever_the_umask(void **state)
 {
-    (void)state;
     static const mode_t masks[] = {0, 022, 027, 077, 0777};
     const struct hs_out_access none = {0}, some = {.has_mode = true, .mode = 0644},
                                group = {.has_group = true, .group = getegid()};
@@ -345,7 +331,6 @@ static void is_the_owners_alone_whatever_the_umask(void **state)
 
 static void a_group_that_is_not_ours_is_told(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     const struct hs_out_access access = {.has_group = true, .group = (gid_t)-2};
@@ -366,7 +351,6 @@ static void a_group_that_is_not_ours_is_told(void **state)
 
 static void a_full_device_is_told_at_commit(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     assert_int_equal(hs_out_open_path("/dev/full", &out, &err), HS_OK);
@@ -382,7 +366,6 @@ static void a_full_device_is_told_at_commit(void **state)
 
 static void a_full_device_is_told_while_writing(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     static const char zeros[100000];
@@ -398,7 +381,6 @@ static void a_full_device_is_told_while_writing(void **state)
 
 static void devices_are_written_in_place(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     struct stat about;
@@ -428,7 +410,6 @@ static void *drain(void *argument)
 
 static void waits_for_pipes_that_do_not_block(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     static uint8_t bytes[FED_BYTES];
@@ -453,7 +434,6 @@ static void waits_for_pipes_that_do_not_block(void **state)
 
 static void failed_reads_are_told(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_map map = {0};
     /* Page zero is never there. */
@@ -464,7 +444,6 @@ static void failed_reads_are_told(void **state)
 
 static void a_closed_descriptor_is_told(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -478,7 +457,6 @@ static void a_closed_descriptor_is_told(void **state)
 
 static void says_why_an_output_cannot_be_made(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {.n_written = 42};
     assert_int_equal(hs_out_open_path("/nonexistent/x", &out, &err), HS_IO);
@@ -493,7 +471,6 @@ static void says_why_an_output_cannot_be_made(void **state)
 
 static void a_directory_may_be_read_only(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     /* Nobody may create files in /proc, root neither: the permission bits bind only others. */
@@ -511,7 +488,6 @@ static void a_directory_may_be_read_only(void **state)
 
 static void a_failed_rename_leaves_no_litter(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
@@ -524,7 +500,6 @@ static void a_failed_rename_leaves_no_litter(void **state)
 
 static void each_allocation_of_an_output_can_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     FAIL_EACH (each, .at_least = 4) {

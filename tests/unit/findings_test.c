@@ -11,14 +11,12 @@ static struct hs_findings findings;
 
 static int set_up(void **state)
 {
-    (void)state;
     findings = (struct hs_findings){.strings = &strings};
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_findings_fini(&findings);
     hs_findings_fini(&findings);
     hs_findings_fini(NULL);
@@ -28,7 +26,6 @@ static int tear_down(void **state)
 
 static void a_proof_holds_when_both_are_equal(void **state)
 {
-    (void)state;
     assert_int_equal(hs_findings_proof(&findings, "blocks", 7, 7, &err), HS_OK);
     assert_int_equal(hs_findings_proof(&findings, "bytes", 7, 8, &err), HS_OK);
     assert_int_equal(findings.n_proofs, 2);
@@ -41,7 +38,6 @@ static void a_proof_holds_when_both_are_equal(void **state)
 
 static void a_note_is_kept_once(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 10; i++)
         assert_int_equal(hs_findings_note(&findings, i % 2 != 0, &err, "arena %u is odd", i / 5),
                          HS_OK);
@@ -52,7 +48,6 @@ static void a_note_is_kept_once(void **state)
 
 static void a_flood_of_notes_ends(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 5000; i++) {
         assert_int_equal(hs_findings_note(&findings, true, &err, "note %u", i), HS_OK);
         assert_int_equal(hs_findings_proof(&findings, "p", 1, i, &err), HS_OK);
@@ -63,7 +58,6 @@ static void a_flood_of_notes_ends(void **state)
 
 static void tells_when_there_is_no_room(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST, .keeps = true) {
         fail_each_begin(&each);
         hs_status status = hs_findings_note(&findings, true, &err, "a note");

@@ -89,7 +89,6 @@ static size_t n_heads(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     static const uint8_t code[16];
     struct hs_error err = HS_ERROR_INIT;
 
@@ -109,7 +108,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_elf_close(world.object.elf);
     hs_image_fini(&world.image);
     hs_findings_fini(&world.findings);
@@ -132,7 +130,6 @@ static void check(uint32_t n, uint32_t size, uint64_t elts_bytes, size_t wanted)
 
 static void tells_patterns_by_all_their_numbers(void **state)
 {
-    (void)state;
     put_elts(16);
     check(16, 16, 256, 1);
     check(3, 16, 264, 1);
@@ -162,7 +159,6 @@ static void tells_patterns_by_all_their_numbers(void **state)
  * is said that not all was. */
 static void looks_are_bounded(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
 
     for (size_t i = 0; i < N_SMALL; i++)
@@ -178,7 +174,6 @@ static void looks_are_bounded(void **state)
 /* One owner for one block of elements, the first. */
 static void elements_are_of_one_pattern(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
 
     put_elts(16);
@@ -191,7 +186,6 @@ static void elements_are_of_one_pattern(void **state)
 
 static void survives_without_memory(void **state)
 {
-    (void)state;
     put_elts(16);
     put_pattern(64, 16, 16);
     FAIL_EACH (f, .at_least = 4, .keeps = true) {

@@ -21,7 +21,6 @@ static hs_status believe(const uint8_t *bytes, size_t n_bytes, struct hs_error *
 
 static void a_broken_frame_does_not_unpack(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_map map;
     unsigned n_seen = 0;
@@ -42,7 +41,6 @@ static void a_broken_frame_does_not_unpack(void **state)
 
 static void more_blocks_than_there_are_numbers(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap_facts facts = {.word_bytes = 8};
     struct hs_strtab strings = {0};

@@ -94,7 +94,6 @@ static void put_place(struct fixture *f, uint32_t name_offset, bool has_next, ui
 
 static void reads_every_form(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     put_four(&f);
     size_t place_at = f.bytes.n_bytes;
@@ -139,7 +138,6 @@ static void reads_every_form(void **state)
 
 static void reads_places_with_inlining(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     char text[32];
     put(&f, 1, 8);
@@ -190,7 +188,6 @@ static uint32_t full_place(uint32_t line, uint32_t begin, uint32_t end)
 /* Since 5.2: fully packed while the numbers are small, else partly in the name record. */
 static void reads_places_of_5_2(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     char text[32];
     put(&f, 1, 8);
@@ -241,7 +238,6 @@ static void reads_places_of_5_2(void **state)
 /* The record of a partly packed place may be cut by the end of the memory. */
 static void refuses_a_cut_place_of_5_2(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     struct hs_frame_place place;
     put(&f, 0, 8);
@@ -257,7 +253,6 @@ static void refuses_a_cut_place_of_5_2(void **state)
 
 static void counts_tables_that_lie(void **state)
 {
-    (void)state;
     static const uint64_t counts[] = {2, 1000, UINT64_MAX, UINT64_C(1) << 60};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct fixture f = {0};
@@ -277,7 +272,6 @@ static void counts_tables_that_lie(void **state)
 /* Every cut and every changed byte: never a crash, never an entry that cannot be read. */
 static void survives_any_damage(void **state)
 {
-    (void)state;
     struct fixture whole = {0};
     put_four(&whole);
     for (size_t n = 0; n <= whole.bytes.n_bytes; n++) {
@@ -303,7 +297,6 @@ static void survives_any_damage(void **state)
 
 static void tables_outside_the_image_are_damaged(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     assert_int_equal(hs_frame_table_add(&f.table, &f.image, TABLE_AT, &f.err), HS_OK);
     assert_int_equal(hs_frame_table_add(&f.table, &f.image, 3, &f.err), HS_OK);
@@ -319,7 +312,6 @@ static void tables_outside_the_image_are_damaged(void **state)
 
 static void finds_among_many_and_keeps_the_first(void **state)
 {
-    (void)state;
     enum { N = 20000 };
     struct fixture f = {0};
     put(&f, N + 1, 8);
@@ -342,7 +334,6 @@ static void finds_among_many_and_keeps_the_first(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 2) {
         struct fixture f = {0};
         put_four(&f);

@@ -7,7 +7,6 @@
  * the rest before the fencepost was freed (a clear PREV_INUSE) or not. */
 static void test_hole(void **state)
 {
-    (void)state;
     for (unsigned freed = 0; freed < 2; freed++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
@@ -44,7 +43,6 @@ static void test_hole(void **state)
 /* A static program's TLS comes first in the break: chunks begin where mp_ says. */
 static void test_late_begin(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT + 0xd40);
     *fake_glibc_word(fake, FAKE_PARAMS_AT + 96) = FAKE_BREAK_AT + 0xd38;
@@ -63,7 +61,6 @@ static void test_late_begin(void **state)
 /* Without mp_ the first chain in the break is taken; that its begin is not proved is told. */
 static void test_no_params(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT + 0x700);
     memset(fake_glibc_word(fake, FAKE_PARAMS_AT), 0, 160);
@@ -82,7 +79,6 @@ static void test_no_params(void **state)
  * three headers behind each but the one with the top, which need not be the last. */
 static void test_refused(void **state)
 {
-    (void)state;
     for (unsigned n_extra = 0; n_extra < 2; n_extra++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
@@ -119,7 +115,6 @@ static void test_refused(void **state)
 /* Pages full of headers that lead into each other but never to an end: none is taken, soon. */
 static void test_refused_hostile(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
     fake_used(&pen, FAKE_BREAK_BYTES - 32);

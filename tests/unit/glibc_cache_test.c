@@ -12,7 +12,6 @@ static void finish(struct fake_pen *pen)
 /* Chunks in fast lists are in use by their headers, yet free; links are plain before 2.32. */
 static void test_fastbins(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         struct fake_glibc *fake = fake_glibc_new(i / 2);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
@@ -40,7 +39,6 @@ static void test_fastbins(void **state)
 /* Lists without end, into nowhere, of another size. */
 static void test_fastbins_hostile(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
@@ -63,7 +61,6 @@ static void test_fastbins_hostile(void **state)
 /* A free chunk that is in no list, a list that runs in a circle, one that names a used chunk. */
 static void test_bins(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);

@@ -25,7 +25,6 @@ static hs_addr head(const struct fake_glibc *fake, unsigned bin)
 static void test_torn_bins(void **state)
 {
     static const unsigned which[] = {0, 1, 2, 63, 124, 125, 126};
-    (void)state;
     for (size_t i = 0; i + 2 < sizeof which / sizeof which[0]; i++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         hs_addr a = with_block(fake);
@@ -42,7 +41,6 @@ static void test_torn_bins(void **state)
 /* A copy of malloc that nobody calls: no word about it. */
 static void test_unused(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0); /* set up, nothing given out */
     assert_int_equal(fake_glibc_run(fake, &err), HS_OK);
     assert_null(fake->state);
@@ -57,7 +55,6 @@ static void test_unused(void **state)
 /* Only mapped blocks were given out so far. */
 static void test_only_mapped(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     *fake_glibc_word(fake, FAKE_MAP_AT + 8) = 0x3000 | GLIBC_IS_MMAPPED;
     fake_params(fake, 1, 0x3000);
@@ -71,7 +68,6 @@ static void test_only_mapped(void **state)
 /* Rings that lead away, or run in a circle that leaves out the main arena. */
 static void test_ring(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         hs_addr a = with_block(fake), next = FAKE_ARENA_AT + fake->layout->bins + GLIBC_NEXT;
@@ -91,7 +87,6 @@ static void test_ring(void **state)
 /* Two copies of malloc in one process: both are read. */
 static void test_two(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     hs_addr a = with_block(fake), second = FAKE_HEAP_AT + 0x1000;
     fake->mappings[2].inode = 8; /* the data of another module */
@@ -120,7 +115,6 @@ static void test_two(void **state)
 /* Data full of what looks like list heads: the search stays linear, and ends. */
 static void test_hostile_data(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     for (size_t k = 0; k < FAKE_DATA_BYTES / 8; k++)
         fake->data[k] = FAKE_DATA_AT + 8 * k / 16 * 16 - 16;
@@ -142,7 +136,6 @@ static void test_symbols(void **state)
     struct hs_object object = {.bias = FAKE_DATA_AT - 0x10000,
                                .begin = FAKE_DATA_AT - 0x10000,
                                .end = FAKE_DATA_AT + FAKE_DATA_BYTES};
-    (void)state;
     elf_writer_init(&w);
     size_t rodata = elf_writer_section(&w, ".rodata", SHT_PROGBITS, 0, banner, sizeof banner);
     size_t data = elf_writer_section(&w, ".data", SHT_NOBITS, 0x10000, NULL, FAKE_DATA_BYTES);

@@ -15,7 +15,6 @@ static void put(struct fake_glibc *fake, hs_addr begin, hs_addr user, uint64_t b
  * shrunk, so that the first header is wrong. */
 static void test_neighbours(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < GLIBC_N_LAYOUTS; layout += 2) {
         struct fake_glibc *fake = fake_glibc_with_main(layout);
         uint64_t tail = layout == 2 ? 8 : 0;
@@ -57,7 +56,6 @@ static void test_neighbours(void **state)
 /* mremap moved an aligned block: no alignment tells any more where it is in its mapping. */
 static void test_moved(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_with_main(0);
     hs_addr at = FAKE_MAP_AT + 0x3000, user = at + 0x5000;
     put(fake, at, at + 16, 0x9000);
@@ -73,7 +71,6 @@ static void test_moved(void **state)
 /* What the counters do not confirm is listed, but as unsure. */
 static void test_unsure(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_with_main(0);
     put(fake, FAKE_MAP_AT, FAKE_MAP_AT + 16, 0x3000);
     fake_params(fake, 2, 0x5000);
@@ -91,7 +88,6 @@ static void test_unsure(void **state)
 /* With no mapped chunk counted, none is looked for; the inside of one is never searched. */
 static void test_no_false_ones(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_with_main(0);
     put(fake, FAKE_MAP_AT, FAKE_MAP_AT + 16, 0x3000);
     fake_glibc_must_run(fake);
@@ -119,7 +115,6 @@ static void test_hostile(void **state)
                                      UINT64_MAX,
                                      (FAKE_MAP_BYTES + 4096) | 2,
                                      ~UINT64_C(4095) | 2};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct fake_glibc *fake = fake_glibc_with_main(0);
         for (size_t k = 0; k < FAKE_MAP_BYTES; k += 4096)
@@ -147,7 +142,6 @@ static void test_split(void **state)
                  {true, true, true, 0, 1},
                  {true, true, false, 7, 1}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
         struct fake_glibc *fake = fake_glibc_with_main(0);
         struct hs_mapping *map = fake->mappings;

@@ -26,7 +26,6 @@ static const struct glibc_params *params_of(struct fake_glibc *fake)
 /* The three layouts, whatever the layout of arenas. */
 static void test_layouts(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct fake_glibc *fake = with_block(i == 2 ? 2 : 0, i);
         const struct glibc_params *params = params_of(fake);
@@ -43,7 +42,6 @@ static void test_layouts(void **state)
 /* With settings that people do change. */
 static void test_tuned(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = with_block(0, 0);
     *fake_glibc_word(fake, FAKE_PARAMS_AT) = 1 << 20;       /* trim_threshold */
     *fake_glibc_word(fake, FAKE_PARAMS_AT + 16) = 32 << 20; /* mmap_threshold */
@@ -67,7 +65,6 @@ static void test_impossible(void **state)
         uint64_t value;
     } wrong[] = {{24, 0},      {24, 1 << 20}, {40, 12345},      {60, UINT64_C(1) << 63},
                  {80, 0x7001}, {104, 0},      {112, 100 << 20}, {120, 1 << 20}};
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct fake_glibc *fake = with_block(0, 0);
         memcpy((uint8_t *)fake_glibc_word(fake, FAKE_PARAMS_AT) + wrong[i].at, &wrong[i].value, 8);

@@ -6,7 +6,6 @@
 /* One heap, then a second one that took over: both sizes of heap_info, all forms of its end. */
 static void test_heaps(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 6; i++) {
         uint64_t info = i % 2 == 0 ? 32 : 48;
         struct fake_glibc *fake = fake_glibc_with_main(i / 2);
@@ -41,7 +40,6 @@ static void test_heaps(void **state)
 /* A heap that names itself, or the other one, as its predecessor: the search ends. */
 static void test_cycle(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct fake_glibc *fake = fake_glibc_with_main(0);
         struct fake_pen pen = fake_arena(fake, 48);
@@ -64,7 +62,6 @@ static void test_sizes(void **state)
 {
     static const uint64_t sizes[] = {
         0, 8, 4095, FAKE_HEAP_MAX * 1000, UINT64_MAX, UINT64_MAX - 4095, 4096};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct fake_glibc *fake = fake_glibc_with_main(0);
         struct fake_pen pen = fake_arena(fake, 48);
@@ -81,7 +78,6 @@ static void test_sizes(void **state)
 /* Two arenas on the ring that claim one heap: it is walked once. */
 static void test_shared_heap(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_with_main(0);
     struct fake_pen pen = fake_arena(fake, 48);
     hs_addr a = fake_used(&pen, 96), next = fake->layout->bins + GLIBC_NEXT;

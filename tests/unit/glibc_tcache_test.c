@@ -64,7 +64,6 @@ static void assert_cached(const struct caches *c, unsigned thread)
 /* Every layout, links masked or plain. */
 static void test_layouts(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 2 * N_KINDS; i++) {
         struct caches c = make(i / 2, i % 2 == 1);
         fake_glibc_must_run(c.fake);
@@ -82,7 +81,6 @@ static void test_layouts(void **state)
 /* Threads without a cache, and other slots that look like one of a single thread's. */
 static void test_votes(void **state)
 {
-    (void)state;
     struct caches c = make(0, true);
     *fake_tcache_slot(c.fake, 1) = 0;
     fake_tcache_slot(c.fake, 0)[3] = c.caches[0];
@@ -101,7 +99,6 @@ static void test_votes(void **state)
 /* A thread in the middle of taking a block: its count is one behind. The others are as ever. */
 static void test_torn(void **state)
 {
-    (void)state;
     struct caches c = make(0, true);
     set_count(&c, 2, 1, N_BLOCKS + 1);
     fake_glibc_must_run(c.fake);
@@ -115,7 +112,6 @@ static void test_torn(void **state)
 /* A list that runs in a circle, into nowhere, into another thread's. */
 static void test_hostile(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         struct caches c = make(0, true);
         hs_addr last = c.blocks[1][N_BLOCKS - 1];
@@ -133,7 +129,6 @@ static void test_hostile(void **state)
 /* None found where there ought to be some: told, as freed blocks are then listed as live. */
 static void test_none(void **state)
 {
-    (void)state;
     struct caches c = make(0, true);
     for (unsigned t = 0; t < FAKE_THREADS; t++)
         *fake_tcache_slot(c.fake, t) = 0;

@@ -6,7 +6,6 @@
 /* Used and free chunks are told apart, and every byte is somebody's, in each layout. */
 static void test_plain(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < GLIBC_N_LAYOUTS; layout++) {
         struct fake_glibc *fake = fake_glibc_new(layout);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
@@ -40,7 +39,6 @@ static void test_damage(void **state)
                                      16,         0x41 | GLIBC_IS_MMAPPED,
                                      0x49,       0x4141414141414141,
                                      UINT64_MAX, FAKE_BREAK_BYTES | 1};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
@@ -65,7 +63,6 @@ static void test_damage(void **state)
 /* What cannot be picked up again is damaged to the end of the segment. */
 static void test_damage_to_the_end(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
     hs_addr a = fake_used(&pen, 64), b = fake_used(&pen, 64);
@@ -83,7 +80,6 @@ static void test_damage_to_the_end(void **state)
 /* A footer that disagrees with its chunk is told, and nothing is lost. */
 static void test_footer(void **state)
 {
-    (void)state;
     struct fake_glibc *fake = fake_glibc_new(0);
     struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
     hs_addr f = fake_freed(&pen, 160), a = fake_used(&pen, 64);
@@ -101,7 +97,6 @@ static void test_footer(void **state)
 static void test_hostile_fill(void **state)
 {
     static const uint64_t fills[] = {0x21, 0x20, 0x31, 0x11, 0x10021, 0x8001, 0x61, 0x71};
-    (void)state;
     for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         for (size_t k = 0; k < FAKE_BREAK_BYTES / 8; k++)

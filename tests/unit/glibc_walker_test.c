@@ -45,7 +45,6 @@ static void test_ledger(void **state)
     struct hs_heap_iterator it = {.map = &fake->map};
     struct hs_heap_block block;
     uint64_t live = 0, sum = 0;
-    (void)state;
     assert_int_equal(fake_glibc_run(fake, &err), HS_OK);
     assert_true(fake_glibc_proofs_hold(fake));
     while (hs_heap_map_next(&it, &block))
@@ -64,7 +63,6 @@ static void test_ledger(void **state)
 /* A pool inside of a block cuts it; the rest of the segment stays as it is. */
 static void test_pool_inside(void **state)
 {
-    (void)state;
     for (unsigned shift = 0; shift < 6; shift++) {
         struct fake_glibc *fake = fake_glibc_new(0);
         struct fake_pen pen = fake_pen_main(fake, FAKE_BREAK_AT);
@@ -108,7 +106,6 @@ static void test_pool_inside(void **state)
 static void test_exhausted(void **state)
 {
     struct fake_glibc *fake = make();
-    (void)state;
     FAIL_EACH (each, .at_least = 10) {
         (void)FAIL_EACH_TRY(each, fake_glibc_run(fake, &err));
         fake_glibc_forget(fake);
@@ -129,7 +126,6 @@ static uint64_t draw(uint64_t *seed)
 static void test_random_damage(void **state)
 {
     uint64_t seed = 88172645463325252u;
-    (void)state;
     for (unsigned round = 0; round < 400; round++) {
         struct fake_glibc *fake = make();
         hs_addr areas[] = {FAKE_DATA_AT + 0x1000, FAKE_BREAK_AT, FAKE_HEAP_AT, FAKE_MAP_AT};

@@ -129,7 +129,6 @@ static size_t read_signals(struct gobject_signals *signals)
 
 static void instances_own_their_handlers(void **state)
 {
-    (void)state;
     struct gobject_signals signals = {0};
     set_up();
     assert_int_equal(read_signals(&signals), 3 * N_INSTANCES - 1);
@@ -149,7 +148,6 @@ static void instances_own_their_handlers(void **state)
 /* One entry that does not lead back: nothing is believed. */
 static void nothing_is_believed_by_halves(void **state)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint64_t word;
@@ -178,7 +176,6 @@ static void nothing_is_believed_by_halves(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     set_up();
     FAIL_EACH (f, .at_least = 3) {
         struct gobject_signals signals = {0};

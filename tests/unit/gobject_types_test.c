@@ -22,7 +22,6 @@ static void put(size_t at, uint64_t word)
  * entries that are looked at are bounded all the same, and nothing of it is believed. */
 static void tables_are_bounded(void **state)
 {
-    (void)state;
     const size_t n_bytes = HASHES + (size_t)N_ENTRIES * 8;
     const struct hs_process_copy process = {
         .image = &image, .objects = &objects, .findings = &findings};

@@ -48,7 +48,6 @@ static unsigned expect_verdict(const char *name, const char *verdict, const char
 
 static void test_files_are_what_is_made(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < hs_golden_count(); i++) {
         struct hs_golden_file made;
         struct hs_map kept;
@@ -71,7 +70,6 @@ static void test_files_are_what_is_made(void **state)
 
 static void test_files_are_judged_as_listed(void **state)
 {
-    (void)state;
     char line[512];
     size_t n = 0;
     FILE *manifest = fopen(GOLDEN "/manifest.tsv", "r");
@@ -98,7 +96,6 @@ static void test_files_are_judged_as_listed(void **state)
 /* The hex dump in docs/format.md is example.snap. */
 static void test_document_shows_the_example(void **state)
 {
-    (void)state;
     struct hs_map kept;
     char line[512];
     size_t n = 0;

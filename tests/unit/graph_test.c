@@ -31,7 +31,6 @@ static struct hs_snap *small(struct hs_graph_builder *b, uint32_t *leaf, uint32_
 
 static void test_load(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_graph graph;
     uint32_t leaf, weak_leaf;
@@ -62,7 +61,6 @@ static void test_load(void **state)
 /* Every tree node but the first has one predecessor, its parent, and stands behind it. */
 static void test_tree_edges(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_graph graph, reverse;
     (void)hs_graph_builder_blocks(&b, 10, 3);
@@ -90,7 +88,6 @@ static void test_tree_edges(void **state)
 /* More blocks than one chunk, edges across chunks; against the list that they were made from. */
 static void test_many_chunks(void **state)
 {
-    (void)state;
     enum { N = 3 * HS_CHUNK_BLOCKS + 17 };
     struct hs_graph_builder b = {0};
     struct hs_edge_list list = {0};
@@ -123,7 +120,6 @@ static void test_many_chunks(void **state)
 
 static void test_reverse(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(300); seed++) {
         struct hs_random_shape shape = {.n_leaves = 3,
                                         .n_blocks = 1 + (uint32_t)(seed % 50),
@@ -147,7 +143,6 @@ static void test_reverse(void **state)
 
 static void test_too_large(void **state)
 {
-    (void)state;
     struct hs_graph graph = {.n_nodes = 7};
     assert_int_equal(hs_graph_init(UINT32_MAX, 1, 1, &graph, &err), HS_LIMIT);
     assert_int_equal(hs_graph_init((uint64_t)1 << 40, 1, 1, &graph, &err), HS_LIMIT);
@@ -163,7 +158,6 @@ static bool refuse(void *context, const char *phase, uint64_t done, uint64_t tot
 
 static void test_failures(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_graph graph = {.n_nodes = 7}, reverse = {0};
     struct hs_progress progress = {refuse, NULL};

@@ -229,7 +229,6 @@ static hs_node variable_of(const struct hs_view *view)
 
 static void random_heaps(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct made_view made = {0};
         uint64_t random = seed * 987654321;
@@ -266,7 +265,6 @@ static struct hs_accumulation accumulate(struct made_view *made, hs_node node)
 /* A list of 200,000 links, each with a text of half its size: one step, whose members are links. */
 static void a_long_list(void **state)
 {
-    (void)state;
     enum { N = 200000 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -298,7 +296,6 @@ static void a_long_list(void **state)
  * array. Texts and sizes without a type are one. */
 static void a_table(void **state)
 {
-    (void)state;
     enum { N = 500 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -335,7 +332,6 @@ static void a_table(void **state)
  * keys. */
 static void a_class_behind_dicts(void **state)
 {
-    (void)state;
     enum { N = 100, FRAMES = 3, KEY_WORDS = 30 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -380,7 +376,6 @@ static void a_class_behind_dicts(void **state)
  * nodes of the same container fold all the same. */
 static void values_before_nodes(void **state)
 {
-    (void)state;
     enum { N = 60 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -407,7 +402,6 @@ static void values_before_nodes(void **state)
 /* Contexts of one size, each in another, and the memory in the innermost: that one is told. */
 static void one_in_another(void **state)
 {
-    (void)state;
     enum { N = 3, CHUNKS = 100 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -439,7 +433,6 @@ static void one_in_another(void **state)
 /* A chain of more types than steps are kept, and the memory that it takes. */
 static void many_types(void **state)
 {
-    (void)state;
     enum { N = 300 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -468,7 +461,6 @@ static void many_types(void **state)
 
 static void allocations_fail(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_error err = HS_ERROR_INIT;
     uint64_t random = 5;

@@ -27,7 +27,6 @@ static uint64_t next_random(uint64_t below)
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(memory, 0, sizeof memory);
     assert_int_equal(hs_image_add(&image, BASE, memory, sizeof memory, &err), HS_OK);
     hs_heap_map_init(&map, &image);
@@ -36,7 +35,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_heap_map_fini(&map);
     hs_heap_map_fini(&map);
     hs_heap_map_fini(NULL);
@@ -90,7 +88,6 @@ static void expect(uint64_t word, enum hs_pointer how, hs_addr begin, uint64_t n
 /* Once indexed, small chunks are known without their headers: the copy may be far from memory. */
 static void small_chunks_need_no_header(void **state)
 {
-    (void)state;
     add(HS_SPAN_HEADERS, BASE + 16, BASE + 60000, 0, 0);
     assert_int_equal(seal(), 0);
     put_size(BASE + 16, 48 | 1);          /* a live one follows */
@@ -122,7 +119,6 @@ static void small_chunks_need_no_header(void **state)
 
 static void chunks_have_the_size_of_their_header(void **state)
 {
-    (void)state;
     add(HS_SPAN_HEADERS, BASE + 16, BASE + 4096, 0, 0);
     assert_int_equal(seal(), 0);
     put_size(BASE + 16, 48 | 1);
@@ -152,7 +148,6 @@ static void chunks_have_the_size_of_their_header(void **state)
 
 static void hostile_headers_make_no_blocks(void **state)
 {
-    (void)state;
     static const uint64_t words[] = {0, 7, 8, 16, 31};
     add(HS_SPAN_HEADERS, BASE + 16, BASE + 4096, 0, 0);
     seal();
@@ -171,7 +166,6 @@ static void hostile_headers_make_no_blocks(void **state)
 
 static void slabs_have_regions_of_one_size(void **state)
 {
-    (void)state;
     add(HS_SPAN_UNIFORM, BASE + 8, BASE + 8 + 100, 24, 9); /* four regions, four bytes too many */
     add(HS_SPAN_SINGLE, BASE + 104, BASE + 1000, 0, 8);
     assert_int_equal(seal(), 0);
@@ -207,7 +201,6 @@ static void slabs_have_regions_of_one_size(void **state)
 /* Far more than the words of the bitmap that are gone through one by one. */
 static void large_marked_blocks(void **state)
 {
-    (void)state;
     enum { LARGE = 30000 };
     add(HS_SPAN_MARKED, BASE + 8, BASE + 8 + 2 * LARGE, 0, 0);
     seal();
@@ -227,7 +220,6 @@ static void large_marked_blocks(void **state)
 
 static void what_can_be_no_span_is_refused(void **state)
 {
-    (void)state;
     hs_addr end = (hs_addr)1 << 47;
     add(HS_SPAN_SINGLE, BASE, BASE, 0, 0);
     add(HS_SPAN_SINGLE, BASE + 8, BASE, 0, 0);
@@ -251,7 +243,6 @@ static void what_can_be_no_span_is_refused(void **state)
 
 static void the_borders_of_the_address_space(void **state)
 {
-    (void)state;
     hs_addr end = (hs_addr)1 << 47;
     add(HS_SPAN_SINGLE, 1, 2, 0, 0);
     add(HS_SPAN_SINGLE, end - 8, end, 0, 0);
@@ -270,7 +261,6 @@ static void the_borders_of_the_address_space(void **state)
 /* A gap in the copy inside a span: blocks around it still have their bytes. */
 static void a_span_in_pieces_of_the_copy(void **state)
 {
-    (void)state;
     struct hs_image holed = {0};
     assert_int_equal(hs_image_add(&holed, BASE, memory, 4096, &err), HS_OK);
     assert_int_equal(hs_image_add(&holed, BASE + 8192, memory + 8192, 4096, &err), HS_OK);
@@ -299,7 +289,6 @@ static void a_span_in_pieces_of_the_copy(void **state)
 
 static void an_inner_span_cuts_the_outer_block(void **state)
 {
-    (void)state;
     add(HS_SPAN_HEADERS, BASE + 16, BASE + 8192, 0, 1);
     add(HS_SPAN_UNIFORM, BASE + 1064, BASE + 1064 + 96, 32, 2);
     add(HS_SPAN_SINGLE, BASE + 2064, BASE + 2100, 0, 3); /* where an outer block begins */
@@ -324,7 +313,6 @@ static void an_inner_span_cuts_the_outer_block(void **state)
 
 static void of_two_overlapping_spans_the_first_added_stays(void **state)
 {
-    (void)state;
     add(HS_SPAN_SINGLE, BASE + 100, BASE + 200, 0, 1);
     add(HS_SPAN_SINGLE, BASE + 50, BASE + 150, 0, 2);  /* begins before, goes */
     add(HS_SPAN_SINGLE, BASE + 150, BASE + 250, 0, 3); /* goes */
@@ -344,7 +332,6 @@ static void of_two_overlapping_spans_the_first_added_stays(void **state)
 /* An outer span that has to go leaves those inside of it. */
 static void a_refused_outer_span_leaves_its_inner_ones(void **state)
 {
-    (void)state;
     add(HS_SPAN_SINGLE, BASE + 180, BASE + 300, 0, 1);
     add(HS_SPAN_SINGLE, BASE + 110, BASE + 120, 0, 2);
     add(HS_SPAN_SINGLE, BASE + 130, BASE + 140, 0, 3);
@@ -558,7 +545,6 @@ static void random_spans_never_overlap(void **state)
 
 static void spans_all_over_the_address_space(void **state)
 {
-    (void)state;
     enum { N = 3000 };
     static hs_addr begins[N];
     for (unsigned i = 0; i < N; i++) {
@@ -576,7 +562,6 @@ static void spans_all_over_the_address_space(void **state)
 
 static void huge_spans_cost_no_tables(void **state)
 {
-    (void)state;
     hs_addr tera = (hs_addr)1 << 40;
     add(HS_SPAN_UNIFORM, tera, 90 * tera, 1 << 20, 1);
     add(HS_SPAN_UNIFORM, 91 * tera, 120 * tera, tera, 2);
@@ -592,7 +577,6 @@ static void huge_spans_cost_no_tables(void **state)
 
 static void too_many_places_are_a_limit(void **state)
 {
-    (void)state;
     uint64_t n_refused;
     add(HS_SPAN_HEADERS, 4096, (hs_addr)1 << 46, 0, 0);
     assert_int_equal(hs_heap_map_seal(&map, &n_refused, &err), HS_LIMIT);
@@ -616,7 +600,6 @@ static hs_status build(void)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 6) {
         (void)FAIL_EACH_TRY(each, build());
         hs_heap_map_fini(&map);
@@ -626,7 +609,6 @@ static void every_allocation_may_fail(void **state)
 
 static void owners_have_names(void **state)
 {
-    (void)state;
     for (unsigned owner = 0; owner < HS_N_OWNERS; owner++)
         assert_non_null(hs_heap_owner_name(owner));
     assert_null(hs_heap_owner_name(HS_N_OWNERS));

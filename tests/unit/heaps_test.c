@@ -80,7 +80,6 @@ static void fake_close(void *state)
 
 static const char *fake_version(const void *state)
 {
-    (void)state;
     return "";
 }
 
@@ -105,7 +104,6 @@ FAKE(hs_allocator_recorded, "record", 4, HS_OWNER_recorded)
 
 static int set_up(void **state)
 {
-    (void)state;
     told[0] = '\0';
     fails = NULL;
     memset(is_absent, 0, sizeof is_absent);
@@ -116,7 +114,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_findings_fini(&findings);
     hs_image_fini(&image);
     hs_strtab_fini(&strings);
@@ -125,7 +122,6 @@ static int tear_down(void **state)
 
 static void allocators_are_called_in_order(void **state)
 {
-    (void)state;
     struct hs_heaps heaps;
     is_absent[1] = is_absent[4] = true;
     assert_int_equal(hs_heaps_open(&heaps, &process, &err), HS_OK);
@@ -159,7 +155,6 @@ static void allocators_are_called_in_order(void **state)
 
 static void what_fails_leaves_nothing_open(void **state)
 {
-    (void)state;
     struct hs_heaps heaps;
     fails = "open cpython";
     assert_int_equal(hs_heaps_open(&heaps, &process, &err), HS_LIMIT);
@@ -174,7 +169,6 @@ static void what_fails_leaves_nothing_open(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 8, .keeps = true) {
         struct hs_heaps heaps;
         fail_each_begin(&each);

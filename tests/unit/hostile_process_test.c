@@ -45,7 +45,6 @@ static uint64_t resident_bytes(void)
 /* A sound process of each kind gives a sound snapshot, of which the proofs hold. */
 static void every_kind_is_sound(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < HOSTILE_KINDS; kind++) {
         struct hostile_process *p = made(kind, 0);
         dump(p);
@@ -59,7 +58,6 @@ static void every_kind_is_sound(void **state)
 /* 576 GB that were never touched: neither read page by page nor paid for. */
 static void reserves_cost_nothing(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < HOSTILE_KINDS; kind++) {
         struct hostile_process *p = made(kind, HOSTILE_SPARSE);
         uint64_t before = resident_bytes();
@@ -74,7 +72,6 @@ static void reserves_cost_nothing(void **state)
 /* The whole reserve as one block of malloc's, a chunk with a mapping of its own. */
 static void a_large_block_may_be_empty(void **state)
 {
-    (void)state;
     struct hostile_process *p = made(0, HOSTILE_SPARSE);
     struct hs_heap_block block;
     double start = cpu_seconds();
@@ -112,7 +109,6 @@ static size_t leaves_of(unsigned kind, size_t n_threads)
 /* Threads that all say that they run on the same stack with the same thread-local storage. */
 static void many_threads_share_one_stack(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < HOSTILE_KINDS; kind += 4) {
         size_t few = leaves_of(kind, 3), many = leaves_of(kind, HOSTILE_THREADS);
         assert_true(many <= few + 2ul * HOSTILE_THREADS);
@@ -137,7 +133,6 @@ static hs_addr itself(hs_addr at)
 
 static hs_addr first_cache(hs_addr at)
 {
-    (void)at;
     return FAKE_BREAK_AT + 16;
 }
 
@@ -145,7 +140,6 @@ static hs_addr first_cache(hs_addr at)
  * stack of control blocks; storage of threads where every word leads to a thread cache. */
 static void all_words_mean_something(void **state)
 {
-    (void)state;
     static hs_addr (*const words[])(hs_addr) = {head_of_list, itself, first_cache};
     double start = cpu_seconds();
     for (unsigned kind = 0; kind < HOSTILE_KINDS; kind += 4)

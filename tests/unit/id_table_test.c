@@ -51,7 +51,6 @@ static void check_table(const uint64_t *ids, size_t n)
 
 static void finds_what_was_put(void **state)
 {
-    (void)state;
     enum { MOST = 300 };
     uint64_t ids[MOST];
     for (unsigned round = 0; round < 60; round++) {
@@ -69,7 +68,6 @@ static void finds_what_was_put(void **state)
 
 static void keeps_what_is_sorted(void **state)
 {
-    (void)state;
     const uint64_t ids[] = {8, 16, 24, 4096, 4104, (uint64_t)1 << 40};
     check_table(ids, sizeof ids / sizeof *ids);
     check_table((const uint64_t[]){5, 5, 5}, 3);

@@ -6,7 +6,6 @@
 
 static void four_bytes_are_enough_below_2_to_32(void **state)
 {
-    (void)state;
     assert_int_equal(hs_ids_width(0), 4);
     assert_int_equal(hs_ids_width(UINT32_MAX - 1), 4);
     assert_int_equal(hs_ids_width(UINT32_MAX), 5);
@@ -43,7 +42,6 @@ static void check_numbers(uint64_t bound, unsigned width)
 
 static void keeps_numbers(void **state)
 {
-    (void)state;
     check_numbers(1000, 4);
     check_numbers(UINT32_MAX - 1, 4);
     check_numbers(UINT32_MAX, 5);
@@ -53,7 +51,6 @@ static void keeps_numbers(void **state)
 
 static void takes_from_the_budget_and_gives_back(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
     struct hs_ids ids = {0};
@@ -75,7 +72,6 @@ static void takes_from_the_budget_and_gives_back(void **state)
 
 static void refuses_what_has_no_room(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_ids ids = {0};
 

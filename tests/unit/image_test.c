@@ -59,7 +59,6 @@ static void body_area(struct live_shared *shared)
 
 static int set_up(void **state)
 {
-    (void)state;
     child = live_child_start(body_area);
     area = atomic_load(&child.shared->begin);
     return hs_target_open(child.pid, &target, &err) == HS_OK ? 0 : -1;
@@ -67,7 +66,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_target_close(&target);
     live_child_end(&child);
     return 0;
@@ -112,7 +110,6 @@ static void check_page(const struct hs_image *image, size_t page)
 
 static void copies_what_is_there_and_only_that(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     size_t n_written = 0;
 
@@ -137,7 +134,6 @@ static void copies_what_is_there_and_only_that(void **state)
 /* What the program may not read any more may still be all that leads to a block. */
 static void protected_pages_are_copied_one_by_one(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
 
     copy(&image, PROTECTED_AT, PROTECTED_AT + PROTECTED * PAGE);
@@ -156,7 +152,6 @@ static void protected_pages_are_copied_one_by_one(void **state)
 
 static void works_without_a_page_map(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     close(target.live.pagemap_fd);
     target.live.pagemap_fd = -1;
@@ -169,7 +164,6 @@ static void works_without_a_page_map(void **state)
 /* Thousands of small requests in a scattered order give the same as one large one. */
 static void small_pieces_merge(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
 
     for (size_t i = 0; i < PAGES; i++) {
@@ -190,7 +184,6 @@ static void small_pieces_merge(void **state)
 
 static void what_is_not_mapped_is_a_gap(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     copy(&image, area - 3, area + 5);
     copy(&image, area + PAGES * PAGE - 1, area + PAGES * PAGE + 1);
@@ -210,7 +203,6 @@ static void what_is_not_mapped_is_a_gap(void **state)
 
 static void rewinding_leaves_no_old_bytes(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     copy(&image, area, area + PAGES * PAGE);
     for (size_t i = 0; i < image.n_shadows; i++) /* as if another copy had filled all of it */
@@ -269,7 +261,6 @@ static void check_runs(const struct hs_image *image, hs_addr begin, hs_addr end)
 
 static void goes_from_run_to_run(void **state)
 {
-    (void)state;
     static const uint8_t text[100];
     struct hs_image image = image_new();
     hs_addr part, part_end;
@@ -287,7 +278,6 @@ static void goes_from_run_to_run(void **state)
 
 static void knows_which_pages_were_present(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     assert_int_equal(hs_image_resident_bytes(&image, 0, UINT64_MAX), 0);
     copy(&image, area, area + PAGES * PAGE);
@@ -305,7 +295,6 @@ static void knows_which_pages_were_present(void **state)
 
 static void without_a_page_map_all_is_present(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     static const uint8_t text[100];
     close(target.live.pagemap_fd);
@@ -320,7 +309,6 @@ static void without_a_page_map_all_is_present(void **state)
 
 static void a_dead_target_is_an_error(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     live_child_end(&child);
     assert_int_equal(hs_image_copy(&image, &target, area, area + PAGE, &err), HS_TARGET);
@@ -329,7 +317,6 @@ static void a_dead_target_is_an_error(void **state)
 
 static void every_failed_allocation(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST) {
         struct hs_image image = image_new();
         (void)FAIL_EACH_TRY(each,
@@ -341,7 +328,6 @@ static void every_failed_allocation(void **state)
 
 static void borrowed_bytes_are_found_beside_copied_ones(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     static const uint8_t text[] = "0123456789abcdef";
     uint64_t word = 7;
@@ -367,7 +353,6 @@ static void borrowed_bytes_are_found_beside_copied_ones(void **state)
 
 static void reads_are_bounded(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     static const uint8_t bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 'a', 'b', 0, 'c'};
     uint64_t u64 = 9;
@@ -407,7 +392,6 @@ static void reads_are_bounded(void **state)
 /* A limit on plain memory is kept, and a copy to a file has none. */
 static void a_copy_that_does_not_fit_is_refused(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
 
     image.limit_bytes = 100 * PAGE;
@@ -425,7 +409,6 @@ static void a_copy_that_does_not_fit_is_refused(void **state)
 /* What was copied is forgotten, and the next copy lies elsewhere. */
 static void an_image_turns_to_a_file(void **state)
 {
-    (void)state;
     struct hs_image image = image_new();
     struct hs_budget budget, small;
 

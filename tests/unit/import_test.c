@@ -94,7 +94,6 @@ static hs_addr v8_at(unsigned node)
 
 static void v8_is_taken_whole(void **state)
 {
-    (void)state;
     static const char *const files[] = {"importv8/all_kinds.heapsnapshot",
                                         "importv8/other_fields.heapsnapshot"};
     struct hs_import_policy policy = preset(HS_IMPORT_V8, HS_POLICY_OWN);
@@ -120,7 +119,6 @@ static void v8_is_taken_whole(void **state)
 
 static void v8_keeps_no_contents(void **state)
 {
-    (void)state;
     struct imported x;
     struct hs_import_policy policy = preset(HS_IMPORT_V8, HS_POLICY_ALL);
     import_all("importv8/all_kinds.heapsnapshot", HS_IMPORT_V8, &policy, &x);
@@ -135,7 +133,6 @@ static void v8_keeps_no_contents(void **state)
 
 static void v8_edges_follow_the_policy(void **state)
 {
-    (void)state;
     static const struct {
         enum hs_import_preset preset;
         unsigned weak, shortcut, table, key;
@@ -167,7 +164,6 @@ static void v8_edges_follow_the_policy(void **state)
 
 static void hprof_is_taken_whole(void **state)
 {
-    (void)state;
     static const char *const files[] = {"importhprof/id8.hprof", "importhprof/id4.hprof"};
     struct hs_import_policy policy = preset(HS_IMPORT_HPROF, HS_POLICY_OWN);
     for (size_t i = 0; i < 2; i++) {
@@ -197,7 +193,6 @@ static void hprof_is_taken_whole(void **state)
 
 static void hprof_edges_follow_the_policy(void **state)
 {
-    (void)state;
     struct imported x;
     struct hs_import_policy policy = preset(HS_IMPORT_HPROF, HS_POLICY_MAT);
     import_all("importhprof/id8.hprof", HS_IMPORT_HPROF, &policy, &x);
@@ -277,7 +272,6 @@ static void edges_in_any_order_and_to_roots(void **state)
         {"2\t3\t0\tstrong\n0\t2\t0\tstrong\n1\t2\t0\tstrong\n", 1},
         {"1\t3\t0\tstrong\n2\t1\t0\tstrong\n1\t1\t0\tstrong\n", 2},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         struct imported x;
         char text[512];
@@ -299,7 +293,6 @@ static void edges_in_any_order_and_to_roots(void **state)
 /* One row for a root of several objects, and no row above it. */
 static void tables_of_one_root(void **state)
 {
-    (void)state;
     struct imported x;
     import_tables(NODES "0\t0x0\t0\t0\tcache\n"
                         "1\t0x1000\t2\t0\titem\n2\t0x2000\t2\t0\titem\n3\t0x3000\t1\t0\tkey\n" EDGES
@@ -319,7 +312,6 @@ static void tables_of_one_root(void **state)
 /* Rows below rows; one that holds nothing leaves nothing; edges without offsets and strengths. */
 static void tables_of_any_depth(void **state)
 {
-    (void)state;
     struct imported x;
     import_tables(NODES
                   "0\t0\t0\t0\teverything\n1\t0\t0\t0\tserver\n2\t0\t0\t0\tpools\n"
@@ -340,7 +332,6 @@ static void tables_of_any_depth(void **state)
 /* Several roots, none above the others; an object that two of them hold. */
 static void tables_of_many_roots(void **state)
 {
-    (void)state;
     struct imported x;
     import_tables(NODES "0\t0\t0\t0\ta\n1\t0\t0\t0\tb\n2\t0x1000\t2\t0\titem\n" EDGES
                         "0\t2\t0\tstrong\n1\t2\t0\tweak\n",
@@ -356,7 +347,6 @@ static void tables_of_many_roots(void **state)
 
 static void cuts_and_failures_are_held(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum hs_import_from from;
@@ -394,7 +384,6 @@ static void refused(enum hs_import_from from, const char *bytes, uint64_t limit,
 
 static void refusals_say_why(void **state)
 {
-    (void)state;
     refused(HS_IMPORT_V8, "", LIMIT_BYTES, HS_FORMAT, "it is empty");
     refused(HS_IMPORT_V8, "{\"nodes\":[]}", LIMIT_BYTES, HS_FORMAT, "not a heap snapshot of V8");
     refused(HS_IMPORT_V8, "{\"snapshot\":{},\"nodes\":[1,2", LIMIT_BYTES, HS_FORMAT, "cut");
@@ -418,7 +407,6 @@ static void refusals_say_why(void **state)
 /* A hundred thousand objects in less memory than their graph takes. */
 static void the_budget_refuses(void **state)
 {
-    (void)state;
     enum { N = 100000 };
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer text = {0}, snapshot = {0};

@@ -117,7 +117,6 @@ static bool means_something(size_t at)
 
 static void test_every_byte_flipped(void **state)
 {
-    (void)state;
     for (size_t at = 0; at < n_bytes; at += 1 + at % 89) {
         struct hs_index index;
         bytes[at] ^= (uint8_t)(1U << at % 8);
@@ -139,7 +138,6 @@ static void test_every_byte_flipped(void **state)
 /* Large indexes are not read when they are opened. */
 static void test_cut(void **state)
 {
-    (void)state;
     for (size_t n = 0; n < n_bytes; n += 1 + n_bytes / 300) {
         struct hs_index index;
         spill(bytes, n);
@@ -237,7 +235,6 @@ static void forge(hs_node liar, uint64_t code)
 
 static void test_misleading_dominators(void **state)
 {
-    (void)state;
     hs_node n_nodes = hs_index_n_nodes(good), hub = hs_snap_totals(snap)->n_tree;
     struct hs_row row = hs_index_predecessors(good, hub);
     assert_true(row.n > HS_PACKED_LONG);
@@ -269,7 +266,6 @@ static void test_misleading_dominators(void **state)
 
 static int group_setup(void **state)
 {
-    (void)state;
     const struct hs_index_options options = {0};
     int fd = mkstemp(path);
     if (fd < 0)
@@ -289,7 +285,6 @@ static int group_setup(void **state)
 
 static int group_teardown(void **state)
 {
-    (void)state;
     hs_index_close(good);
     hs_snap_close(snap);
     hs_graph_builder_fini(&builder);

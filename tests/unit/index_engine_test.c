@@ -92,7 +92,6 @@ static void run(const struct hs_snap *snap, build_engine *engine, struct index_o
 
 static void test_same_bytes(void **state)
 {
-    (void)state;
     static const struct shape shapes[] = {
         {0, 0, 0, false, false, false},         {1, 1, 1, false, false, false},
         {200, 300, 30, false, false, false},    {200, 300, 30, true, false, false},
@@ -147,7 +146,6 @@ static void tear_down(struct opened *o)
 
 static void test_too_little(void **state)
 {
-    (void)state;
     struct opened o;
     set_up(&o, HS_BUDGET_BASE_BYTES + ((uint64_t)1 << 20));
     const struct hs_index_options options = {.snap_path = snap_path, .budget = &o.budget};
@@ -166,7 +164,6 @@ static void test_too_little(void **state)
 /* A row of many pointers at few blocks is next to nothing as a graph, and has to be decoded. */
 static void test_one_long_row(void **state)
 {
-    (void)state;
     enum { N_EDGES = 1 << 21 };
     struct hs_graph_builder b = {0};
     struct hs_index_estimate least;
@@ -203,7 +200,6 @@ static void test_one_long_row(void **state)
  * is enough for that, too. */
 static void test_ephemerons_at_the_least(void **state)
 {
-    (void)state;
     const struct shape shape = {.n_blocks = HS_SEEDS(1000000),
                                 .n_edges = HS_SEEDS(2200000),
                                 .n_roots = 3000,
@@ -232,7 +228,6 @@ static void test_ephemerons_at_the_least(void **state)
 
 static void test_estimates(void **state)
 {
-    (void)state;
     struct opened o;
     set_up(&o, 0);
     assert_true(o.estimate.in_memory);
@@ -256,7 +251,6 @@ static void test_estimates(void **state)
 /* With nowhere to keep it, it goes to memory where there is room, else to a file without name. */
 static void test_unkept(void **state)
 {
-    (void)state;
     struct opened o;
     set_up(&o, 0);
     uint64_t room[] = {o.estimate.memory_bytes + ((uint64_t)1 << 16),
@@ -292,7 +286,6 @@ static void test_unkept(void **state)
 /* Memory for one engine only: its choice shows in what is taken. */
 static void test_passes_are_chosen(void **state)
 {
-    (void)state;
     struct opened o;
     const struct shape large = {3000000, 0, 3, false, false, false};
     struct hs_index *index;
@@ -320,7 +313,6 @@ static void test_passes_are_chosen(void **state)
 
 static int group_setup(void **state)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL)
         return -1;
     (void)snprintf(snap_path, sizeof snap_path, "%s/heap.snap", directory);
@@ -337,7 +329,6 @@ static int remove_entry(const char *path, const struct stat *about, int type, st
 
 static int group_teardown(void **state)
 {
-    (void)state;
     return nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 

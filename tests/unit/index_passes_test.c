@@ -121,7 +121,6 @@ static void check(const struct hs_snap *snap, uint64_t room_bytes)
 
 static void test_same_bytes(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(200); seed++) {
         const struct shape shape = {.n_blocks = 3 + (uint32_t)seed * 3,
                                     .n_roots = 1 + (uint32_t)(seed % 60),
@@ -138,7 +137,6 @@ static void test_same_bytes(void **state)
 /* Several chunks and pages, and less memory than all would need. */
 static void test_same_bytes_in_little_memory(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 2; seed++) {
         const struct shape shape = {.n_blocks = 200000,
                                     .n_roots = 500,
@@ -167,7 +165,6 @@ static bool end_at(void *context, const char *phase, uint64_t done, uint64_t tot
 /* Ended at every word in turn: what is there is gone on with, to the same bytes. */
 static void test_resumes(void **state)
 {
-    (void)state;
     const struct shape shape = {
         .n_blocks = 3000, .n_roots = 40, .with_ephemerons = true, .with_static = true};
     struct hs_graph_builder b = {0};
@@ -199,7 +196,6 @@ static void test_resumes(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     const struct shape shape = {
         .n_blocks = 400, .n_roots = 20, .with_ephemerons = true, .with_static = true};
     struct hs_graph_builder b = {0};
@@ -219,7 +215,6 @@ static void test_every_allocation_fails(void **state)
 /* From nothing up: refused with a limit, or done; never more than allowed. */
 static void test_any_budget(void **state)
 {
-    (void)state;
     const struct shape shape = {.n_blocks = 20000, .n_roots = 100, .with_static = true};
     struct hs_graph_builder b = {0};
     struct hs_snap *snap = made_snap(&b, 8, &shape);

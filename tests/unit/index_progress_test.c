@@ -29,7 +29,6 @@ static void says(struct index_progress *progress, const char *phase, const char 
 
 static void counts_passes(void **state)
 {
-    (void)state;
     struct heard heard = {.goes_on = true};
     struct hs_progress outer = {hear, &heard};
     struct index_progress progress;
@@ -48,7 +47,6 @@ static void counts_passes(void **state)
 
 static void ends_when_asked(void **state)
 {
-    (void)state;
     struct heard heard = {.goes_on = false};
     struct hs_progress outer = {hear, &heard};
     struct hs_error err = HS_ERROR_INIT;

@@ -131,7 +131,6 @@ static void drop_whole(void)
 /* Ended at any time, once and then again a little later, each time with what was done. */
 static void test_ended_anywhere(void **state)
 {
-    (void)state;
     for (int with = 0; with < 2; with++) {
         unsigned n_all, n_less = 0;
         make_whole(with);
@@ -169,7 +168,6 @@ static size_t make_part(uint8_t *bytes)
 
 static void test_damaged_parts(void **state)
 {
-    (void)state;
     static uint8_t part[BYTES_MAX], damaged[BYTES_MAX];
     make_whole(true);
     size_t n = make_part(part);
@@ -221,7 +219,6 @@ static void mislead(uint8_t *part)
 
 static void test_part_that_misleads(void **state)
 {
-    (void)state;
     static uint8_t part[BYTES_MAX];
     struct listener listener = {.end_at = UINT32_MAX};
     const struct hs_progress progress = {tell, &listener};
@@ -243,7 +240,6 @@ static void test_part_that_misleads(void **state)
 
 static void test_part_of_another_snapshot(void **state)
 {
-    (void)state;
     static uint8_t part[BYTES_MAX];
     make_whole(true);
     size_t n = make_part(part);
@@ -258,7 +254,6 @@ static void test_part_of_another_snapshot(void **state)
 
 static void test_rebuild_uses_no_part(void **state)
 {
-    (void)state;
     static uint8_t part[BYTES_MAX];
     struct listener listener = {.end_at = UINT32_MAX};
     const struct hs_progress progress = {tell, &listener};
@@ -284,7 +279,6 @@ static void test_rebuild_uses_no_part(void **state)
 /* What another writes to, or could, is left alone. */
 static void test_parts_of_others(void **state)
 {
-    (void)state;
     static uint8_t part[BYTES_MAX], after[BYTES_MAX];
     char other[MADE_DIRECTORY_BYTES + 16];
     (void)snprintf(other, sizeof other, "%s/other", directory);
@@ -312,7 +306,6 @@ static void test_parts_of_others(void **state)
 /* Memory that runs out anywhere leaves nothing that misleads the next run. */
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     static uint8_t part[BYTES_MAX];
     make_whole(true);
     size_t n = make_part(part);
@@ -335,7 +328,6 @@ static void test_every_allocation_fails(void **state)
 
 static int group_setup(void **state)
 {
-    (void)state;
     made_directory(directory);
     (void)snprintf(snap_path, sizeof snap_path, "%s/heap.snap", directory);
     (void)snprintf(index_path, sizeof index_path, "%s.idx", snap_path);
@@ -345,7 +337,6 @@ static int group_setup(void **state)
 
 static int group_teardown(void **state)
 {
-    (void)state;
     (void)unlink(index_path);
     (void)unlink(part_path);
     return rmdir(directory);

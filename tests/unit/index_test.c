@@ -309,7 +309,6 @@ static struct hs_index *open_index(const struct hs_snap *snap, bool no_write)
 
 static void test_equals_brute_force(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 120; seed++) {
         struct hs_graph_builder b = {0};
         fill(&b, seed, 3 + (uint32_t)seed * 3, seed % 3 != 0);
@@ -328,7 +327,6 @@ static void test_equals_brute_force(void **state)
 
 static void test_second_open_is_the_same(void **state)
 {
-    (void)state;
     for (int with = 0; with < 2; with++) {
         struct hs_graph_builder b = {0};
         fill(&b, 77, 700, with);
@@ -373,7 +371,6 @@ static void spill(const void *bytes, size_t n)
 /* One flipped bit anywhere that means something, a cut anywhere: rebuilt, and equal again. */
 static void test_damage_is_rebuilt(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     fill(&b, 5, 300, true);
     struct hs_snap *snap = hs_graph_builder_open(&b);
@@ -408,7 +405,6 @@ static void test_damage_is_rebuilt(void **state)
 
 static void test_of_another_snapshot(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < 3; seed++) {
         struct hs_graph_builder b = {0};
         fill(&b, seed, 100, false);
@@ -424,7 +420,6 @@ static void test_of_another_snapshot(void **state)
 
 static void test_not_a_file(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     fill(&b, 4, 50, false);
     struct hs_snap *snap = hs_graph_builder_open(&b);
@@ -448,7 +443,6 @@ static void test_not_a_file(void **state)
 /* Nowhere to write: in memory, and right. */
 static void test_nowhere(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     fill(&b, 6, 200, true);
     struct hs_snap *snap = hs_graph_builder_open(&b);
@@ -471,7 +465,6 @@ static void test_nowhere(void **state)
 /* Several at once: each gets a whole index. */
 static void test_at_the_same_time(void **state)
 {
-    (void)state;
     enum { PROCESSES = 6 };
     struct hs_graph_builder b = {0};
     fill(&b, 9, 400, true);
@@ -507,7 +500,6 @@ static void test_at_the_same_time(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     fill(&b, 13, 150, true);
     struct hs_snap *snap = hs_graph_builder_open(&b);
@@ -528,7 +520,6 @@ static void test_every_allocation_fails(void **state)
 
 static void test_no_blocks(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_snap *snap = hs_graph_builder_open(&b);
     (void)unlink(index_path);
@@ -544,7 +535,6 @@ static void test_no_blocks(void **state)
 
 static int group_setup(void **state)
 {
-    (void)state;
     made_directory(directory);
     (void)snprintf(snap_path, sizeof snap_path, "%s/heap.snap", directory);
     (void)snprintf(index_path, sizeof index_path, "%s.idx", snap_path);
@@ -560,7 +550,6 @@ static int remove_entry(const char *path, const struct stat *about, int type, st
 
 static int group_teardown(void **state)
 {
-    (void)state;
     return nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -65,7 +65,6 @@ static const uint8_t good[] = {
 
 static void takes_what_is_whole(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *self = NULL;
     bool is_good = false;
@@ -78,7 +77,6 @@ static void takes_what_is_whole(void **state)
 
 static void refuses_what_is_not(void **state)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint8_t value;
@@ -131,7 +129,6 @@ static void refuses_what_is_not(void **state)
 
 static void reports_running_out_of_memory(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *self = NULL;
     bool is_good = false;

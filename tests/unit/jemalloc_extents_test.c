@@ -45,7 +45,6 @@ static unsigned count(unsigned kind)
 
 static void every_kind_in_every_layout(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < 4; layout++) {
         set_up_layout(layout & 1 ? 57 : 48, (layout & 2) != 0);
         fake_jemalloc_slab(&fake, 3, 3, some);
@@ -73,7 +72,6 @@ static void every_kind_in_every_layout(void **state)
 /* The classes follow from what explains slabs and large blocks. */
 static void quantum_is_told_by_the_extents(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < 8; layout++) {
         bool is_8 = (layout & 4) != 0;
         set_up_layout(layout & 1 ? 57 : 48, (layout & 2) != 0);
@@ -97,7 +95,6 @@ static void quantum_is_told_by_the_extents(void **state)
 
 static void damage_stays_where_it_is(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     fake_jemalloc_slab(&fake, 3, 3, some); /* 48 bytes: 256 regions */
     unsigned lost = fake_jemalloc_slab(&fake, 3, 3, some);
@@ -136,7 +133,6 @@ static void damage_stays_where_it_is(void **state)
 
 static void what_is_being_changed_is_torn(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     fake_jemalloc_slab(&fake, 3, 3, some);
     fake_jemalloc_slab(&fake, 1, 4, some);
@@ -159,7 +155,6 @@ static void what_is_being_changed_is_torn(void **state)
 
 static void hostile_leaves_are_walked_once(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     set_up_layout(48, false);
     fake_jemalloc_slab(&fake, 3, 3, some);
@@ -182,7 +177,6 @@ static void hostile_leaves_are_walked_once(void **state)
 
 static void large_blocks(void **state)
 {
-    (void)state;
     hs_addr begin;
     uint64_t n_bytes;
 
@@ -218,7 +212,6 @@ static void large_blocks(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
 
     set_up_layout(48, false);

@@ -41,7 +41,6 @@ static size_t find(void)
 
 static void sizes_of_classes(void **state)
 {
-    (void)state;
     static const uint64_t first[2][14] = {
         {8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192},
         {8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320},
@@ -61,7 +60,6 @@ static void sizes_of_classes(void **state)
 
 static void found_in_every_layout(void **state)
 {
-    (void)state;
     static const struct {
         unsigned bits;
         bool is_52;
@@ -81,7 +79,6 @@ static void found_in_every_layout(void **state)
 
 static void a_copy_of_a_word_is_no_root(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     uint64_t word = FAKE_JE_ROOT_AT - FAKE_JE_DATA_AT + (FAKE_JE_HEAP_AT >> 30) * 8;
     for (unsigned i = 1; i <= 3; i++) /* before and after the true place, more votes than it has */
@@ -100,7 +97,6 @@ static void a_copy_of_a_word_is_no_root(void **state)
 
 static void the_clean_place_wins(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     /* a copy behind the root array: seen from the true root it is not there */
     uint64_t end = FAKE_JE_ROOT_AT - FAKE_JE_DATA_AT + (1 << 21);
@@ -113,7 +109,6 @@ static void the_clean_place_wins(void **state)
 
 static void a_few_wrong_words_are_counted(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     uint64_t root = FAKE_JE_ROOT_AT - FAKE_JE_DATA_AT;
     fake_put(fake.data, root + 8, 0x1234);           /* nowhere */
@@ -126,7 +121,6 @@ static void a_few_wrong_words_are_counted(void **state)
 
 static void other_programs_have_none(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     for (unsigned i = 0; i < fake.n_extents; i++) /* every extent elsewhere than it is entered */
         fake_put(fake_jemalloc_edata(&fake, i), 8, FAKE_JE_HEAP_AT + (80 + 7 * i) * 4096);
@@ -143,7 +137,6 @@ static void other_programs_have_none(void **state)
 
 static void hostile_data_is_bounded(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     /* every word points to something large and empty, by turns to two places */
     memset(fake.base + 0x80000, 0, 0x280000);
@@ -161,7 +154,6 @@ static void hostile_data_is_bounded(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
 
     set_up_layout(48, false);

@@ -108,7 +108,6 @@ static unsigned n_gaps(void)
 
 static void blocks_and_sums_without_caches(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < 8; layout++) {
         set_up_quantum(layout & 1 ? 57 : 48, (layout & 2) != 0, layout & 4 ? 3 : 4);
         run();
@@ -148,7 +147,6 @@ static void add_caches(void)
 
 static void caches_are_taken_out(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < 4; layout++) {
         set_up_quantum(48, (layout & 1) != 0, layout & 2 ? 3 : 4);
         add_caches();
@@ -173,7 +171,6 @@ static void caches_are_taken_out(void **state)
  * not lead to the bins, but to the tcache_t before them. */
 static void caches_without_statistics(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     add_caches();
     for (unsigned i = 0; i < FAKE_JE_THREADS; i++) {
@@ -192,7 +189,6 @@ static void caches_without_statistics(void **state)
 
 static void a_thread_in_the_middle_is_outvoted(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     add_caches();
     hs_addr bins = fake.threads[1].regs.fs_base - FAKE_JE_CACHE_OFFSET;
@@ -209,7 +205,6 @@ static void a_thread_in_the_middle_is_outvoted(void **state)
 
 static void cached_pointers_are_checked(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     hs_addr sparse = fake_jemalloc_begin(&fake, SPARSE), small = fake_jemalloc_begin(&fake, SMALL);
     hs_addr stack = fake_jemalloc_begin(&fake, STACKS);
@@ -227,7 +222,6 @@ static void cached_pointers_are_checked(void **state)
 
 static void rings_may_be_hostile(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     add_caches();
     hs_addr slow = fake.threads[0].regs.fs_base - FAKE_JE_CACHE_OFFSET - 0x200;
@@ -253,7 +247,6 @@ static void rings_may_be_hostile(void **state)
 
 static void a_slab_that_disagrees_is_told(void **state)
 {
-    (void)state;
     set_up_layout(48, false);
     add_caches();
     uint8_t *edata = fake_jemalloc_edata(&fake, SPARSE);
@@ -276,7 +269,6 @@ static void a_slab_that_disagrees_is_told(void **state)
 
 static void another_pool_inside_a_block(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     uint64_t n_refused;
 
@@ -309,7 +301,6 @@ static void another_pool_inside_a_block(void **state)
 
 static void unused_in_other_programs(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
 
     fake_jemalloc_init(&fake, 48, false);
@@ -321,7 +312,6 @@ static void unused_in_other_programs(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
 
     set_up_layout(48, false);

@@ -34,7 +34,6 @@ static void strings(void **state)
         {"\"abcde\",\"fghij\"", "\"abcd" E "\",\"fghi" E "\""},
         {"\"\"", "\"\""},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t piece = 1; piece <= 12; piece++) {
             char to[200];

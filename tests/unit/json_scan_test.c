@@ -17,7 +17,6 @@ static size_t skipped(const char *text)
 
 static void skips_values(void **state)
 {
-    (void)state;
     assert_int_equal(skipped("12,3"), 2);
     assert_int_equal(skipped("-1.5e+3]"), 7);
     assert_int_equal(skipped("null}"), 4);
@@ -34,7 +33,6 @@ static void skips_values(void **state)
 
 static void walks_members(void **state)
 {
-    (void)state;
     struct json_slice key, value;
     struct json_slice walk = hs_scan_enter(slice("{ \"a\" : 1 , \"b\":[2]\n}"));
     assert_true(hs_scan_next(&walk, &key, &value));
@@ -55,7 +53,6 @@ static void walks_members(void **state)
 
 static void reads_numbers(void **state)
 {
-    (void)state;
     uint64_t number = 7;
     bool ok = true;
     assert_true(hs_scan_count(slice("123456789012345678"), &number));
@@ -83,7 +80,6 @@ static void text_is(const char *string, const char *expected)
 
 static void resolves_escapes(void **state)
 {
-    (void)state;
     text_is("\"a\\n\\\"\\/\\\\\"", "a\n\"/\\");
     text_is("\"\\u00e4\\u4E2d\"", "\xc3\xa4\xe4\xb8\xad");
     text_is("\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80");

@@ -13,7 +13,6 @@ static struct hs_json json;
 
 static int start(void **state)
 {
-    (void)state;
     buffer = (struct hs_buffer){0};
     hs_json_init_buffer(&json, &buffer, HS_JSON_COMPACT);
     return 0;
@@ -21,7 +20,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
     hs_buffer_fini(&buffer);
     return 0;
 }
@@ -76,7 +74,6 @@ static void write_sample(void)
 
 static void compact_has_no_blanks(void **state)
 {
-    (void)state;
     write_sample();
     assert_written("{\"schema\":\"heapsnap.roots/1\","
                    "\"heap\":{\"objects\":18446744073709551615,\"change\":-9223372036854775808},"
@@ -88,7 +85,6 @@ static void compact_has_no_blanks(void **state)
 
 static void pretty_indents_by_two(void **state)
 {
-    (void)state;
     hs_json_init_buffer(&json, &buffer, HS_JSON_PRETTY);
     write_sample();
     assert_written("{\n"
@@ -113,7 +109,6 @@ static void pretty_indents_by_two(void **state)
 
 static void each_document_is_a_line(void **state)
 {
-    (void)state;
     for (uint64_t i = 0; i < 2; i++) {
         hs_json_begin_object(&json, NULL, HS_JSON_LINE);
         hs_json_u64(&json, "i", i);
@@ -125,7 +120,6 @@ static void each_document_is_a_line(void **state)
 
 static void hostile_names_are_escaped(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } cases[] = {
@@ -166,7 +160,6 @@ static void hostile_names_are_escaped(void **state)
 /* Whatever the bytes, the string between the quotes is valid UTF-8 of printable characters. */
 static void any_two_bytes_are_well_formed(void **state)
 {
-    (void)state;
     for (unsigned pair = 0; pair < 65536; pair++) {
         char text[2] = {(char)(pair >> 8), (char)(pair & 255)};
         buffer.n_bytes = 0;
@@ -193,7 +186,6 @@ static void assert_bug(const char *message)
 
 static void misuse_is_told(void **state)
 {
-    (void)state;
     hs_json_begin_array(&json, NULL, HS_JSON_LINE);
     assert_bug("cannot write json: a begin without its end");
     restart();
@@ -218,7 +210,6 @@ static void misuse_is_told(void **state)
 
 static void depth_is_bounded(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     for (int i = 0; i < HS_JSON_MAX_DEPTH; i++)
         hs_json_begin_array(&json, NULL, HS_JSON_LINE);
@@ -232,7 +223,6 @@ static void depth_is_bounded(void **state)
 
 static void the_first_failure_stays(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     FAIL_EACH (each, .at_least = 1) {
         fail_each_begin(&each);
@@ -244,7 +234,6 @@ static void the_first_failure_stays(void **state)
 
 static void a_full_output_is_told(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);

@@ -52,7 +52,6 @@ static void check(struct hs_chains *chains, hs_node node)
 
 static void random_heaps(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct made_view made = {0};
         struct hs_graph_builder *b = &made.builder;
@@ -72,7 +71,6 @@ static void random_heaps(void **state)
 /* Two types by turns: more runs than are kept. */
 static void many_runs(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t first = hs_graph_builder_blocks(b, 400, 3);
@@ -98,7 +96,6 @@ static void many_runs(void **state)
 /* Of a list of a million cells every hundredth, the far end first: one chain, little memory. */
 static void a_long_list(void **state)
 {
-    (void)state;
     enum { N = 1000000 };
     struct made_view made = {0};
     struct hs_budget budget = {.limit_bytes = (uint64_t)32 << 20};
@@ -124,7 +121,6 @@ static void a_long_list(void **state)
 /* Blocks without a type are alike whatever their size; those with one are not. */
 static void untyped(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t first = hs_graph_builder_blocks(b, 6, 8);
@@ -155,7 +151,6 @@ static void untyped(void **state)
 
 static void over_the_budget(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_budget budget = {.limit_bytes = 1000};
     uint32_t first = hs_graph_builder_blocks(&made.builder, 3000, 3);

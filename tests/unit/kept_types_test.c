@@ -112,7 +112,6 @@ static void open_random(struct made_view *made, uint64_t random)
 
 static void what_is_kept_is_found(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     open_random(&made, 17);
     assert_false(is_there(&made, HS_TYPE_HEAD));
@@ -132,7 +131,6 @@ static void what_is_kept_is_found(void **state)
 
 static void damage_is_of_no_use(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     open_random(&made, 18);
     struct hs_type_rows rows = by_type(&made);
@@ -159,7 +157,6 @@ static void damage_is_of_no_use(void **state)
 /* Sound bytes that do not add up to the heap. */
 static void lies_are_of_no_use(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     open_random(&made, 19);
     for (unsigned lie = 0; lie < 5; lie++) {
@@ -187,7 +184,6 @@ static void lies_are_of_no_use(void **state)
 /* A heap that is large enough: counted once, and again where what was kept is of no use. */
 static void large_heaps_are_counted_once(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     made_list(&made.builder, HS_KEPT_TYPES_LEAST_BLOCKS);
     made_view_open(&made);
@@ -207,7 +203,6 @@ static void large_heaps_are_counted_once(void **state)
 
 static void each_allocation_may_fail(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     open_random(&made, 20);
     struct hs_type_rows rows = by_type(&made), back;

@@ -14,7 +14,6 @@ static struct hs_target target = {.mappings = mappings, .n_mappings = 2};
 
 static int forget(void **state)
 {
-    (void)state;
     hs_free(target.kernel_words);
     target.kernel_words = NULL;
     target.n_kernel_words = target.kernel_words_capacity = 0;
@@ -29,7 +28,6 @@ static void epoll_sets(void **state)
         "tfd:       12 events: 80000019 data:               c  pos:0 ino:811 sdev:f\n"
         "tfd:       13 events:       19 data: ffffffffffffffff  pos:0 ino:811 sdev:f\n"
         "tfd:       14 events:       19 data:           10008  pos:0 ino:811 sdev:f";
-    (void)state;
     assert_int_equal(hs_kernel_words_of_epoll(&target, 4, text, &err), HS_OK);
     assert_int_equal(target.n_kernel_words, 2);
     assert_int_equal(target.kernel_words[0].place, HS_KERNEL_EPOLL);
@@ -46,7 +44,6 @@ static void timers(void **state)
         "ID: 0\nsignal: 64/00007f0000000020\nnotify: signal/pid.7\nClockID: 1\n"
         "ID: 7\nsignal: 0/0000000000000000\nnotify: none/pid.7\nClockID: 1\n"
         "ID: 9\nsignal: 34/0000000000010010\n";
-    (void)state;
     assert_int_equal(hs_kernel_words_of_timers(&target, text, &err), HS_OK);
     assert_int_equal(target.n_kernel_words, 2);
     assert_int_equal(target.kernel_words[0].of_fd, 0);
@@ -57,7 +54,6 @@ static void timers(void **state)
 
 static void counters(void **state)
 {
-    (void)state;
     assert_int_equal(hs_kernel_words_of_eventfd(&target, 3,
                                                 "pos:\t0\neventfd-count:      7f0000000010\n"
                                                 "eventfd-id: 4\n",
@@ -79,7 +75,6 @@ static void rings(void **state)
                                 "UserBufs:\t1\n    0: 0x7f0000000040/4096\n"
                                 "CqOverflowList:\n  user_data=65560, res=0, flags=0\n";
     static const char busy[] = "CachedSqHead:\t4\nCachedCqTail:\t3\n";
-    (void)state;
     assert_int_equal(hs_kernel_words_of_uring(&target, 3, quiet, &err), HS_OK);
     assert_int_equal(target.untold, 0);
     assert_int_equal(target.n_kernel_words, 5);
@@ -115,7 +110,6 @@ static void queues_of_messages(void **state)
         {NULL, "          5 99999999999999999999 600 8 1 77\n", false},
     };
 
-    (void)state;
     target.pid = 77;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         target.untold = 0;
@@ -144,7 +138,6 @@ static void connections_to_itself(void **state)
         "   0: 0100007F:1F90 0100007F:D431 01 00000000:00000320 00:00000000 00000000 0 0 41 1\n"
         "   1: 0100007F:D431 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 0 0 42 1";
     static uint64_t inodes[] = {43, 41, 42};
-    (void)state;
     target.inet_inodes = inodes;
     target.n_inet_inodes = 3;
     assert_int_equal(hs_kernel_words_of_tcp(&target, heading, &err), HS_OK);
@@ -172,7 +165,6 @@ static void memory_that_was_let_go(void **state)
         {"         0          5   600      65536    76    78      1     0     0\n", false},
         {"         0          5   600      65536    77", false},
     };
-    (void)state;
     target.pid = 77;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         target.untold = 0;
@@ -201,7 +193,6 @@ static void damaged_texts(void **state)
         "signal: 99999999999999999999/10008",
         "signal: 3 10008",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_int_equal(hs_kernel_words_of_epoll(&target, 4, texts[i], &err), HS_OK);
         assert_int_equal(hs_kernel_words_of_timers(&target, texts[i], &err), HS_OK);
@@ -215,7 +206,6 @@ static void damaged_texts(void **state)
 static void vector_registers(void **state)
 {
     uint64_t words[] = {0, 0x10000, 0x10000, 0x1ffff, 0x20000, 0x7f0000000000, UINT64_MAX, 3};
-    (void)state;
     assert_int_equal(
         hs_kernel_words_of_state(&target, 77, (const uint8_t *)words, sizeof words + 0, &err),
         HS_OK);
@@ -230,7 +220,6 @@ static void vector_registers(void **state)
 static void other_memory(void **state)
 {
     const struct hs_kernel_word word = {.word = 0x10000};
-    (void)state;
     mappings[0].shared = true;
     assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
     mappings[0].shared = false;
@@ -248,7 +237,6 @@ static void other_memory(void **state)
 static void too_many(void **state)
 {
     struct hs_kernel_word word = {.word = 0x10000};
-    (void)state;
     for (size_t i = 0; i < (size_t)1 << 20; i++)
         assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
     assert_int_equal(target.untold, 0);

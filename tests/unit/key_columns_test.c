@@ -50,7 +50,6 @@ static void expect(size_t most, const char *json)
 
 static void columns(void **state)
 {
-    (void)state;
     expect(100, "{\"names\":[\"\",\"a\",\"b\\\"\",\"t\",\"w\"],\"parent\":[0,0,0,1,1,3],"
                 "\"name\":[0,1,2,3,4,3],\"form\":[0,1,1,2,2,2],\"words\":[100,60,40,50,10,20],"
                 "\"own_words\":[0,0,40,30,10,20],\"objects\":[0,1,2,3,4,5],"
@@ -64,7 +63,6 @@ static void columns(void **state)
 
 static void allocations_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_keys keys;
     make_keys(&keys);

@@ -59,7 +59,6 @@ static void what_is_written_is_read(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap_keys table = {0}, back;
-    (void)state;
     fill(&table);
     struct hs_buffer bytes = encoded(&table);
     assert_true(hs_key_file_is(bytes.bytes, bytes.n_bytes));
@@ -85,7 +84,6 @@ static void damage_is_refused(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap_keys table = {0};
-    (void)state;
     fill(&table);
     struct hs_buffer bytes = encoded(&table);
     for (size_t n = 0; n < bytes.n_bytes; n++)
@@ -106,7 +104,6 @@ static void damage_is_refused(void **state)
 static void lies_are_refused(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
-    (void)state;
     for (unsigned lie = 0; lie < 17; lie++) {
         struct hs_snap_keys table = {0};
         fill(&table);
@@ -191,7 +188,6 @@ static hs_status decode_raw(const char *raw, size_t n, uint64_t claimed, struct 
 static void odd_bytes_are_refused(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
-    (void)state;
     assert_int_equal(decode_raw("", 0, 0, &err), HS_FORMAT);
     assert_int_equal(decode_raw("\1\1a", 3, (uint64_t)1 << 40, &err), HS_FORMAT);
     assert_non_null(strstr(err.message, "its size"));
@@ -205,7 +201,6 @@ static void odd_bytes_are_refused(void **state)
 
 static void each_allocation_may_fail(void **state)
 {
-    (void)state;
     struct hs_snap_keys table = {0};
     fill(&table);
     struct hs_buffer bytes = encoded(&table);

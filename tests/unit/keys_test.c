@@ -303,7 +303,6 @@ static void check_heap(const struct heap *heap, const uint32_t *place)
 
 static void random_heaps(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 80; seed++) {
         uint64_t random = seed * 123456789;
         struct heap heap = random_heap(&random);
@@ -360,7 +359,6 @@ static void write_table(const char *path, const struct hs_snap_keys *table)
  * another way they are not believed. */
 static void kept_ones_are_the_same(void **state)
 {
-    (void)state;
     uint64_t random = 99, n_sets = 0;
     for (int i = 0; i < 60; i++) {
         struct heap heap = random_heap(&random);
@@ -403,7 +401,6 @@ static void find(struct made_view *made, struct hs_keys *keys)
 /* Levels of one block each, and one level of all at once. */
 static void long_and_wide(void **state)
 {
-    (void)state;
     enum { LONG = 100000, WIDE = 200000 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -430,7 +427,6 @@ static void long_and_wide(void **state)
 /* What two variables keep together is of the nearer one, and says by which set it is kept. */
 static void shared(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     struct hs_keys keys;
@@ -458,7 +454,6 @@ static void shared(void **state)
 
 static void names_of_roots(void **state)
 {
-    (void)state;
     static const char *const names[][2] = {
         {"server.cache[17]", "server.cache[]"},
         {"a[3].b[4][5].c", "a[].b[][].c"},
@@ -503,7 +498,6 @@ static void what_the_kernel_keeps_has_no_numbers(void **state)
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t block = hs_graph_builder_block(b, 3, false), leaves[N];
-    (void)state;
     for (unsigned i = 0; i < N; i++)
         leaves[i] =
             hs_graph_builder_leaf(b, HS_ROOT_REGISTERED, names[i][0], "u", names[i][1], block);
@@ -519,7 +513,6 @@ static void what_the_kernel_keeps_has_no_numbers(void **state)
 /* No more steps than are kept, and texts that are cut. */
 static void many_types(void **state)
 {
-    (void)state;
     enum { N = 40 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -550,7 +543,6 @@ static void many_types(void **state)
 /* More names of roots than there are keys for. */
 static void many_roots(void **state)
 {
-    (void)state;
     enum { N = HS_KEYS_MOST / 2 + 100 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -576,7 +568,6 @@ static void many_roots(void **state)
  * below the last of the names. */
 static void many_names_and_a_stack(void **state)
 {
-    (void)state;
     enum { N = HS_KEYS_MOST / 2 - 100 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -623,7 +614,6 @@ static void many_names_and_a_stack(void **state)
  * is one step. */
 static void classes_and_dicts(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     struct hs_keys keys;
@@ -663,7 +653,6 @@ static void classes_and_dicts(void **state)
 
 static void no_room(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_error err = HS_ERROR_INIT;
     const struct hs_keys_query query = {0};
@@ -688,7 +677,6 @@ static void no_room(void **state)
 
 static void allocations_fail(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_error err = HS_ERROR_INIT;
     uint64_t random = 7;

@@ -98,7 +98,6 @@ static void check_group(const struct made_view *made, const struct found *found,
 
 static void test_kinds(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -125,7 +124,6 @@ static void test_kinds(void **state)
 
 static void test_limits(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -145,7 +143,6 @@ static void test_limits(void **state)
 
 static void test_suppressions(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -193,14 +190,12 @@ static void check_held(struct made_view *made, const struct hs_leak_holders *hol
 
 static bool holds_guessed(const void *context, const struct hs_root *root)
 {
-    (void)context;
     return root->edge_class == HS_EDGE_GUESSED;
 }
 
 /* A doubtful root: possible, unless it is said to hold. */
 static void test_doubtful_root(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t block = hs_graph_builder_block(b, 3, false);
@@ -226,7 +221,6 @@ static void test_doubtful_root(void **state)
 /* Words as good as any, where nobody may read them again. What a runtime's table holds is alive. */
 static void test_roots_by_tier(void **state)
 {
-    (void)state;
     static const struct {
         const char *type;
         uint8_t kind, tier;
@@ -342,14 +336,12 @@ static void random_case(uint64_t seed)
 
 static void test_random(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++)
         random_case(seed * 7919);
 }
 
 static void test_allocations(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);

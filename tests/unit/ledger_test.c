@@ -56,7 +56,6 @@ static struct hs_mapping *map_pages(size_t page, size_t n, uint32_t path_at)
 
 static int set_up(void **state)
 {
-    (void)state;
     hs_ledger_init(&ledger, &strings, &image);
     target = (struct hs_target){.mappings = mappings,
                                 .path_text = paths,
@@ -72,7 +71,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_ledger_fini(&ledger);
     hs_ledger_fini(&ledger);
     hs_ledger_fini(NULL);
@@ -134,7 +132,6 @@ static void expect(const char *owner, enum hs_memory_state state, uint64_t n_byt
 
 static void claims_and_moves(void **state)
 {
-    (void)state;
     map_pages(0, 10, PATH_HEAP);
     present(0, 4);
     claim("glibc", HS_MEMORY_LIVE, 0, 8 * PAGE, 100);
@@ -160,7 +157,6 @@ static void hand_over(const char *from, const char *to, hs_addr begin, hs_addr e
 
 static void tables_in_blocks_of_another_allocator(void **state)
 {
-    (void)state;
     map_pages(0, 10, PATH_HEAP);
     present(0, 4);
     claim("glibc", HS_MEMORY_LIVE, 0, 8 * PAGE, 100);
@@ -175,7 +171,6 @@ static void tables_in_blocks_of_another_allocator(void **state)
 
 static void the_number_of_blocks_can_be_set(void **state)
 {
-    (void)state;
     map_pages(0, 1, PATH_HEAP);
     claim("glibc", HS_MEMORY_LIVE, 0, PAGE, 3);
     move("glibc", HS_MEMORY_LIVE, HS_MEMORY_FREE, 0, 10, 5);
@@ -187,7 +182,6 @@ static void the_number_of_blocks_can_be_set(void **state)
 
 static void mappings_are_what_they_are(void **state)
 {
-    (void)state;
     struct hs_mapping *m = map_pages(0, 1, PATH_FILE); /* code */
     m->inode = 7;
     m->writable = false;
@@ -217,7 +211,6 @@ static void mappings_are_what_they_are(void **state)
 
 static void the_main_stack_by_name(void **state)
 {
-    (void)state;
     map_pages(0, 5, PATH_STACK);
     process.objects = NULL;
     close_ledger(NULL);
@@ -228,7 +221,6 @@ static void the_main_stack_by_name(void **state)
  * copy knows more or less than the kernel counts. */
 static void the_kernel_has_the_last_word(void **state)
 {
-    (void)state;
     struct hs_residency_entry entries[] = {
         {BASE, BASE + 10 * PAGE, 7 * PAGE},
         {BASE + 20 * PAGE, BASE + 24 * PAGE, PAGE},
@@ -259,7 +251,6 @@ static void the_kernel_has_the_last_word(void **state)
 
 static void of_two_claims_the_first_stays(void **state)
 {
-    (void)state;
     map_pages(0, 20, PATH_HEAP);
     claim("a", HS_MEMORY_LIVE, 2 * PAGE, 4 * PAGE, 0);
     claim("b", HS_MEMORY_LIVE, 0, 3 * PAGE, 0);            /* keeps its first part */
@@ -276,7 +267,6 @@ static void of_two_claims_the_first_stays(void **state)
 
 static void what_is_sealed_is_first(void **state)
 {
-    (void)state;
     map_pages(0, 20, PATH_HEAP);
     claim("a", HS_MEMORY_LIVE, 5 * PAGE, 7 * PAGE, 0);
     claim("a", HS_MEMORY_LIVE, 7 * PAGE, 9 * PAGE, 0);
@@ -290,7 +280,6 @@ static void what_is_sealed_is_first(void **state)
 
 static void finds_what_nobody_claims(void **state)
 {
-    (void)state;
     hs_addr begin = 1, end = 1;
     assert_true(hs_ledger_next_unclaimed(&ledger, 5, 9, &begin, &end));
     assert_true(begin == 5 && end == 9);
@@ -312,7 +301,6 @@ static void finds_what_nobody_claims(void **state)
 
 static void knows_who_claims_a_byte(void **state)
 {
-    (void)state;
     assert_int_equal(hs_ledger_owner_at(&ledger, BASE), 0);
     claim("a", HS_MEMORY_LIVE, 100, 200, 0);
     claim("b", HS_MEMORY_FREE, 150, 300, 0); /* the first keeps what both want */

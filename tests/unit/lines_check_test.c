@@ -5,7 +5,6 @@
 
 static void checks_range_tables(void **state)
 {
-    (void)state;
     static const uint8_t good[] = {
         17, 0, 0, 0, 5, 0, 8, 0, 1, 0, 0, 0, 4, 0, 0, 0, 0x04, 1, 2, 3, 0, /* one offset */
         8,  0, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0,                               /* and an empty table */
@@ -48,7 +47,6 @@ static const uint8_t table_4[] = {
 
 static void checks_line_tables(void **state)
 {
-    (void)state;
     assert_int_equal(sizeof(table_5), 61);
     assert_true(hs_lines_check_table_(table_5, sizeof(table_5), 0));
     assert_true(hs_lines_check_table_(table_4, sizeof(table_4), 0));
@@ -63,7 +61,6 @@ static void checks_line_tables(void **state)
 
 static void refuses_damaged_line_tables(void **state)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint8_t value;

@@ -47,7 +47,6 @@ static bool ends_with(const char *text, const char *end)
 
 static void finds_this_line(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
     uint64_t bias;
@@ -67,7 +66,6 @@ static void finds_this_line(void **state)
 
 static void finds_the_line_of_another_unit(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
     uint64_t bias;
@@ -93,7 +91,6 @@ static void check_variable(struct hs_dwarf *dwarf, uint64_t vaddr, const char *n
 
 static void finds_variables(void **state)
 {
-    (void)state;
     hs_auto(hs_elf) *elf = NULL;
     uint64_t bias;
     hs_auto(hs_dwarf) *dwarf = open_self(&elf, &bias);
@@ -106,7 +103,6 @@ static void finds_variables(void **state)
 
 static void says_nothing_of_what_it_does_not_know(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
     uint64_t bias;
@@ -129,7 +125,6 @@ static void says_nothing_of_what_it_does_not_know(void **state)
 
 static void refuses_files_without_debug_information(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_dwarf *dwarf = NULL;
     static const uint8_t garbage[64] = {0xff, 0xff, 0xff, 0xff, 1, 2, 3};
@@ -161,7 +156,6 @@ static void refuses_files_without_debug_information(void **state)
 /* Each allocation of ours fails once; what was found afterwards is still right. */
 static void reports_running_out_of_memory(void **state)
 {
-    (void)state;
     hs_auto(hs_elf) *elf = NULL;
     uint64_t bias;
     hs_dwarf_close(open_self(&elf, &bias));

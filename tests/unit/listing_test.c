@@ -28,23 +28,18 @@ static const struct hs_record record = HS_RECORD(fields);
 
 static hs_status put_parts(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    (void)context;
     HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_COUNT(NULL, 7)), err));
     return hs_sink_pairs(sink, HS_PAIRS(HS_TEXT(NULL, "x")), err);
 }
 
 static hs_status put_holder(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    (void)context;
     return hs_sink_pairs(sink, HS_PAIRS(HS_VALUE("id", NODE, 3), HS_VALUE("at", NODE, HS_NO_NODE)),
                          err);
 }
 
 static hs_status put_nothing(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    (void)context;
-    (void)sink;
-    (void)err;
     return HS_OK;
 }
 
@@ -54,7 +49,6 @@ static const struct hs_list nobody = {.each = put_nothing};
 
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    (void)context;
     struct line known = {"a", 30, 1, 0x10, 1, 4, &parts, &holder};
     struct line unknown = {NULL, HS_UNKNOWN, HS_NO_NODE, HS_UNKNOWN,
                            0,    HS_UNKNOWN, &nobody,    &nobody};
@@ -67,8 +61,6 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
 
 static hs_status refuse(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    (void)context;
-    (void)sink;
     return hs_fail(err, HS_FORMAT, "no rows");
 }
 
@@ -113,7 +105,6 @@ static void assert_rendered(enum hs_sheet_format format, bool is_one, const char
 
 static void test_table(void **state)
 {
-    (void)state;
     assert_rendered(HS_SHEET_TABLE, false,
                     "WORDS      %  NAME        TAG\n"
                     "   30  30.0%  a             4\n"
@@ -125,7 +116,6 @@ static void test_table(void **state)
 
 static void test_tsv(void **state)
 {
-    (void)state;
     assert_rendered(HS_SHEET_TSV, false,
                     "words\tname\tis_sure\ttag\n30\ta\ttrue\t4\n\t\tfalse\t\n");
 }
@@ -139,7 +129,6 @@ static void test_tsv(void **state)
 
 static void test_ndjson(void **state)
 {
-    (void)state;
     assert_rendered(HS_SHEET_NDJSON, false, FIRST "\n" SECOND "\n");
     assert_rendered(HS_SHEET_NDJSON, true,
                     "{\"schema\":\"x/1\",\"rows\":[" FIRST "," SECOND
@@ -149,7 +138,6 @@ static void test_ndjson(void **state)
 
 static void test_json(void **state)
 {
-    (void)state;
     assert_rendered(
         HS_SHEET_JSON, false,
         "{\n  \"schema\": \"x/1\",\n  \"rows\": [\n"
@@ -164,7 +152,6 @@ static void test_json(void **state)
 /* Rows that cannot be had are a failure in every format. */
 static void test_failure(void **state)
 {
-    (void)state;
     char text[4096];
     for (unsigned format = 0; format < HS_N_SHEET_FORMATS; format++)
         for (unsigned is_one = 0; is_one < 2; is_one++)

@@ -68,7 +68,6 @@ static int64_t ask(hs_addr vaddr)
 
 static int forget(void **state)
 {
-    (void)state;
     hs_free(marks.items);
     marks = (struct line_marks){0};
     return 0;
@@ -76,7 +75,6 @@ static int forget(void **state)
 
 static void runs_the_operations(void **state)
 {
-    (void)state;
     begin();
     put_address(0x1000);
     PUT(DW_LNS_advance_line, 9, DW_LNS_copy); /* 0x1000: 10 */
@@ -103,7 +101,6 @@ static void runs_the_operations(void **state)
 /* Sequences in any order, one that was left out by the linker, one without any address. */
 static void keeps_sequences_apart(void **state)
 {
-    (void)state;
     static const uint64_t places[] = {0x5000, 0, 0x3000, 0x4000};
     begin();
     put_row(10, 1);
@@ -129,7 +126,6 @@ static void keeps_sequences_apart(void **state)
 /* A program of many marks: each row is found from each side. */
 static void goes_on_from_marks(void **state)
 {
-    (void)state;
     enum { ROWS = 20000 };
     begin();
     put_address(0x1000);
@@ -152,7 +148,6 @@ static void goes_on_from_marks(void **state)
 
 static void refuses_damage(void **state)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint8_t value;
@@ -192,7 +187,6 @@ static void refuses_damage(void **state)
 
 static void does_without_memory(void **state)
 {
-    (void)state;
     begin();
     for (uint64_t i = 1; i < 200; i++) {
         put_address(0x1000 * i);

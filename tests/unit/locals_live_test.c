@@ -277,7 +277,6 @@ static void check_program(const char *compiler, const char *level, const char *v
 
 static void finds_variables_where_they_are(void **state)
 {
-    (void)state;
     static const char *const compilers[] = {"gcc", "clang", "g++", "clang++"};
     static const char *const levels[] = {"-O0", "-O1", "-O2"};
     static const char *const versions[] = {"-gdwarf-5", "-gdwarf-4"};
@@ -289,7 +288,6 @@ static void finds_variables_where_they_are(void **state)
 
 static void finds_variables_of_rust(void **state)
 {
-    (void)state;
     check_program("rustc", "opt-level=0", "");
     check_program("rustc", "opt-level=2", "");
 }
@@ -297,7 +295,6 @@ static void finds_variables_of_rust(void **state)
 /* Each allocation fails once: the frame is then either as it is, or not told of. */
 static void reports_running_out_of_memory(void **state)
 {
-    (void)state;
     static struct hs_locals whole, part;
     struct stopped stopped = {.n_claims = 0};
     struct hs_error err = HS_ERROR_INIT;
@@ -343,14 +340,12 @@ static void reports_running_out_of_memory(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     snprintf(directory, sizeof(directory), "%s", "/tmp/hs_locals.XXXXXX");
     return mkdtemp(directory) == NULL;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     char path[80];
     snprintf(path, sizeof(path), "%s/output", directory);
     (void)unlink(path);

@@ -186,7 +186,6 @@ static void ask(uint64_t offset)
 
 static void takes_what_is_in_scope(void **state)
 {
-    (void)state;
     begin();
     PUT_VARIABLE("a", DW_OP_fbreg, 0x70);
     PUT(A_BLOCK, 1, 16);
@@ -211,7 +210,6 @@ static void takes_what_is_in_scope(void **state)
 
 static void gives_pieces_apart(void **state)
 {
-    (void)state;
     begin();
     PUT_VARIABLE("p", DW_OP_reg3, DW_OP_piece, 8, DW_OP_fbreg, 0x70, DW_OP_piece, 16);
     ask(0);
@@ -225,7 +223,6 @@ static void gives_pieces_apart(void **state)
 
 static void doubts_what_it_cannot_evaluate(void **state)
 {
-    (void)state;
     static const uint8_t bad[][4] = {{DW_OP_skip, 0xfd, 0xff, DW_OP_nop}, /* for ever */
                                      {DW_OP_breg0, 0, DW_OP_nop, DW_OP_nop},
                                      {DW_OP_lit1, DW_OP_deref, DW_OP_nop, DW_OP_nop},
@@ -250,7 +247,6 @@ static void doubts_what_it_cannot_evaluate(void **state)
 /* Blocks that end before they begin, or wrap. */
 static void passes_over_turned_blocks(void **state)
 {
-    (void)state;
     static const uint64_t turned[][2] = {{CODE + 32, CODE}, {CODE, CODE}, {UINT64_MAX, CODE + 64}};
     begin();
     for (size_t i = 0; i < 3; i++) {
@@ -266,7 +262,6 @@ static void passes_over_turned_blocks(void **state)
 
 static void bounds_names_that_refer_to_themselves(void **state)
 {
-    (void)state;
     begin();
     uint32_t here = (uint32_t)n_info;
     PUT(A_SELF);
@@ -288,7 +283,6 @@ static void bounds_names_that_refer_to_themselves(void **state)
 
 static void bounds_the_chain_of_inlined_functions(void **state)
 {
-    (void)state;
     for (unsigned n = 1; n <= 200; n = n * 3 + 1) {
         begin();
         for (unsigned i = 0; i < n; i++)
@@ -308,7 +302,6 @@ static void bounds_the_chain_of_inlined_functions(void **state)
 /* Side by side they cannot both be around one instruction. */
 static void takes_one_of_two_inlined_functions(void **state)
 {
-    (void)state;
     begin();
     for (uint8_t i = 0; i < 2; i++) {
         put_inlined(12, 0, 64, (uint8_t)(i + 1));
@@ -325,7 +318,6 @@ static void takes_one_of_two_inlined_functions(void **state)
 
 static void bounds_depth_and_number(void **state)
 {
-    (void)state;
     begin();
     for (int i = 0; i < 18000; i++)
         PUT(A_BLOCK, 0, 64);
@@ -346,7 +338,6 @@ static void bounds_depth_and_number(void **state)
 /* Cut anywhere, the unit says less, and never what it did not say. */
 static void survives_being_cut(void **state)
 {
-    (void)state;
     begin();
     PUT_VARIABLE("a", DW_OP_fbreg, 0x70);
     put_inlined(12, 0, 64, 7);

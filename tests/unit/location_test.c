@@ -8,7 +8,6 @@
 /* Memory where each 8-byte word holds its own address plus 1; nothing below 0x1000. */
 static bool read_pattern(void *context, hs_addr at, void *ret, size_t n_bytes)
 {
-    (void)context;
     uint64_t word = at + 1;
     if (at < 0x1000)
         return false;
@@ -125,7 +124,6 @@ static const struct expected whole[] = {
 
 static void evaluates_whole_variables(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
         struct location location;
         evaluate(whole[i].bytes, whole[i].n, &location);
@@ -140,7 +138,6 @@ static void evaluates_whole_variables(void **state)
 
 static void evaluates_pieces(void **state)
 {
-    (void)state;
     /* rbx, 8 bytes nowhere, the stack, half a vector register, 4 bits of rbp */
     static const uint8_t bytes[] = {DW_OP_reg3, DW_OP_piece,     8,           DW_OP_piece,
                                     8,          DW_OP_fbreg,     8,           DW_OP_piece,
@@ -168,7 +165,6 @@ static void evaluates_pieces(void **state)
 
 static void does_not_know(void **state)
 {
-    (void)state;
     static const struct {
         uint8_t bytes[12];
         size_t n;
@@ -218,7 +214,6 @@ static void does_not_know(void **state)
 /* Operations of one expression, of one frame, stack entries, pieces, sizes of pieces. */
 static void bounds_everything(void **state)
 {
-    (void)state;
     static uint8_t bytes[3000];
     struct location location;
     memset(bytes, DW_OP_nop, sizeof(bytes));
@@ -266,7 +261,6 @@ static void bounds_everything(void **state)
 
 static void finds_the_frame_base(void **state)
 {
-    (void)state;
     uint64_t base = 0;
     struct location_frame frame = frame_make();
     frame.has_frame_base = false;

@@ -28,7 +28,6 @@ static hs_status check_piece(void *context, const uint8_t *bytes, size_t n_bytes
 {
     uint64_t *at = context;
 
-    (void)err;
     for (size_t i = 0; i < n_bytes; i++)
         assert_int_equal(bytes[i], byte_at(*at + i));
     *at += n_bytes;
@@ -53,7 +52,6 @@ static void test_stays_in_memory_as_long_as_there_is_room(void **state)
     struct hs_long_buffer b = {0};
     struct hs_budget budget;
 
-    (void)state;
     hs_budget_init((uint64_t)64 * MIB, NULL, 1, &budget);
     put(&b, &budget, (uint64_t)12 * MIB);
     assert_false(b.spill.is_open);
@@ -67,7 +65,6 @@ static void test_keeps_no_more_than_it_shall(void **state)
     struct hs_long_buffer b = {.kept_bytes = (size_t)4 * MIB};
     struct hs_budget budget;
 
-    (void)state;
     hs_budget_init((uint64_t)64 * MIB, NULL, 1, &budget);
     put(&b, &budget, (uint64_t)4 * MIB);
     assert_false(b.spill.is_open);
@@ -88,7 +85,6 @@ static void test_keeps_all_where_no_file_can_be_made(void **state)
     struct hs_long_buffer b = {.kept_bytes = (size_t)4 * MIB};
     struct hs_budget budget;
 
-    (void)state;
     hs_budget_init((uint64_t)64 * MIB, "/nowhere", 1, &budget);
     put(&b, &budget, (uint64_t)12 * MIB);
     assert_false(b.spill.is_open);

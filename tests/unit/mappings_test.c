@@ -18,7 +18,6 @@ static const char good[] =
 
 static void parses_what_the_kernel_writes(void **state)
 {
-    (void)state;
     struct hs_target target = {0};
     assert_int_equal(hs_mappings_parse(&target, good, strlen(good), &err), HS_OK);
     assert_int_equal(target.n_mappings, 6);
@@ -40,7 +39,6 @@ static void parses_what_the_kernel_writes(void **state)
 
 static void finds_by_address(void **state)
 {
-    (void)state;
     struct hs_target target = {0};
     assert_null(hs_target_mapping_at(&target, 0));
     assert_int_equal(hs_mappings_parse(&target, good, strlen(good), &err), HS_OK);
@@ -58,7 +56,6 @@ static void finds_by_address(void **state)
 
 static void refuses_anything_else(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "\n",
         "x",
@@ -86,7 +83,6 @@ static void refuses_anything_else(void **state)
 /* As a list may be that was read while the process mapped memory. */
 static void several_moments(void **state)
 {
-    (void)state;
     const char *text = "1000-4000 r-xp 00001000 fe:00 1 /x\n"
                        "2000-6000 r-xp 00002000 fe:00 1 /x\n" /* was joined with the one before */
                        "3000-4000 rw-p 00000000 00:00 0 \n"   /* is no more */
@@ -107,7 +103,6 @@ static void several_moments(void **state)
 
 static void takes_odd_ends(void **state)
 {
-    (void)state;
     struct hs_target target = {0};
     static const char no_newline[] = "1000-2000 rwxp 0 0:0 0 /a\\012";
     static const char with_nul[] = "1000-2000 rwxp 0 0:0 7 /a\0b\n";
@@ -126,7 +121,6 @@ static void takes_odd_ends(void **state)
 /* Whatever bytes come, the parser ends with a status and ascending mappings. */
 static void survives_damage(void **state)
 {
-    (void)state;
     struct hs_target target = {0};
     char text[sizeof good];
     unsigned seed = 1;
@@ -151,7 +145,6 @@ static void survives_damage(void **state)
 
 static void every_failed_allocation(void **state)
 {
-    (void)state;
     struct hs_target target = {0};
     FAIL_EACH (each, .mode = FAIL_REST) {
         hs_status status =

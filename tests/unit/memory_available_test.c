@@ -46,7 +46,6 @@ static int make_machine(void **state)
         "proc",     "proc/self",  "v1", "v1/outer", "v1/outer/inner",
         "my mount", "my mount/a", "v2", "v2/slice", "v2/slice/scope",
     };
-    (void)state;
     (void)snprintf(root, sizeof root, "%s", "/tmp/hs_memory_test.XXXXXX");
     if (mkdtemp(root) == NULL)
         return -1;
@@ -57,21 +56,16 @@ static int make_machine(void **state)
 
 static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place)
 {
-    (void)about;
-    (void)kind;
-    (void)place;
     return remove(path);
 }
 
 static int remove_machine(void **state)
 {
-    (void)state;
     return nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static void knows_nothing(void **state)
 {
-    (void)state;
     assert_true(available() == UINT64_MAX);
     put("proc/meminfo", "MemTotal:  1 kB\n");
     assert_true(available() == UINT64_MAX);
@@ -83,14 +77,12 @@ static void knows_nothing(void **state)
 
 static void reads_meminfo(void **state)
 {
-    (void)state;
     put("proc/meminfo", "MemTotal:  10000 kB\nMemFree: 5 kB\nMemAvailable:    3000 kB\n");
     assert_int_equal(available(), 3000 * 1024);
 }
 
 static void reads_all_groups_of_version_1(void **state)
 {
-    (void)state;
     put("proc/meminfo", "MemAvailable:    100000000 kB\n");
     put("proc/self/cgroup", "9:cpu,cpuacct:/wrong\n4:blkio,memory:/outer/inner\n0::/\n");
     put("proc/self/mountinfo",
@@ -116,7 +108,6 @@ static void reads_all_groups_of_version_1(void **state)
 /* A container sees its group as the mount's root; spaces of a mount point are escaped. */
 static void follows_mounts_of_a_part(void **state)
 {
-    (void)state;
     put("proc/meminfo", "MemAvailable:    100000000 kB\n");
     put("proc/self/mountinfo", "35 31 0:32 /box @/my\\040mount rw - cgroup cgroup rw,memory\n");
     put("my mount/memory.limit_in_bytes", "5000\n");
@@ -133,7 +124,6 @@ static void follows_mounts_of_a_part(void **state)
 
 static void reads_version_2(void **state)
 {
-    (void)state;
     put("proc/meminfo", "MemAvailable:    100000000 kB\n");
     put("proc/self/cgroup", "0::/slice/scope\n");
     put("proc/self/mountinfo", "35 31 0:32 / @/v2 rw - cgroup2 cgroup2 rw,nsdelegate\n");
@@ -152,7 +142,6 @@ static void looks_quickly_at_the_groups_with_a_limit(void **state)
 {
     struct hs_memory_groups groups;
     char path[128];
-    (void)state;
     put("proc/meminfo", "MemAvailable:    100000000 kB\n");
     put("proc/self/cgroup", "0::/slice/scope\n");
     put("proc/self/mountinfo", "35 31 0:32 / @/v2 rw - cgroup2 cgroup2 rw,nsdelegate\n");
@@ -178,7 +167,6 @@ static void looks_quickly_at_the_groups_with_a_limit(void **state)
 
 static void bears_nonsense(void **state)
 {
-    (void)state;
     put("proc/meminfo", "MemAvailable:    2000 kB");
     put("proc/self/cgroup", "\n:\n0:\n::::\nmemory\n4:memory:/outer/inner");
     put("proc/self/mountinfo", "\n1\n1 2 3\n1 2 3 4 5\n1 2 3 4 5 6\n1 2 3 4 5 6 -\n"

@@ -19,14 +19,12 @@ static void forget(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     fake_mimalloc_make(&fake, NEWEST);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     forget();
     return 0;
 }
@@ -152,7 +150,6 @@ static void all_is_read(void)
 
 static void reads_every_layout(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
         make_again(layout);
         all_is_read();
@@ -165,7 +162,6 @@ static void pages_of_all_sizes(void **state)
 {
     static const uint64_t sizes[] = {2048, 16, 64, 72, 320, 512, 520, 1024, 1032, 8192, 57344};
 
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
         begin_again(layout);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -181,7 +177,6 @@ static void pages_of_all_sizes(void **state)
 /* 2.1.4 and 2.1.7 have entries as 2.2, and headers as 2.1. */
 static void words_in_a_header_come_and_go(void **state)
 {
-    (void)state;
     for (unsigned layout = NEWEST; layout <= NEWEST_WITH_KEYS; layout++) {
         begin_again(layout);
         fake.shape.words_between = 0;
@@ -192,7 +187,6 @@ static void words_in_a_header_come_and_go(void **state)
 
 static void padding_has_keys_and_hides_nothing(void **state)
 {
-    (void)state;
     for (unsigned layout = 1; layout < FAKE_MI_LAYOUTS; layout += 2) {
         begin_again(layout);
         fake.is_padded = true;
@@ -203,7 +197,6 @@ static void padding_has_keys_and_hides_nothing(void **state)
 
 static void a_secure_build_guards_a_slice(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
         begin_again(layout);
         fake.is_secure = true;
@@ -215,7 +208,6 @@ static void a_secure_build_guards_a_slice(void **state)
 
 static void huge_blocks_of_all_sizes(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
         make_again(layout);
         (void)fake_mimalloc_huge(&fake, 300);
@@ -229,7 +221,6 @@ static void huge_blocks_of_all_sizes(void **state)
 /* Pages up to the end of a segment, so that no slice is left over; and none at all. */
 static void full_and_empty_segments(void **state)
 {
-    (void)state;
     (void)fake_mimalloc_page(&fake, SECOND_SEGMENT, FAKE_MI_SLICES - 2, 16 << 20, 1);
     unsigned empty = fake_mimalloc_segment(&fake, 0);
     assert_int_equal(fake.segments[SECOND_SEGMENT].next, FAKE_MI_SLICES);
@@ -241,7 +232,6 @@ static void full_and_empty_segments(void **state)
 /* Each is read as it fits; the version is told of the first. */
 static void one_segment_of_another_layout(void **state)
 {
-    (void)state;
     fake_mimalloc_become(&fake, 2);
     unsigned other = fake_mimalloc_page(&fake, fake_mimalloc_segment(&fake, 0), 1, 32, 30);
     fake_mimalloc_free(&fake, other, 11, FAKE_MI_FREE);
@@ -253,7 +243,6 @@ static void a_heap_that_ends_with_its_memory(void **state)
 {
     const hs_addr delayed = fake_mimalloc_heap(1) + fake.shape.delayed_word * WORD;
 
-    (void)state;
     fake_mimalloc_put(&fake, delayed + WORD, WORD, 77); /* no word names the thread */
     read_fake();
     assert_int_equal(n_alive(FAKE_MI_SECOND), 9); /* the one that was given back is not known */
@@ -269,7 +258,6 @@ static void a_heap_that_ends_with_its_memory(void **state)
 
 static void a_list_of_a_heap_that_is_a_circle(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout += 2) {
         make_again(layout);
         hs_addr last = fake_mimalloc_block(&fake, FAKE_MI_FULL, 19);
@@ -307,7 +295,6 @@ static void is_torn_page(unsigned n_blocks)
 
 static void lists_that_are_damaged(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
         make_again(layout);
         const hs_addr begin = fake.pages[FAKE_MI_SMALL].begin;
@@ -329,7 +316,6 @@ static void lists_that_are_damaged(void **state)
 /* A free block says where the next one is, and its memory was not copied. */
 static void a_list_that_leads_to_what_is_not_there(void **state)
 {
-    (void)state;
     fake_mimalloc_put(&fake, fake_mimalloc_block(&fake, FAKE_MI_MEDIUM, 1), WORD,
                       fake_mimalloc_block(&fake, FAKE_MI_MEDIUM, 2));
     read_fake();
@@ -340,7 +326,6 @@ static void a_list_that_leads_to_what_is_not_there(void **state)
 
 static void counts_that_are_wrong(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
         make_again(layout);
         const hs_addr used = entry(FAKE_MI_SMALL) + fake.shape.at_used;
@@ -377,7 +362,6 @@ static void runs_that_do_not_meet(void **state)
 {
     static const uint64_t counts[] = {0, 2, 8, 512, 600, 0xffffffff, 0x100000001};
 
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         make_again(NEWEST);
         fake_mimalloc_put(&fake, entry(FAKE_MI_TINY) + FAKE_MI_COUNT, WORD, counts[i]);
@@ -398,7 +382,6 @@ struct field {
 
 static void pages_that_cannot_be(void **state)
 {
-    (void)state;
     for (unsigned layout = 0; layout < FAKE_MI_LAYOUTS; layout++) {
         make_again(layout);
         const struct fake_mi_shape s = fake.shape;
@@ -433,7 +416,6 @@ static void pages_that_cannot_be(void **state)
  * they would take all slices for free. */
 static void another_layout_finds_no_page(void **state)
 {
-    (void)state;
     fake_mimalloc_put(&fake, entry(FAKE_MI_SECOND) + FAKE_MI_CAPACITY, 2, 65535);
     is_left_out(SECOND_SEGMENT);
     begin_again(NEWEST);
@@ -449,7 +431,6 @@ static void as_many_blocks_as_can_be_said(void **state)
     const uint64_t sizes[] = {UINT64_C(1) << 47, UINT64_C(1) << 48, UINT64_C(1) << 63,
                               UINT64_C(0x10001) << 32};
 
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         make_again(NEWEST);
         fake_mimalloc_put(&fake, entry(FAKE_MI_LARGE) + FAKE_MI_CAPACITY, 2, 65535);
@@ -464,7 +445,6 @@ static void first_blocks_that_cannot_be(void **state)
     const hs_addr page = fake.segments[0].begin + FAKE_MI_SLICE;
     const hs_addr begins[] = {0, page - 8, page + FAKE_MI_SLICE, UINT64_MAX, UINT64_MAX - 7};
 
-    (void)state;
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
         make_again(NEWEST);
         fake_mimalloc_put(&fake, entry(FAKE_MI_SMALL) + fake.shape.at_start, WORD, begins[i]);
@@ -499,7 +479,6 @@ static void headers_that_are_none(void **state)
         {FAKE_MI_ENTRIES, 8, 513},         {FAKE_MI_ENTRIES, 8, 0x10200},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         make_again(NEWEST);
         fake_mimalloc_put(&fake, fake_mimalloc_header(&fake, 0, words[i].at), words[i].n_bytes,
@@ -521,7 +500,6 @@ static void a_header_that_claims_all(void **state)
     static const uint64_t slices[] = {514, 1024, 4096, HS_USER_END / FAKE_MI_SLICE,
                                       HS_USER_END / FAKE_MI_SLICE + 1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
         make_again(NEWEST);
         fake_mimalloc_put(&fake, fake_mimalloc_header(&fake, 0, FAKE_MI_KIND), 4, 1);
@@ -536,7 +514,6 @@ static void a_header_that_claims_all(void **state)
 /* No more than there are addresses, whatever its slices say. */
 static void a_segment_beyond_the_last_address(void **state)
 {
-    (void)state;
     fake.end = HS_USER_END - FAKE_MI_SEGMENT;
     (void)fake_mimalloc_huge(&fake, 1024);
     fake.end = HS_USER_END;
@@ -550,7 +527,6 @@ static void a_segment_beyond_the_last_address(void **state)
 /* A block of a huge segment holds what looks like a segment, a sound one: it is the block's. */
 static void what_a_huge_block_holds_is_its_own(void **state)
 {
-    (void)state;
     begin_again(NEWEST);
     unsigned huge = fake_mimalloc_huge(&fake, 1024);
     const hs_addr end = fake.end;
@@ -567,7 +543,6 @@ static void what_a_huge_block_holds_is_its_own(void **state)
 /* A huge segment that was given back, whose header nobody has written over since. */
 static void a_segment_behind_a_stale_header(void **state)
 {
-    (void)state;
     begin_again(NEWEST);
     unsigned stale = fake_mimalloc_huge(&fake, 1024);
     fake_mimalloc_put(&fake, fake_mimalloc_used(&fake, 0), WORD, 0);
@@ -602,7 +577,6 @@ static void headers_at_the_end_of_what_is_there(void **state)
 {
     static const size_t none[] = {8, 264, 304, 320, 1016};
 
-    (void)state;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         end_after(none[i]);
         is_no_segment(LAST_SEGMENT);
@@ -620,7 +594,6 @@ static void memory_of_other_kinds(void **state)
     static const struct hs_mapping kinds[] = {
         {.shared = true, .writable = true}, {.inode = 9, .writable = true}, {.writable = false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         void *found = NULL;
         read_fake();
@@ -647,7 +620,6 @@ static void is_none(void)
 /* What only resembles segments is believed nothing, and nothing is said of it. */
 static void nothing_that_is_sound(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < FAKE_MI_MADE_SEGMENTS; i++)
         fake_mimalloc_put(&fake, fake_mimalloc_used(&fake, i), WORD, 99);
     is_none();
@@ -662,7 +634,6 @@ static void other_programs(void **state)
     struct hs_process_copy bare = {.image = &fake.image};
     void *found = NULL;
 
-    (void)state;
     begin_again(NEWEST);
     fake.end += FAKE_MI_SEGMENT;
     fake_mimalloc_back(&fake, FAKE_MI_BASE, FAKE_MI_PIECE);
@@ -703,7 +674,6 @@ static void another_pool_inside_of_blocks(void **state)
     struct hs_heap_block block;
     uint64_t n_resident;
 
-    (void)state;
     const hs_addr large = fake_mimalloc_block(&fake, FAKE_MI_LARGE, 0);
     const hs_addr medium = fake_mimalloc_block(&fake, FAKE_MI_MEDIUM, 0);
     const hs_addr second = fake_mimalloc_block(&fake, FAKE_MI_SECOND, 9);
@@ -730,7 +700,6 @@ static void another_pool_inside_of_blocks(void **state)
 
 static void survives_without_memory(void **state)
 {
-    (void)state;
     make_again(NEWEST_WITH_KEYS);
     FAIL_EACH (f, .mode = FAIL_BOTH, .at_least = 10) {
         (void)FAIL_EACH_TRY(f, fake_mimalloc_read(&fake, &heaps, &err));
@@ -742,7 +711,6 @@ static void says_what_it_rounds(void **state)
 {
     const struct hs_heap_block block = {.n_bytes = 640};
 
-    (void)state;
     assert_true(hs_allocator_mimalloc.may_round(&block, 512));
     assert_false(hs_allocator_mimalloc.may_round(&block, 511));
 }

@@ -84,7 +84,6 @@ static void write_bent_index(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     if (mkdtemp(directory) == NULL)
         return -1;
@@ -103,7 +102,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     (void)unlink(index_path);
     (void)unlink(snap_path);
     return rmdir(directory);
@@ -118,7 +116,6 @@ static void open_bent(struct hs_view *ret)
 
 static void the_retaining_root_is_unknown(void **state)
 {
-    (void)state;
     struct hs_view view;
     open_bent(&view);
     assert_true(hs_view_retaining_root(&view, first_node + 1) != HS_NO_NODE);
@@ -129,7 +126,6 @@ static void the_retaining_root_is_unknown(void **state)
 
 static void types_are_refused(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_view view;
     struct hs_type_rows rows = {.n_rows = 77};
@@ -157,7 +153,6 @@ static hs_status run(int argc, const char *const *argv, struct hs_error *err)
 
 static void commands_refuse(void **state)
 {
-    (void)state;
     char what[24];
     (void)snprintf(what, sizeof what, "#%llu", (unsigned long long)first_node + 4);
     const char *const lines[][6] = {

@@ -17,7 +17,6 @@ static void test_root_kinds(void **state)
     static const char *const names[] = {"global",  "dynamic_global", "c_root",     "stack",
                                         "local",   "register",       "tls",        "finaliser",
                                         "memprof", "hook",           "registered", "unclaimed"};
-    (void)state;
     expect_names(hs_root_kind_name, HS_N_ROOT_KINDS, names);
 }
 
@@ -26,14 +25,12 @@ static void test_root_groups(void **state)
     static const char *const names[] = {"globals", "dynamic_globals", "c_roots",    "stacks",
                                         "locals",  "registers",       "tls",        "finalisers",
                                         "memprof", "hooks",           "registered", "unclaimed"};
-    (void)state;
     expect_names(hs_root_group_name, HS_N_ROOT_KINDS, names);
 }
 
 static void test_certainties(void **state)
 {
     static const char *const names[] = {"exact", "conservative", "sampled", "unread"};
-    (void)state;
     expect_names(hs_certainty_name, HS_UNREAD + 1, names);
 }
 
@@ -41,7 +38,6 @@ static void test_edge_classes(void **state)
 {
     static const char *const names[] = {"exact",     "interior", "past_end",     "guessed",
                                         "ephemeron", "weak",     "ephemeron_off"};
-    (void)state;
     expect_names(hs_edge_class_name, HS_N_EDGE_CLASSES, names);
 }
 
@@ -51,21 +47,18 @@ static void test_forms(void **state)
                                         "custom",  "abstract", "weak",   "object",  "lazy",
                                         "forward", "other",    "record", "pointer", "scalar",
                                         "bytes",   "mapping",  "python"};
-    (void)state;
     expect_names(hs_type_form_name, HS_N_FORMS, names);
 }
 
 static void test_sample_states(void **state)
 {
     static const char *const names[] = {"live", "promoted"};
-    (void)state;
     expect_names(hs_sample_state_name, HS_N_SAMPLE_STATES, names);
 }
 
 static void test_sampler_kinds(void **state)
 {
     static const char *const names[] = {"memprof", "jemalloc", "record"};
-    (void)state;
     expect_names(hs_sampler_kind_name, HS_N_SAMPLER_KINDS, names);
 }
 
@@ -73,7 +66,6 @@ static void test_memory_states(void **state)
 {
     static const char *const names[] = {"live",     "cached",  "free", "dirty",
                                         "internal", "damaged", "other"};
-    (void)state;
     expect_names(hs_memory_state_name, HS_N_MEMORY_STATES, names);
 }
 
@@ -94,7 +86,6 @@ static void test_places_are_no_names(void **state)
     static const char *const names[] = {
         "server",          "TLS", "tls_of", "Stm.VCS", "app::cache[3].key", "task app::serve",
         "main local reply"};
-    (void)state;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         assert_true(hs_root_is_place(places[i]));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -103,7 +94,6 @@ static void test_places_are_no_names(void **state)
 
 static void test_only_the_first_classes_are_strong(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < HS_N_EDGE_CLASSES; i++)
         assert_int_equal(hs_edge_is_strong(i), i < HS_EDGE_EPHEMERON);
 }

@@ -118,14 +118,12 @@ static bool find_helper(void)
 
 static int make_directory(void **state)
 {
-    (void)state;
     snprintf(directory, sizeof directory, "/tmp/hs_names_request_test.XXXXXX");
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
 static int remove_directory(void **state)
 {
-    (void)state;
     const char *const arguments[] = {"rm", "-rf", directory, NULL};
     return run(arguments);
 }
@@ -194,7 +192,6 @@ static uint64_t read_field(struct hs_target *target, const struct hs_objects *ob
 
 static void names_are_those_of_the_values(void **state)
 {
-    (void)state;
     struct hs_target target;
     struct hs_objects objects = {0};
     struct hs_names names = {0};
@@ -231,7 +228,6 @@ static void names_are_those_of_the_values(void **state)
 
 static void files_of_another_build_are_refused(void **state)
 {
-    (void)state;
     struct hs_target target;
     struct hs_objects objects = {0};
     struct hs_names names = {0};
@@ -283,7 +279,6 @@ static void run_helper(const char *bytes, size_t n, struct hs_buffer *out, char 
 /* The list of units comes from the target's memory: no bytes of it may harm the helper. */
 static void a_hostile_list_of_units_is_survived(void **state)
 {
-    (void)state;
     static const unsigned char good[] = {
         0x84, 0x95, 0xa6, 0xbe, 0,   0,   0,   47,  0,    0,    0,    6,    0,    0,   0,   18,
         0,    0,    0,    17, /* header */
@@ -320,7 +315,6 @@ static void a_hostile_list_of_units_is_survived(void **state)
 
 static void a_malformed_question_is_refused(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "x\n", "map -1\n", "map 99999999999\n", "slots A\n", "slots A x\n", "what 1\n", "map x\n"};
     if (!find_helper())
@@ -344,7 +338,6 @@ static void body_sleep(struct live_shared *shared)
 
 static void asks_for_the_right_directories(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     const char *const dirs[] = {"/first", "/with\nnewline", "/second"};
     struct hs_names_request request = {.helper = "x", .dirs = dirs, .n_dirs = 3};

@@ -57,7 +57,6 @@ static size_t n_descriptors(void)
 
 static void collects_what_it_says(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     size_t before = n_descriptors();
@@ -72,7 +71,6 @@ static void collects_what_it_says(void **state)
 
 static void a_large_answer_to_a_large_question(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     size_t n = 3 << 20;
@@ -88,7 +86,6 @@ static void a_large_answer_to_a_large_question(void **state)
 
 static void says_how_it_ended(void **state)
 {
-    (void)state;
     static const struct {
         const char *script, *note;
     } cases[] = {
@@ -109,7 +106,6 @@ static void says_how_it_ended(void **state)
 
 static void ends_one_that_takes_too_long(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     uint64_t begin = hs_now_ns();
@@ -123,7 +119,6 @@ static void ends_one_that_takes_too_long(void **state)
 /* The end of its output is not the end of it. */
 static void ends_one_that_only_closes_its_output(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     uint64_t begin = hs_now_ns();
@@ -136,7 +131,6 @@ static void ends_one_that_only_closes_its_output(void **state)
 
 static void ends_one_that_says_too_much(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     assert_int_equal(run_script("exec cat /dev/zero", "", 60 * SECOND, &out, note), HS_OK);
@@ -146,7 +140,6 @@ static void ends_one_that_says_too_much(void **state)
 
 static void runs_as_the_owner_of_the_target(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160], secret[] = "/tmp/hs_names_secret.XXXXXX", text[256];
     if (geteuid() != 0)
@@ -173,7 +166,6 @@ static void runs_as_the_owner_of_the_target(void **state)
 /* Who may look at another's process without being root is not led by that other's files. */
 static void does_not_read_another_users_files_as_us(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     bool is_root = geteuid() == 0;
@@ -195,7 +187,6 @@ static void does_not_read_another_users_files_as_us(void **state)
 
 static void one_that_is_not_there_is_an_error(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     struct hs_names_process process = {
@@ -209,7 +200,6 @@ static void one_that_is_not_there_is_an_error(void **state)
 
 static void a_failed_allocation_leaves_no_child(void **state)
 {
-    (void)state;
     struct hs_buffer out = {0};
     char note[160];
     hs_alloc_fail_at(1, true);

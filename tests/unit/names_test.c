@@ -22,7 +22,6 @@ static const char table[] = "# a comment\n"
 
 static void finds_by_unit_and_slot(void **state)
 {
-    (void)state;
     struct hs_names names = {0};
     struct hs_name name;
     assert_int_equal(hs_names_parse(&names, table, strlen(table), "t", &err), HS_OK);
@@ -67,7 +66,6 @@ static void told(const char *comments, const char *expected)
 
 static void tells_how_many_units_have_names(void **state)
 {
-    (void)state;
     told("#compiler 5.3.0\n", "");
     told("#units wanted=12 named=12 partial=0 stale=0 missing=0\n#missing A\n",
          "names of variables: 12 of 12 OCaml units");
@@ -86,7 +84,6 @@ static void tells_how_many_units_have_names(void **state)
 
 static void finds_all_of_many(void **state)
 {
-    (void)state;
     enum { UNITS = 40, SLOTS = 50 };
     static char text[UNITS * SLOTS * 40];
     struct hs_names names = {0};
@@ -113,7 +110,6 @@ static void finds_all_of_many(void **state)
 
 static void says_which_line_is_none(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "Stm",
         "Stm\t1",
@@ -144,7 +140,6 @@ static void says_which_line_is_none(void **state)
 
 static void a_field_of_any_length_is_bounded(void **state)
 {
-    (void)state;
     static char text[10000];
     struct hs_names names = {0};
     memset(text, 'a', sizeof text);
@@ -156,7 +151,6 @@ static void a_field_of_any_length_is_bounded(void **state)
 
 static void survives_damage(void **state)
 {
-    (void)state;
     char text[sizeof table];
     unsigned seed = 3;
     for (int round = 0; round < 20000; round++) {
@@ -174,7 +168,6 @@ static void survives_damage(void **state)
 
 static void loads_a_file(void **state)
 {
-    (void)state;
     char path[] = "/tmp/hs_names_test.XXXXXX";
     struct hs_names names = {0};
     int fd = mkstemp(path);
@@ -190,7 +183,6 @@ static void loads_a_file(void **state)
 
 static void every_failed_allocation(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST) {
         struct hs_names names = {0};
         hs_status status =

@@ -52,7 +52,6 @@ static void put_string(struct program *p, size_t at, const char *text)
 
 static void reads_the_constant(void **state)
 {
-    (void)state;
     static const char *const versions[] = {"5.3.0", "4.14.2", "5.10.11+flambda2~x", "5.4.0~rc1"};
     static const char *const symbols[] = {"camlStdlib__Sys.data_begin",
                                           "camlStdlib__Sys__data_begin"};
@@ -71,7 +70,6 @@ static void reads_the_constant(void **state)
 
 static void is_not_misled(void **state)
 {
-    (void)state;
     static const char *const others[] = {"",       "5",      "5.",      "x.y.z", "5.3.0\n",
                                          "5.3.0;", "a5.3.0", "100.2.0", ".5.3.0"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -98,7 +96,6 @@ static void is_not_misled(void **state)
 
 static void prefers_the_helper_of_the_version(void **state)
 {
-    (void)state;
     char directory[] = "/tmp/hs_names_version_test.XXXXXX", base[80], fitting[80], path[80];
     assert_non_null(mkdtemp(directory));
     snprintf(base, sizeof base, "%s/names", directory);

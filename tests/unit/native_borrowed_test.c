@@ -9,7 +9,6 @@ static struct fake_native *f;
 
 static int set_up(void **state)
 {
-    (void)state;
     f = fake_native_new();
     fake_native_seal(f);
     f->native.ctypes = fake_ctypes();
@@ -18,7 +17,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     fake_native_free(f);
     return 0;
 }
@@ -40,7 +38,6 @@ static enum hs_borrowed borrowed_in(hs_ctype type, bool is_outer, uint64_t offse
 
 static void pointers(void **state)
 {
-    (void)state;
     hs_addr start = fake_native_block(3);
     for (int is_c = 0; is_c < 2; is_c++) {
         assert_false(borrows(FAKE_NODE_P, false, true, is_c, start)); /* main's own */
@@ -54,7 +51,6 @@ static void pointers(void **state)
 /* main's frame holds what it has called, too, where that was inlined. */
 static void inlined_calls(void **state)
 {
-    (void)state;
     hs_addr start = fake_native_block(3);
     for (uint8_t n_outer = 0; n_outer < 3; n_outer++)
         for (uint8_t n_inlined = 0; n_inlined < 3; n_inlined++) {
@@ -67,7 +63,6 @@ static void inlined_calls(void **state)
 
 static void what_the_type_says(void **state)
 {
-    (void)state;
     hs_addr start = fake_native_block(3);
     for (int is_outer = 0; is_outer < 2; is_outer++) {
         assert_true(borrows(FAKE_NODE_REF, false, is_outer, false, start));
@@ -85,7 +80,6 @@ static void what_the_type_says(void **state)
 /* No type of C says who owns. */
 static void records_of_c(void **state)
 {
-    (void)state;
     hs_addr start = fake_native_block(3);
     assert_false(borrows(FAKE_NODE, false, true, true, start));
     assert_false(borrows(FAKE_NODES, false, true, true, start));
@@ -97,7 +91,6 @@ static void records_of_c(void **state)
 /* What locks, leads to or looks into the middle of somebody else's object. */
 static void records_with_pointers(void **state)
 {
-    (void)state;
     hs_addr start = fake_native_block(3);
     for (int is_outer = 0; is_outer < 2; is_outer++)
         for (uint64_t into = 0; into < 16; into += 8) {
@@ -136,7 +129,6 @@ static void names_that_borrow(void **state)
         {"app::Clock", false},
         {"app::Cache<std::unique_lock<std::mutex> >", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         fake_named = all[i].name;
         assert_int_equal(borrowed_in(FAKE_NAMED, true, 0, fake_native_block(3)) == HS_BORROWED,
@@ -162,7 +154,6 @@ static void what_owns_in_rust(void **state)
         {"std::shared_ptr<app::Cache>", HS_OWNING_NOT},
     };
     uint8_t depth;
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         fake_named = all[i].name;
         assert_int_equal(hs_native_owning(&f->native, FAKE_NAMED, 0, &depth), all[i].owning);
@@ -174,7 +165,6 @@ static void what_owns_in_rust(void **state)
 
 static void without_debug_information(void **state)
 {
-    (void)state;
     f->native.ctypes = NULL;
     assert_false(borrows(FAKE_NODE_P, true, false, true, fake_native_block(3)));
 }

@@ -16,7 +16,6 @@ static struct hs_scan scan;
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     return 0;
@@ -24,7 +23,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     world_free(w);
@@ -79,7 +77,6 @@ static hs_addr list(size_t n)
 
 static void inner_calls_are_lent_what_the_largest_has(void **state)
 {
-    (void)state;
     hs_addr tokens = list(40), table = world_block(w, 128), small = list(2);
     *world_word(w, table) = tokens;
     size_t inner = variable(ONE, 3, table), innermost = variable(ONE, 1, tokens);
@@ -93,7 +90,6 @@ static void inner_calls_are_lent_what_the_largest_has(void **state)
 
 static void an_inner_call_that_has_most_keeps_it(void **state)
 {
-    (void)state;
     size_t outer = variable(ONE, 7, list(1)), owner = variable(ONE, 4, list(24));
     size_t inner = variable(ONE, 2, list(2));
     run();
@@ -104,7 +100,6 @@ static void an_inner_call_that_has_most_keeps_it(void **state)
 /* An eighth of what the other one has is no little thing. */
 static void who_has_much_is_lent_nothing(void **state)
 {
-    (void)state;
     size_t owner = variable(ONE, 4, list(24)), second = variable(ONE, 2, list(3));
     size_t inner = variable(ONE, 1, list(2)), more = variable(ONE, 1, world_block(w, 48));
     run();
@@ -115,7 +110,6 @@ static void who_has_much_is_lent_nothing(void **state)
 /* What a variable of the program leads to no call has. */
 static void what_outlives_all_calls_goes_first(void **state)
 {
-    (void)state;
     hs_addr tokens = list(20);
     world_root(w, tokens, HS_EDGE_EXACT);
     size_t outer = variable(ONE, 5, tokens), inner = variable(ONE, 2, list(1));
@@ -143,7 +137,6 @@ static bool is_visitors(hs_addr at)
  * blocks, and by pointers that others may have as well. */
 static void visitors(void **state)
 {
-    (void)state;
     hs_addr sessions = list(40), request = list(8), more = list(2), all = list(20);
     *world_word(w, request + 16) = sessions;
     *world_word(w, more + 16) = sessions;
@@ -164,7 +157,6 @@ static void visitors(void **state)
 /* main has what the program is about, even where that is less than half. */
 static void main_is_seldom_a_visitor(void **state)
 {
-    (void)state;
     hs_addr sessions = list(40), app = list(6);
     *world_word(w, app + 16) = sessions;
     world_root(w, sessions, HS_EDGE_EXACT);
@@ -177,7 +169,6 @@ static void main_is_seldom_a_visitor(void **state)
 
 static void nobody_is_lent_what_nobody_has(void **state)
 {
-    (void)state;
     hs_addr tokens = list(20);
     world_root(w, tokens, HS_EDGE_EXACT);
     size_t outer = variable(ONE, 5, tokens), inner = variable(ONE, 2, tokens);
@@ -188,7 +179,6 @@ static void nobody_is_lent_what_nobody_has(void **state)
 /* Inner calls of one thread come after outer ones of another, whatever their numbers. */
 static void stacks_side_by_side(void **state)
 {
-    (void)state;
     hs_addr shared = list(20);
     size_t inner = variable(ONE, 1, shared), outer = variable(ONE, 2, list(2));
     size_t owner = variable(TWO, 1, shared); /* else the inner one would have most */
@@ -200,7 +190,6 @@ static void stacks_side_by_side(void **state)
 /* One call on each stack: nothing is looked at. */
 static void calls_without_others_inside(void **state)
 {
-    (void)state;
     hs_addr shared = list(20);
     size_t one = variable(ONE, 1, shared), again = variable(ONE, 1, shared);
     size_t two = variable(TWO, 3, shared);
@@ -211,7 +200,6 @@ static void calls_without_others_inside(void **state)
 /* What was inlined has no frame of its own and is a call all the same. */
 static void inlined_calls(void **state)
 {
-    (void)state;
     hs_addr tokens = list(20);
     size_t innermost = variable(ONE, 3, tokens), inner = variable(ONE, 3, tokens);
     size_t owner = variable(ONE, 3, tokens), outer = variable(ONE, 4, list(1));
@@ -226,7 +214,6 @@ static void inlined_calls(void **state)
 static void sure_words_alone(void **state)
 {
     enum { NODE = 1 };
-    (void)state;
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 64);
     world_slot(NODE, "next", 0, NODE);
     hs_addr node = world_block(w, 64), tokens = list(20);
@@ -241,7 +228,6 @@ static void sure_words_alone(void **state)
 
 static void doubtful_and_weak_ones_are_left(void **state)
 {
-    (void)state;
     hs_addr tokens = list(20);
     size_t owner = variable(ONE, 5, tokens), doubtful = variable(ONE, 2, tokens);
     size_t weak = variable(ONE, 2, tokens), unknown = variable(ONE, 0, list(1));
@@ -256,7 +242,6 @@ static void doubtful_and_weak_ones_are_left(void **state)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     hs_addr tokens = list(20);
     size_t owner = variable(ONE, 5, tokens), inner = variable(ONE, 2, tokens);
     world_seal(w);

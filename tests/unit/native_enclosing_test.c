@@ -13,7 +13,6 @@ static struct hs_flow flow;
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
@@ -23,7 +22,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_flow_fini(&flow);
     world_free(w);
     return 0;
@@ -73,7 +71,6 @@ static void ring(hs_addr *users, size_t n)
 /* What is enough for many together is not for a few. */
 static void few_linked_by_a_member(void **state)
 {
-    (void)state;
     hs_addr users[4], node = world_block(w, 40);
     with_links();
     ring(users, 4);
@@ -87,7 +84,6 @@ static void few_linked_by_a_member(void **state)
 /* And many are nothing when one of them denies it. */
 static void many_of_which_one_denies(void **state)
 {
-    (void)state;
     hs_addr users[100], node = world_block(w, 40);
     with_links();
     ring(users, 100);
@@ -109,7 +105,6 @@ static void with_heirs(void)
 
 static void an_heir_by_its_size(void **state)
 {
-    (void)state;
     with_heirs();
     hs_addr circle = world_block(w, 40), nearly = world_block(w, 56), shapes = world_block(w, 96),
             node = world_block(w, 40), no_circle = world_block(w, 40);
@@ -131,7 +126,6 @@ static void an_heir_by_its_size(void **state)
 
 static void heirs_of_one_size(void **state)
 {
-    (void)state;
     with_heirs();
     world_type(BOX, "struct box", HS_CTYPE_RECORD, 40);
     world_types[BOX].base = SHAPE;

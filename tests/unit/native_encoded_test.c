@@ -16,7 +16,6 @@ static struct hs_scan scan;
 
 static int set_up(void **state)
 {
-    (void)state;
     f = fake_native_new();
     fake_native_symbol(f, "table", 0, FAKE_N_DATA_WORDS / 2, STB_GLOBAL);
     f->data[0] = fake_native_block(0);
@@ -40,7 +39,6 @@ static void end(void)
 
 static int tear_down(void **state)
 {
-    (void)state;
     end();
     fake_native_free(f);
     return 0;
@@ -88,7 +86,6 @@ static uint32_t *half(size_t i)
 
 static void one_word_of_an_address_shifted_is_enough(void **state)
 {
-    (void)state;
     f->data[10] = lost(7) << 3 | 5;
     f->blocks[8 * FAKE_N_BLOCK_WORDS + 1] = lost(9); /* hangs on it */
     run();
@@ -100,7 +97,6 @@ static void one_word_of_an_address_shifted_is_enough(void **state)
 
 static void a_tenth_stands_for_its_group(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < TENTH; i++)
         f->data[10 + i] = __builtin_bswap64(lost(i * 3));
     run();
@@ -110,7 +106,6 @@ static void a_tenth_stands_for_its_group(void **state)
 
 static void what_leads_beside_blocks_as_often_is_chance(void **state)
 {
-    (void)state;
     f->data[10] = lost(7) << 3;
     f->data[11] = (lost(8) + 8) << 3;
     run();
@@ -119,7 +114,6 @@ static void what_leads_beside_blocks_as_often_is_chance(void **state)
 
 static void each_encoding_alone(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 16; i++)
         f->data[20 + i] = lost(i) << (i + 1);
     for (size_t i = 16; i < 20; i++)
@@ -140,7 +134,6 @@ static void each_encoding_alone(void **state)
 /* The upper byte of an address in the first bytes of a part: the address would begin before it. */
 static void nothing_begins_before_a_part(void **state)
 {
-    (void)state;
     for (unsigned at = 0; at < 5; at++)
         ((uint8_t *)f->data)[at] = (uint8_t)(lost(0) >> 40);
     run();
@@ -149,7 +142,6 @@ static void nothing_begins_before_a_part(void **state)
 
 static void a_mask_is_a_constant_of_the_program(void **state)
 {
-    (void)state;
     const uint64_t constant = UINT64_C(0x9e3779b97f4a7c15);
     for (size_t i = 0; i < 5; i++)
         f->data[10 + 2 * i] = lost(3 * i) ^ constant;
@@ -164,7 +156,6 @@ static void a_mask_is_a_constant_of_the_program(void **state)
 
 static void compressed_pointers_need_many(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 200; i++) /* of which a sample is looked for */
         *half(100 + 5 * i) = (uint32_t)((lost(i) - fake_native_block(0)) / 16);
     run();
@@ -174,7 +165,6 @@ static void compressed_pointers_need_many(void **state)
 
 static void a_few_small_numbers_are_nothing(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 20; i++)
         *half(100 + 5 * i) = (uint32_t)((lost(i) - fake_native_block(0)) / 16);
     run();
@@ -183,7 +173,6 @@ static void a_few_small_numbers_are_nothing(void **state)
 
 static void all_small_numbers_are_chance(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < 1200; i++)
         *half(100 + i) = i; /* in units of 8 and 16 each block is met, and what is beside it */
     run();
@@ -192,7 +181,6 @@ static void all_small_numbers_are_chance(void **state)
 
 static void a_table_that_counts_from_one(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         f->data[100 + 8 * i] = lost(2 * i) - 8;
     end();

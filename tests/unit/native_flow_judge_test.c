@@ -12,7 +12,6 @@ static struct hs_flow flow;
 /* struct node { struct node *next; char *text; long n; void *any; } and what leads to it. */
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
@@ -38,7 +37,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_flow_fini(&flow);
     world_free(w);
     return 0;
@@ -78,7 +76,6 @@ static void with_links(void)
 /* Where words are at hand by region no block is until all pointers to it were met. */
 static void a_beginning_before_the_whole(void **state)
 {
-    (void)state;
     hs_addr user = world_block(w, 40), text = world_block(w, 40), next = world_block(w, 40);
     hs_addr text_too = world_block(w, 40);
     with_links();
@@ -104,7 +101,6 @@ static void a_beginning_before_the_whole(void **state)
  * however far away its words are, each block has one type, and so has what it leads to. */
 static void in_any_order(void **state)
 {
-    (void)state;
     enum { BLOCKS = 12 };
     hs_addr blocks[BLOCKS], text = world_block(w, 40), withdrawn = world_block(w, 40);
     char first[BLOCKS][32];
@@ -141,7 +137,6 @@ static void in_any_order(void **state)
  * pointers say, whatever their names are; a variable of a call comes after all others. */
 static void the_many_win(void **state)
 {
-    (void)state;
     enum { HOLDERS = 5 };
     hs_addr block = world_block(w, 40), old = world_block(w, 40), behind = world_block(w, 40);
     hs_addr large = world_block(w, 96), holders[HOLDERS];
@@ -182,7 +177,6 @@ static void the_many_win(void **state)
 /* A node of a list is one value of its block, and a link to a list's head leads to no node. */
 static void heads_and_nodes(void **state)
 {
-    (void)state;
     hs_addr head = world_block(w, 40), room = world_block(w, 96), node = world_block(w, 40);
     world_type(LINK, "list<V>::node", HS_CTYPE_RECORD, 40);
     world_slot(LINK, "next", 0, LINK);
@@ -212,7 +206,6 @@ static void heads_and_nodes(void **state)
  * one, and so is one that was given 16 bytes more. */
 static void what_the_memory_held_before(void **state)
 {
-    (void)state;
     hs_addr least[20], old[4], clean[4], wide = world_block(w, 40), plenty[8];
     world_type(USER, "struct word", HS_CTYPE_RECORD, 8);
     for (int i = 0; i < 20; i++) {
@@ -245,7 +238,6 @@ static void what_the_memory_held_before(void **state)
  * vector among their members, which begins and ends in one block. */
 static void pointers_are_no_vectors(void **state)
 {
-    (void)state;
     enum { SLOTS = 9 };
     hs_addr array = world_block(w, SLOTS * 8), real = world_block(w, 32), nodes[SLOTS];
     world_type(GUEST, "struct guest", HS_CTYPE_RECORD, 32);

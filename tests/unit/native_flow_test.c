@@ -14,7 +14,6 @@ static struct hs_flow flow;
 /* struct node { struct node *next; char *text; long n; void *any; } and what leads to it. */
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
@@ -40,7 +39,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_flow_fini(&flow);
     world_free(w);
     return 0;
@@ -60,7 +58,6 @@ static void is(hs_addr block, const char *name)
 
 static void along_a_list(void **state)
 {
-    (void)state;
     hs_addr nodes[5], text = world_block(w, 24), other = world_block(w, 24);
     for (int i = 0; i < 5; i++)
         nodes[i] = world_block(w, 40);
@@ -81,7 +78,6 @@ static void along_a_list(void **state)
 
 static void arrays(void **state)
 {
-    (void)state;
     hs_addr table = world_block(w, 64), node = world_block(w, 32), many = world_block(w, 100);
     hs_addr mixed = world_block(w, 96), single = world_block(w, 40), pairs = world_block(w, 64);
     hs_addr whole = world_block(w, 96);
@@ -124,7 +120,6 @@ static void arrays(void **state)
 /* struct { long tag; T *one; } [n]: the tag says what the pointer leads to, or that it is none. */
 static void what_the_value_tells(void **state)
 {
-    (void)state;
     hs_addr values = world_block(w, 64), nodes[4];
     world_type(PAIR, "struct tagged", HS_CTYPE_RECORD, 16);
     world_slot(PAIR, "one", 8, NODE);
@@ -146,7 +141,6 @@ static void what_the_value_tells(void **state)
 /* A leaf and what is larger stand in each other's place. */
 static void larger_records(void **state)
 {
-    (void)state;
     hs_addr leaf = world_block(w, 40), inner = world_block(w, 56), narrow = world_block(w, 64);
     world_types[NODE].larger = PAIR;
     uint64_t had = world_types[PAIR].facts.n_bytes;
@@ -165,7 +159,6 @@ static void larger_records(void **state)
 /* What a pointer leads to has nothing of the type's pointers. */
 static void stale_pointers(void **state)
 {
-    (void)state;
     hs_addr text = world_block(w, 32), empty = world_block(w, 32);
     memset(world_word(w, text), 'a', 32);
     world_seed(w, text, NODE);
@@ -192,7 +185,6 @@ static hs_addr put_swiss(hs_addr next)
 
 static void swiss_tables(void **state)
 {
-    (void)state;
     hs_addr node = world_block(w, 32);
     hs_addr good = put_swiss(node), wrong = put_swiss(0x1234567890), torn = put_swiss(node);
     hs_addr odd = put_swiss(node);
@@ -210,7 +202,6 @@ static void swiss_tables(void **state)
 /* Nothing flows on from a bucket that is empty. */
 static void an_empty_bucket(void **state)
 {
-    (void)state;
     hs_addr node = world_block(w, 32), table = put_swiss(node), text = world_block(w, 24);
     *world_word(w, table + 8) = text; /* of the last bucket, where nothing is */
     run();
@@ -222,7 +213,6 @@ static void an_empty_bucket(void **state)
 /* Of Rust: what Arc::into_raw gave leads to the value, behind the counts. */
 static void behind_the_counts(void **state)
 {
-    (void)state;
     hs_addr whole = world_block(w, 48), larger = world_block(w, 64), other = world_block(w, 48);
     hs_addr text = world_block(w, 24);
     world_type(LINK, "ArcInner<node>", HS_CTYPE_RECORD, 48);
@@ -244,7 +234,6 @@ static void behind_the_counts(void **state)
 /* Of C++: what `new T[n]` gave leads to the elements, behind their number. */
 static void behind_their_number(void **state)
 {
-    (void)state;
     hs_addr many = world_block(w, 104), text = world_block(w, 24), plain = world_block(w, 104);
     hs_addr more = world_block(w, 136), wild = world_block(w, 104), single = world_block(w, 40);
     hs_addr counted = world_block(w, 40), wide = world_block(w, 96), none = world_block(w, 40);
@@ -283,7 +272,6 @@ static void behind_their_number(void **state)
 /* Types flow on from elements behind a record; of a header that makes no sense all are in use. */
 static void elements_behind_a_record(void **state)
 {
-    (void)state;
     hs_addr items[2], nodes[6];
     world_type(LINK, "struct items", HS_CTYPE_RECORD, 16);
     world_types[LINK].tail =
@@ -307,7 +295,6 @@ static void elements_behind_a_record(void **state)
 /* What may be two records of a kind is one that begins with such, if a pointer says so. */
 static void a_record_before_a_guessed_array(void **state)
 {
-    (void)state;
     hs_addr entry = world_block(w, 64), array = world_block(w, 64), wide = world_block(w, 96);
     hs_addr blocks[] = {entry, array, wide};
     world_type(USER, "struct entry", HS_CTYPE_RECORD, 64);
@@ -327,7 +314,6 @@ static void a_record_before_a_guessed_array(void **state)
 
 static void what_tells_nothing(void **state)
 {
-    (void)state;
     hs_addr small = world_block(w, 24), middle = world_block(w, 64), blocks[5];
     hs_addr raw = world_block(w, 64), node = world_block(w, 32);
     for (int i = 0; i < 5; i++)
@@ -356,7 +342,6 @@ static void what_tells_nothing(void **state)
 /* Text gives way to records, records to nobody. */
 static void who_comes_first(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 32), b = world_block(w, 32), c = world_block(w, 32);
     hs_addr d = world_block(w, 32);
     *world_word(w, a) = b;
@@ -378,7 +363,6 @@ static void who_comes_first(void **state)
 
 static void through_a_mask(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 32), b = world_block(w, 32), c = world_block(w, 48);
     w->options.pointer_mask = UINT64_C(0xffff000000000000);
     *world_word(w, a) = b | UINT64_C(0x8001) << 48;
@@ -392,7 +376,6 @@ static void through_a_mask(void **state)
 
 static void pieces_of_mappings(void **state)
 {
-    (void)state;
     w->states = HS_BLOCK_MAPPING | HS_BLOCK_STATIC;
     w->owner = HS_OWNER_MAPPING;
     hs_addr piece = world_block(w, 4096);
@@ -404,7 +387,6 @@ static void pieces_of_mappings(void **state)
 /* Two units that say the same are one type; two that differ are two of one name. */
 static void one_type_of_two_units(void **state)
 {
-    (void)state;
     enum { SAME = 20, OTHER };
     world_type(SAME, "struct pair", HS_CTYPE_RECORD, 16);
     world_type(OTHER, "struct pair", HS_CTYPE_RECORD, 24);
@@ -421,7 +403,6 @@ static void one_type_of_two_units(void **state)
 
 static void members_of_records(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 40), b = world_block(w, 96);
     struct hs_member *members;
     size_t n;
@@ -476,7 +457,6 @@ static void ring(hs_addr *users, size_t n)
 
 static void linked_by_a_member(void **state)
 {
-    (void)state;
     hs_addr users[LINKED], node = world_block(w, 40), text = world_block(w, 24);
     with_links();
     ring(users, LINKED);
@@ -498,7 +478,6 @@ static void linked_by_a_member(void **state)
 /* All pointers to members lie in one array: more of them than are kept to be judged. */
 static void many_members_at_once(void **state)
 {
-    (void)state;
     hs_addr users[LINKED], node = world_block(w, 40), all = world_block(w, LINKED * 8);
     with_links();
     for (size_t i = 0; i < LINKED; i++) {
@@ -516,7 +495,6 @@ static void many_members_at_once(void **state)
 /* What two pointers of it lead to the starts of blocks is enough where one record is possible. */
 static void the_only_record_that_fits(void **state)
 {
-    (void)state;
     hs_addr users[2], some = world_block(w, 24), other = world_block(w, 24);
     with_links();
     ring(users, 2);
@@ -529,7 +507,6 @@ static void the_only_record_that_fits(void **state)
 
 static void words_of_no_such_record(void **state)
 {
-    (void)state;
     hs_addr users[3], node = world_block(w, 40);
     with_links();
     ring(users, 3);
@@ -546,7 +523,6 @@ static void words_of_no_such_record(void **state)
 /* struct guest has the same size, with the link in the same place. */
 static void two_records_that_may_be(void **state)
 {
-    (void)state;
     hs_addr users[3], node = world_block(w, 40);
     with_links();
     world_types[GUEST] = world_types[USER];
@@ -569,7 +545,6 @@ static void two_records_that_may_be(void **state)
 /* What a file can make of groups and records ends with the words that may be held against them. */
 static void looks_end(void **state)
 {
-    (void)state;
     hs_addr users[2], node = world_block(w, 40);
     with_links();
     ring(users, 2);
@@ -598,7 +573,6 @@ static void looks_end(void **state)
 /* A record that another begins with is no array of the first, however many pointers it has. */
 static void no_array_but_an_heir(void **state)
 {
-    (void)state;
     hs_addr user = world_block(w, 40), links = world_block(w, 5 * 16), few = world_block(w, 2 * 16);
     with_links();
     world_types[USER].part_offset = 0;
@@ -620,7 +594,6 @@ static void no_array_but_an_heir(void **state)
 /* The first member of a larger record is replaced by that, not the other way round. */
 static void a_record_that_begins_with_another(void **state)
 {
-    (void)state;
     hs_addr user = world_block(w, 40);
     with_links();
     *world_word(w, user + 8) = *world_word(w, user + 16) = user + 8;
@@ -633,7 +606,6 @@ static void a_record_that_begins_with_another(void **state)
 
 static void without_debug_information(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 40);
     world_seed(w, a, NODE);
     w->native.ctypes = NULL;
@@ -655,7 +627,6 @@ static void without_debug_information(void **state)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 40), b = world_block(w, 40), users[2];
     with_links();
     ring(users, 2);

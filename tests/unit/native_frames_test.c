@@ -27,7 +27,6 @@ static struct fake_native *with_calls(void)
 
 static void follows_frame_pointers(void **state)
 {
-    (void)state;
     struct fake_native *f = with_calls();
     struct hs_frames frames;
     f->threads[0].regs.rbp = at(104);
@@ -54,7 +53,6 @@ static void follows_frame_pointers(void **state)
 
 static void guesses_where_no_pointer_leads(void **state)
 {
-    (void)state;
     struct fake_native *f = with_calls();
     struct hs_frames frames;
     f->stack[103] = FAKE_N_TEXT_AT + 0x300; /* code, but no call before it */
@@ -70,7 +68,6 @@ static void guesses_where_no_pointer_leads(void **state)
 
 static void damaged_chains_end(void **state)
 {
-    (void)state;
     static const uint64_t saved[] = {1, UINT64_MAX, FAKE_N_STACK_AT, FAKE_N_DATA_AT};
     for (size_t i = 0; i < sizeof saved / sizeof *saved; i++) {
         struct fake_native *f = with_calls();
@@ -90,7 +87,6 @@ static void damaged_chains_end(void **state)
 /* A jump to nowhere: the word at the top is where it came from. */
 static void a_call_of_null_is_looked_through(void **state)
 {
-    (void)state;
     struct fake_native *f = with_calls();
     struct hs_frames frames;
     f->threads[0].regs.rip = 0;
@@ -103,7 +99,6 @@ static void a_call_of_null_is_looked_through(void **state)
 
 static void without_a_frame_the_stack_is_left_over(void **state)
 {
-    (void)state;
     struct fake_native *f = with_calls();
     struct hs_frames frames;
     hs_frames_begin(&f->native, &f->threads[0], &frames);

@@ -30,7 +30,6 @@ static void assert_where(const struct fake_native *f, const char *name, const ch
 
 static void symbols_and_sections_name_what_has_no_type(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_symbol(f, "main_list", 2, 1, STB_GLOBAL);
     fake_native_symbol(f, "table", 4, 8, STB_LOCAL);
@@ -67,7 +66,6 @@ static void symbols_and_sections_name_what_has_no_type(void **state)
  * variables each. */
 static void many_words_without_names_are_one(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_symbol(f, "border", 108, 1, STB_LOCAL);
     fake_native_seal(f);
@@ -91,7 +89,6 @@ static void many_words_without_names_are_one(void **state)
 
 static void debug_information_comes_first(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_symbol(f, "nodes", 16, 12, STB_GLOBAL);
     fake_native_symbol(f, "plain", 40, 1, STB_GLOBAL);
@@ -133,7 +130,6 @@ static void debug_information_comes_first(void **state)
 
 static void system_objects_and_claims_stand_apart(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_symbol(f, "arena", 0, 64, STB_GLOBAL);
     fake_native_symbol(f, "head", 64, 1, STB_GLOBAL);
@@ -156,7 +152,6 @@ static void system_objects_and_claims_stand_apart(void **state)
 /* All words of a large .bss without a single symbol, then with a thousand: no search per word. */
 static void a_stripped_program_is_told_by_offset(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     f->writer.as_dynsym = true;
     fake_native_seal(f);
@@ -175,7 +170,6 @@ static void a_stripped_program_is_told_by_offset(void **state)
 /* It has no symbol, and one word of what has none. */
 static void an_allocator_knows_its_variable(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     struct apr apr = {.variable = FAKE_N_DATA_AT + 600 * 8};
     f->writer.as_dynsym = true;
@@ -197,7 +191,6 @@ static void an_allocator_knows_its_variable(void **state)
 
 static void damaged_segments_are_passed_over(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     f->writer.segments[1].p_memsz = UINT64_C(1) << 46; /* claims far more than is mapped */
     fake_native_seal(f);
@@ -209,7 +202,6 @@ static void damaged_segments_are_passed_over(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 5) {
         struct fake_native *f = fake_native_new();
         fake_native_symbol(f, "table", 4, 200, STB_LOCAL);

@@ -33,7 +33,6 @@ static struct hs_native_object described = {.types = 1, .has_lists = true};
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(ITEM, "struct item", HS_CTYPE_RECORD, ITEM_BYTES);
@@ -48,7 +47,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     world_free(w);
@@ -110,7 +108,6 @@ static void is(hs_addr block, const char *name)
 
 static void by_size(void **state)
 {
-    (void)state;
     hs_addr held[N], lost = lose(ITEM_BYTES), zeros = world_block(w, ITEM_BYTES);
     hs_addr odd = lose(ITEM_BYTES), astray = world_block(w, ITEM_BYTES);
     *world_word(w, odd + 16) = lost; /* where the record has a number */
@@ -126,7 +123,6 @@ static void by_size(void **state)
 
 static void not_by_a_size_of_two(void **state)
 {
-    (void)state;
     hs_addr held[N], others[N], lost = lose(ITEM_BYTES);
     hold(held, ITEM_BYTES, ITEM);
     hold(others, ITEM_BYTES, OTHER);
@@ -153,7 +149,6 @@ static hs_addr lose_many(uint64_t n_bytes)
  * not where two are, or where one pointer alone speaks for it. */
 static void by_the_one_record(void **state)
 {
-    (void)state;
     world_type(UNKNOWN, "struct sole", HS_CTYPE_RECORD, 72);
     world_slot(UNKNOWN, "next", 0, UNKNOWN);
     world_slot(UNKNOWN, "self", 8, UNKNOWN);
@@ -170,7 +165,6 @@ static void by_the_one_record(void **state)
 
 static void not_by_two_records(void **state)
 {
-    (void)state;
     world_type(UNKNOWN, "struct sole", HS_CTYPE_RECORD, 72);
     world_slot(UNKNOWN, "next", 0, UNKNOWN);
     world_slot(UNKNOWN, "self", 8, UNKNOWN);
@@ -185,7 +179,6 @@ static void not_by_two_records(void **state)
 /* What is found says what its pointers lead to, which nothing in those tells. */
 static void by_the_pointers_of_what_is_found(void **state)
 {
-    (void)state;
     hs_addr plain = 0;
     world_type(UNKNOWN, "struct sole", HS_CTYPE_RECORD, 72);
     world_slot(UNKNOWN, "next", 0, UNKNOWN);
@@ -203,7 +196,6 @@ static void by_the_pointers_of_what_is_found(void **state)
 
 static void by_site(void **state)
 {
-    (void)state;
     hs_addr held[N], others[N], lost = lose(ITEM_BYTES), other = lose(ITEM_BYTES);
     hs_addr nobody = lose(ITEM_BYTES), usable = lose(ITEM_BYTES + 8), wide[N];
     hold(held, ITEM_BYTES, ITEM);
@@ -228,7 +220,6 @@ static void by_site(void **state)
 
 static void not_by_a_site_in_doubt(void **state)
 {
-    (void)state;
     hs_addr held[N], others[N], mixed = lose(ITEM_BYTES), sized = lose(ITEM_BYTES);
     hs_addr single = lose(ITEM_BYTES), odd = lose(ITEM_BYTES), beside = lose(ITEM_BYTES);
     *world_word(w, odd + 16) = odd;
@@ -260,7 +251,6 @@ static void hostile_types(void **state)
 {
     static const uint64_t sizes[] = {0,         1, 7, ITEM_BYTES, ITEM_BYTES + 1, UINT64_MAX - 7,
                                      UINT64_MAX};
-    (void)state;
     world_type(POINTER, "struct outside *", HS_CTYPE_POINTER, 8);
     world_slot(POINTER, NULL, 0, OUTSIDE);
     world_type(CYCLE_POINTER, "cycle *", HS_CTYPE_POINTER, 8);
@@ -304,7 +294,6 @@ static void hostile_types(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     hs_addr held[N], lost = lose(ITEM_BYTES);
     hold(held, ITEM_BYTES, ITEM);
     sample(held[0], ITEM_BYTES, 0);

@@ -32,7 +32,6 @@ static struct fake_native *linked(void)
 
 static void reads_number_and_place_from_the_list(void **state)
 {
-    (void)state;
     struct fake_native *f = linked();
     hs_native_read_link_map(&f->native);
     assert_int_equal(f->of_object.tls_module, 3);
@@ -46,7 +45,6 @@ static void reads_number_and_place_from_the_list(void **state)
 
 static void takes_the_abi_without_a_list(void **state)
 {
-    (void)state;
     struct fake_native *f = linked();
     f->data[DYNAMIC + 3] = 0;
     hs_native_read_link_map(&f->native);
@@ -62,7 +60,6 @@ static void takes_the_abi_without_a_list(void **state)
 
 static void a_program_without_tls_has_no_number(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_seal(f);
     hs_native_read_link_map(&f->native);
@@ -73,13 +70,11 @@ static void a_program_without_tls_has_no_number(void **state)
 
 static void count(void *context, hs_addr entry)
 {
-    (void)entry;
     ++*(unsigned *)context;
 }
 
 static void follows_namespaces_and_survives_circles(void **state)
 {
-    (void)state;
     struct fake_native *f = linked();
     unsigned n = 0;
     hs_native_each_link_map(&f->native, count, &n);

@@ -47,7 +47,6 @@ static hs_addr other_block(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     postgres = (struct postgres){.variable = VARIABLE,
@@ -69,7 +68,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     w->dump.heaps.states[HS_OWNER_postgres] = NULL;
@@ -117,7 +115,6 @@ static void is_edge(size_t number, hs_addr to, unsigned edge_class)
 
 static void owners_lead_to_what_nothing_else_of_theirs_does(void **state)
 {
-    (void)state;
     hs_addr a = chunk(CHILD), b = chunk(CHILD), c = chunk(CHILD), alone = chunk(CHILD);
     hs_addr loop = chunk(CHILD), back = chunk(CHILD), self = chunk(CHILD), t = chunk(TOP);
     lead(a, 0, b);
@@ -146,7 +143,6 @@ static void owners_lead_to_what_nothing_else_of_theirs_does(void **state)
 
 static void others_borrow(void **state)
 {
-    (void)state;
     hs_addr a = chunk(CHILD), t = chunk(TOP), outside = other_block();
     lead(t, 0, a);                       /* of the parent */
     lead(a, 0, t);                       /* of the child */
@@ -175,7 +171,6 @@ static void others_borrow(void **state)
 /* A block of somebody else's inside of the range is not handed out. */
 static void strangers_in_the_range(void **state)
 {
-    (void)state;
     hs_addr a = chunk(CHILD);
     hs_addr stranger = other_block(), cousin = owned_block(TOP, false), b = chunk(CHILD);
     blocks[TOP] = (struct postgres_block){.first = cousin, .used = cousin + CHUNK_BYTES};
@@ -194,7 +189,6 @@ static void strangers_in_the_range(void **state)
 
 static void without_owners_nothing_is_kept(void **state)
 {
-    (void)state;
     chunk(TOP);
     w->dump.heaps.states[HS_OWNER_postgres] = NULL;
     run();
@@ -206,7 +200,6 @@ static void without_owners_nothing_is_kept(void **state)
 /* What is firm goes from owners to their blocks, not over what is borrowed. */
 static void firm_goes_by_owners(void **state)
 {
-    (void)state;
     hs_addr a = chunk(CHILD), outside = other_block(), lent = other_block();
     struct hs_heap_block block;
     lead(a, 0, outside);
@@ -225,7 +218,6 @@ static void firm_goes_by_owners(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     hs_addr a = chunk(CHILD), b = chunk(CHILD);
     lead(a, 0, b);
     world_root(w, contexts[TOP].address, HS_EDGE_EXACT);

@@ -65,9 +65,6 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
 static bool object_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
                                uint64_t word)
 {
-    (void)state;
-    (void)block;
-    (void)word;
     return slot == WORLD_STATIC;
 }
 
@@ -84,7 +81,6 @@ static size_t object_parts(const void *state, const struct hs_heap_block *block,
 
 static const struct hs_bitmap *object_named(const void *state)
 {
-    (void)state;
     return named.n_bits == 0 ? NULL : &named;
 }
 
@@ -101,7 +97,6 @@ const struct hs_allocator hs_allocator_cpython = {.name = "cpython", .objects = 
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     w->dump.heaps.states[HS_OWNER_cpython] = &interpreter;
@@ -110,7 +105,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     hs_bitmap_fini(&named);
@@ -180,7 +174,6 @@ static void link_objects(hs_addr a, hs_addr b)
 
 static void links_own_nothing(void **state)
 {
-    (void)state;
     hs_addr a = object(TRACKED), b = object(TRACKED), c = object(OBJECT), d = object(OBJECT);
     hs_addr reference = object(REFERENCE), plain = world_block(w, 64);
     link_objects(a, b);
@@ -212,7 +205,6 @@ static void links_own_nothing(void **state)
 
 static void garbage_is_unsure(void **state)
 {
-    (void)state;
     hs_addr a = object(TRACKED), b = object(TRACKED), text = world_block(w, 64);
     hs_addr live = object(TRACKED), lost = world_block(w, 64), below = world_block(w, 64);
     *world_word(w, a + 32) = b;
@@ -245,7 +237,6 @@ static hs_addr counted(uint64_t kind, uint64_t n_references)
 
 static void missing_references_are_a_leak(void **state)
 {
-    (void)state;
     hs_addr alone = counted(TRACKED, 1), text = world_block(w, 64);
     hs_addr a = counted(TRACKED, 1), b = counted(TRACKED, 1);
     hs_addr kept = counted(TRACKED, 2), below = counted(TRACKED, 1);
@@ -277,7 +268,6 @@ static void missing_references_are_a_leak(void **state)
 
 static void characters_lead_nowhere(void **state)
 {
-    (void)state;
     hs_addr text = object(TEXT), a = object(OBJECT), b = object(OBJECT);
     *world_word(w, text + 32) = a;
     *world_word(w, text + 40) = b;
@@ -293,7 +283,6 @@ static void characters_lead_nowhere(void **state)
 
 static void without_python_nothing_is_masked(void **state)
 {
-    (void)state;
     hs_addr a = object(TRACKED), b = object(TRACKED);
     link_objects(a, b);
     world_root(w, a, HS_EDGE_EXACT);
@@ -306,7 +295,6 @@ static void without_python_nothing_is_masked(void **state)
 
 static void parts_are_named(void **state)
 {
-    (void)state;
     hs_addr list = object(LIST), other = object(LIST), items = world_block(w, 64);
     hs_addr shared = object(OBJECT);
     *world_word(w, list + 32) = items;
@@ -361,7 +349,6 @@ static void make_chain(void)
 
 static void names_keep_what_they_reach(void **state)
 {
-    (void)state;
     make_chain();
     w->native.is_python = true;
     name_first_block();
@@ -390,7 +377,6 @@ static void names_keep_what_they_reach(void **state)
 /* In a program that has an interpreter in itself, or without names, memory of C is as good. */
 static void names_of_others_keep_nothing_more(void **state)
 {
-    (void)state;
     make_chain();
     name_first_block();
     run();
@@ -408,7 +394,6 @@ static void names_of_others_keep_nothing_more(void **state)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     hs_addr a = object(TRACKED);
     w->native.is_python = true;
     name_first_block();

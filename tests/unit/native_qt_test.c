@@ -14,7 +14,6 @@ static size_t n_parts;
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     w->native.ctypes = NULL;
     n_parts = 0;
@@ -23,7 +22,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_flow_fini(&flow);
     world_free(w);
     return 0;
@@ -127,20 +125,17 @@ static void parents_keep_their_children(uint8_t connections)
 
 static void children_of_qt5(void **state)
 {
-    (void)state;
     parents_keep_their_children(QT5);
 }
 
 static void children_of_qt6(void **state)
 {
-    (void)state;
     parents_keep_their_children(QT6);
 }
 
 /* An object within its parent's memory is none of its own, and what is too short is none. */
 static void no_children(void **state)
 {
-    (void)state;
     hs_addr parent = world_block(w, 64), list = world_block(w, 56), odd = object(0);
     hs_addr small = world_block(w, OBJECT_BYTES), bad = world_block(w, 56);
     put_part(parent, 0, PART_BYTES);
@@ -158,7 +153,6 @@ static void no_children(void **state)
 
 static void what_weak_pointers_share(void **state)
 {
-    (void)state;
     hs_addr one = object(0), shared = world_block(w, 24);
     (void)object(0); /* to which there are none */
     *world_word(w, part_of(one) + (QT6 + SHARED_BEHIND) * 8) = shared;
@@ -171,7 +165,6 @@ static void what_weak_pointers_share(void **state)
 /* Each connection names its sender: a list ends with one that does not, and with one met before. */
 static void connections_of_their_senders(void **state)
 {
-    (void)state;
     hs_addr sender = object(0), receiver = object(0), data = world_block(w, 40);
     hs_addr vector = world_block(w, 56), a = world_block(w, 88), b = world_block(w, 88);
     hs_addr foreign = world_block(w, 88);

@@ -10,7 +10,6 @@ static struct world *world;
 
 static int set_up(void **state)
 {
-    (void)state;
     world = world_new();
     for (int i = 0; i < BLOCKS; i++)
         world_block(world, 16);
@@ -20,7 +19,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     world_free(world);
     return 0;
 }
@@ -40,7 +38,6 @@ static void push(struct hs_block_queue *queue, size_t number)
 
 static void first_in_first_out(void **state)
 {
-    (void)state;
     struct hs_block_queue queue;
     struct hs_heap_block block;
     assert_int_equal(hs_block_queue_init(&queue, &world->dump.heaps.map, 128, &world_err), HS_OK);
@@ -61,7 +58,6 @@ static void first_in_first_out(void **state)
 /* Pushes everything, and a second half while the first is taken: each comes out once. */
 static void whatever_its_size(void **state)
 {
-    (void)state;
     for (uint64_t capacity = 1; capacity <= 64; capacity *= 2) {
         struct hs_block_queue queue;
         struct hs_heap_block block;
@@ -117,7 +113,6 @@ static void push_large(struct hs_block_queue *queue, uint64_t number)
  * others waits for their turn. */
 static void region_by_region(void **state)
 {
-    (void)state;
     for (uint64_t capacity = 1; capacity <= 64; capacity *= 4) {
         struct hs_heap_map map;
         struct hs_block_queue queue;
@@ -150,7 +145,6 @@ static void region_by_region(void **state)
 /* A path from the last region to the first: every turn finds the next one. */
 static void goes_round(void **state)
 {
-    (void)state;
     struct hs_heap_map map;
     struct hs_block_queue queue;
     struct hs_heap_block block;
@@ -172,7 +166,6 @@ static void goes_round(void **state)
 
 static void without_memory(void **state)
 {
-    (void)state;
     struct hs_block_queue queue;
     struct hs_heap_block block;
     hs_alloc_fail_at(1, false);

@@ -12,12 +12,10 @@ static hs_str pool_name;
 /* The registry of the test instead of the allocator's: nothing else of heaps/ is asked. */
 static hs_str name_of_pool(const void *state, uint32_t tag)
 {
-    (void)state;
     return tag == 3 ? pool_name : 0;
 }
 static const struct hs_registered_root *list_ranges(const void *state, size_t *ret_n)
 {
-    (void)state;
     *ret_n = n_ranges;
     return ranges;
 }
@@ -48,7 +46,6 @@ static struct fake_native *with_ranges(void)
 
 static void words_of_a_range_are_roots(void **state)
 {
-    (void)state;
     struct fake_native *f = with_ranges();
     f->data[20] = fake_native_block(4);
     assert_int_equal(hs_native_collect_registered(&f->native, &err), HS_OK);
@@ -69,7 +66,6 @@ static void words_of_a_range_are_roots(void **state)
 
 static void a_precise_range_has_pointers_to_starts_alone(void **state)
 {
-    (void)state;
     struct fake_native *f = with_ranges();
     f->data[20] = fake_native_block(4) + 8;
     assert_int_equal(hs_native_collect_registered(&f->native, &err), HS_OK);
@@ -79,7 +75,6 @@ static void a_precise_range_has_pointers_to_starts_alone(void **state)
 
 static void globals_leave_registered_ranges_out(void **state)
 {
-    (void)state;
     struct fake_native *f = with_ranges();
     f->data[20] = fake_native_block(4);
     assert_int_equal(hs_native_collect_globals(&f->native, &err), HS_OK);
@@ -102,7 +97,6 @@ static struct hs_heap_span pool_span(hs_addr begin, hs_addr end)
  * with its block leaves nothing, and one in memory of its own has nothing around it. */
 static void a_pool_keeps_the_block_that_it_was_carved_out_of(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     f->dump.heaps.states[HS_OWNER_registered] = f;
     const hs_addr ends = fake_native_block(FAKE_N_BLOCKS);
@@ -160,7 +154,6 @@ static void a_pool_keeps_the_block_that_it_was_carved_out_of(void **state)
 
 static void hostile_ranges_cost_nothing(void **state)
 {
-    (void)state;
     struct fake_native *f = with_ranges();
     ranges[0].begin = 1; /* all there is */
     ranges[0].end = UINT64_MAX;
@@ -180,6 +173,5 @@ int main(void)
         cmocka_unit_test(a_pool_keeps_the_block_that_it_was_carved_out_of),
         cmocka_unit_test(hostile_ranges_cost_nothing),
     };
-    (void)fake_ctypes;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,6 @@ static void assert_middle(const struct hs_native_reserves *reserves, uint64_t ra
 /* A deque's blocks. */
 static void the_middle_of_a_block(void **state)
 {
-    (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     say_middle(&reserves, 7, 80, 400);
     assert_middle(&reserves, 7, 80, 400);
@@ -63,7 +62,6 @@ static void the_middle_of_a_block(void **state)
 /* A span of Qt 6: which of the entries have something. */
 static void what_a_list_names(void **state)
 {
-    (void)state;
     enum { LIST = 0x5000 };
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     struct hs_image image = {0};
@@ -92,7 +90,6 @@ static void what_a_list_names(void **state)
 /* What is too large to be kept in one number is taken to be in use. */
 static void hugest_blocks(void **state)
 {
-    (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     const uint64_t huge = UINT64_C(1) << 40;
     const struct hs_native_use late = {.from = UINT64_C(1) << 32, .end = UINT64_C(1) << 33};
@@ -108,7 +105,6 @@ static void hugest_blocks(void **state)
 
 static void the_vector_that_says_most_is_right(void **state)
 {
-    (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     assert_int_equal(used(&reserves, 7), BYTES);
     say(&reserves, 7, 80);
@@ -127,7 +123,6 @@ static void the_vector_that_says_most_is_right(void **state)
 
 static void an_empty_vector_has_nothing_in_use(void **state)
 {
-    (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     say(&reserves, BLOCKS - 1, 0);
     assert_int_equal(used(&reserves, BLOCKS - 1), 0);
@@ -136,7 +131,6 @@ static void an_empty_vector_has_nothing_in_use(void **state)
 
 static void what_an_allocator_adds_is_no_reserve(void **state)
 {
-    (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     say(&reserves, 1, BYTES - 16); /* and yet nothing is there */
     assert_int_equal(used(&reserves, 1), BYTES - 16);
@@ -157,7 +151,6 @@ static void what_an_allocator_adds_is_no_reserve(void **state)
 
 static void what_does_not_fit_is_not_believed(void **state)
 {
-    (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     say(&reserves, 3, 80);
     say(&reserves, 3, BYTES + 1);
@@ -169,7 +162,6 @@ static void what_does_not_fit_is_not_believed(void **state)
 /* Of what is not kept all counts, and it is known that something was not. */
 static void lists_have_as_much_room_as_there_is(void **state)
 {
-    (void)state;
     const uint64_t most_bytes = hs_native_reserves_lists_bytes(BLOCKS);
     assert_int_equal(hs_native_reserves_without_room(BLOCKS, most_bytes), 0);
     assert_int_equal(hs_native_reserves_without_room(BLOCKS, most_bytes - 1), 1);
@@ -199,7 +191,6 @@ static hs_status say_many(struct hs_native_reserves *reserves)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 2) {
         struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
         (void)FAIL_EACH_TRY(each, say_many(&reserves));

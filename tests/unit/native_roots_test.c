@@ -18,7 +18,6 @@ static void add_word(struct fake_native *f, uint64_t word, uint8_t edge_class, h
 
 static void a_word_becomes_a_leaf_by_where_it_leads(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_seal(f);
     add_word(f, fake_native_block(3), 0, 0);
@@ -45,7 +44,6 @@ static void a_word_becomes_a_leaf_by_where_it_leads(void **state)
 
 static void a_mask_is_tried_when_the_word_leads_nowhere(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     struct hs_heap_block block;
     enum hs_pointer how;
@@ -63,7 +61,6 @@ static void a_mask_is_tried_when_the_word_leads_nowhere(void **state)
 
 static void types_tell_what_a_slot_is(void **state)
 {
-    (void)state;
     hs_ctype pointee = 99;
     static const struct {
         hs_ctype type;
@@ -105,7 +102,6 @@ static struct hs_native_variable nodes_variable(struct fake_native *f)
 
 static void slots_are_named_by_their_place(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_seal(f);
     f->native.ctypes = fake_ctypes();
@@ -138,7 +134,6 @@ static void slots_are_named_by_their_place(void **state)
 
 static void slots_of_a_huge_variable_share_a_name(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_seal(f);
     struct hs_native_variable v = nodes_variable(f);
@@ -167,7 +162,6 @@ static size_t count_words(struct fake_native *f, hs_addr begin, hs_addr end, hs_
 
 static void scans_what_is_in_the_copy(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     static uint64_t far_words[512];
     hs_addr far_at = FAKE_N_DATA_AT + (UINT64_C(1) << 40), last = 0;
@@ -192,7 +186,6 @@ static void scans_what_is_in_the_copy(void **state)
 
 static void a_block_of_thread_local_variables_is_root_memory(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     struct hs_heap_block block;
     fake_native_seal(f);
@@ -209,7 +202,6 @@ static void a_block_of_thread_local_variables_is_root_memory(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 3) {
         struct fake_native *f = fake_native_new();
         fake_native_seal(f);

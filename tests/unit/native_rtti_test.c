@@ -60,7 +60,6 @@ static void make_object(uint16_t type)
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     make_object(ET_DYN);
@@ -69,7 +68,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_flow_fini(&flow);
     hs_elf_close(object.elf);
     world_free(w);
@@ -90,7 +88,6 @@ static void is(hs_addr block, const char *name)
 
 static void names_without_debug_information(void **state)
 {
-    (void)state;
     hs_addr derived = world_block(w, 48), again = world_block(w, 100), foo = world_block(w, 16);
     hs_addr plain = world_block(w, 16);
     *world_word(w, derived) = *world_word(w, again) = table(0, 0, NAMES);
@@ -107,7 +104,6 @@ static void names_without_debug_information(void **state)
 
 static void what_is_no_table(void **state)
 {
-    (void)state;
     hs_addr blocks[9];
     for (size_t i = 0; i < 9; i++)
         blocks[i] = world_block(w, 24);
@@ -129,7 +125,6 @@ static void what_is_no_table(void **state)
 /* The record of debug information says more: size, pointers, and types flow on from it. */
 static void with_debug_information(void **state)
 {
-    (void)state;
     world_type(DERIVED, "ns::Derived", HS_CTYPE_RECORD, 24);
     world_slot(DERIVED, "next", 8, DERIVED);
     hs_addr one = world_block(w, 24), next = world_block(w, 32), many = world_block(w, 72);
@@ -150,7 +145,6 @@ static void with_debug_information(void **state)
 /* A program that is not moved has its tables in constant data, which is not in the copy. */
 static void at_a_fixed_address(void **state)
 {
-    (void)state;
     hs_elf_close(object.elf);
     make_object(ET_EXEC);
     hs_addr foo = world_block(w, 16), none = world_block(w, 16);
@@ -163,7 +157,6 @@ static void at_a_fixed_address(void **state)
 
 static void many_tables(void **state)
 {
-    (void)state;
     struct hs_rtti rtti;
     struct hs_native_types types = {.strings = &w->dump.strings};
     hs_ntype first = 0, type;
@@ -188,7 +181,6 @@ static void many_tables(void **state)
 /* Without anything of C++ no first word is looked at. */
 static void no_cplusplus(void **state)
 {
-    (void)state;
     hs_elf_close(object.elf);
     make_object(ET_DYN);
     struct hs_elf *with = object.elf;

@@ -13,7 +13,6 @@ static struct hs_scan scan;
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
@@ -42,7 +41,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     world_free(w);
@@ -96,7 +94,6 @@ static void write_at(hs_addr address, hs_addr word)
 
 static void words_without_a_type(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 72), b = world_block(w, 48), c = world_block(w, 16);
     *world_word(w, a + 8) = b;
     *world_word(w, a + 16) = b + 5;
@@ -121,7 +118,6 @@ static void words_without_a_type(void **state)
 
 static void words_of_a_type(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 40), many = world_block(w, 64), text = world_block(w, 32);
     hs_addr b = world_block(w, 16), cut = world_block(w, 64), numbers = world_block(w, 32);
     *world_word(w, a) = b;
@@ -162,7 +158,6 @@ static void words_of_a_type(void **state)
  * as long as the next ones do not deny it. Of one that a vector counts nothing is asked. */
 static void arrays_by_their_words(void **state)
 {
-    (void)state;
     enum { ELEMENTS = 6, STRIDE = 4 };
     hs_addr b = world_block(w, 40), pair = world_block(w, 64), all = world_block(w, 192);
     hs_addr odd = world_block(w, 192);
@@ -194,7 +189,6 @@ static void arrays_by_their_words(void **state)
  * an array without a length at their end, or by a rest that an allocator could not use. */
 static void words_behind_a_type(void **state)
 {
-    (void)state;
     hs_addr b = world_block(w, 16), large = world_block(w, 48), list = world_block(w, 24);
     hs_addr named = world_block(w, 48);
     *world_word(w, large + 32) = *world_word(w, list + 16) = *world_word(w, named + 40) = b;
@@ -215,7 +209,6 @@ static void words_behind_a_type(void **state)
  */
 static void elements_behind_a_header(void **state)
 {
-    (void)state;
     hs_addr b = world_block(w, 16), items = world_block(w, 16 + 3 * 32);
     world_types[LIST].tail =
         (struct hs_ctail){.element = NODE, .at_bytes = 16, .begin_at = 8, .end_at = 12};
@@ -234,7 +227,6 @@ static void elements_behind_a_header(void **state)
 
 static void one_block_of_many_is_larger(void **state)
 {
-    (void)state;
     hs_addr b = world_block(w, 16), large = world_block(w, 48);
     *world_word(w, large + 32) = b;
     world_seed(w, large, NODE);
@@ -248,7 +240,6 @@ static void one_block_of_many_is_larger(void **state)
 /* A pointer into the middle of a block does not make text of all of it; one to its start does. */
 static void text_from_its_middle(void **state)
 {
-    (void)state;
     hs_addr b = world_block(w, 16), middle = world_block(w, 32), both = world_block(w, 32);
     hs_addr memory = world_block(w, 32);
     *world_word(w, middle + 8) = *world_word(w, both + 8) = *world_word(w, memory + 8) = b;
@@ -270,7 +261,6 @@ static void text_from_its_middle(void **state)
 /* Where blocks have no headers, a pointer behind the end of one leads to the next. */
 static void the_end_of_the_block_before(void **state)
 {
-    (void)state;
     hs_addr holder = world_block(w, 16), other = world_block(w, 16), target = world_block(w, 16);
     hs_addr text = world_block(w, 32), next, last;
     w->next = text + 32;
@@ -294,7 +284,6 @@ static void the_end_of_the_block_before(void **state)
 
 static void reached_by_their_middle(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 32), b = world_block(w, 32), c = world_block(w, 32);
     hs_addr d = world_block(w, 32), e = world_block(w, 32);
     *world_word(w, a) = b + 16;
@@ -312,7 +301,6 @@ static void reached_by_their_middle(void **state)
 /* Behind the pointers that are in use stands what the memory had before. */
 static void arrays_of_pointers(void **state)
 {
-    (void)state;
     world_slot(NODE_POINTER, "", 0, NODE);
     hs_addr node = world_block(w, 40), other = world_block(w, 24), unknown = world_block(w, 56);
     hs_addr many = world_block(w, 72), few = world_block(w, 24), inner = world_block(w, 24);
@@ -348,7 +336,6 @@ static void arrays_of_pointers(void **state)
 /* Odd places count only for what nothing else reaches, and only for its start. */
 static void odd_places(void **state)
 {
-    (void)state;
     hs_addr buffer = world_block(w, 90), lost = world_block(w, 32), kept = world_block(w, 32);
     hs_addr below = world_block(w, 32), inside = world_block(w, 32);
     write_at(buffer + 1, lost);
@@ -370,7 +357,6 @@ static void odd_places(void **state)
 
 static void packed_records(void **state)
 {
-    (void)state;
     hs_addr buffer = world_block(w, 90), nodes[10];
     for (size_t i = 0; i < 10; i++) {
         nodes[i] = world_block(w, 32);
@@ -402,7 +388,6 @@ static void packed_records(void **state)
 
 static void masks(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 32), b = world_block(w, 32);
     w->options.pointer_mask = UINT64_C(0xffff) << 48;
     *world_word(w, a + 8) = b | UINT64_C(1) << 63;
@@ -417,7 +402,6 @@ static void masks(void **state)
 /* More blocks at once than the queue holds would need a larger world; a long chain must do. */
 static void long_chain(void **state)
 {
-    (void)state;
     hs_addr first = world_block(w, 16), at = first;
     for (int i = 0; i < 3000; i++) {
         hs_addr next = world_block(w, 16);
@@ -432,7 +416,6 @@ static void long_chain(void **state)
 
 static void weak_roots_keep_nothing(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 16);
     world_root(w, a, HS_EDGE_EXACT);
     world_root(w, WORLD_STATIC, HS_EDGE_EXACT); /* leads to no block */
@@ -443,7 +426,6 @@ static void weak_roots_keep_nothing(void **state)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 1600), b = world_block(w, 16);
     for (uint64_t at = 0; at < 1600; at += 8)
         *world_word(w, a + at) = b;
@@ -471,7 +453,6 @@ static void every_allocation_fails(void **state)
  * of those to known blocks each is. Whoever asks again is told the same. */
 static void repeated_words_of_unclaimed_memory(void **state)
 {
-    (void)state;
     hs_addr known = world_block(w, 16);
     w->owner = HS_OWNER_MAPPING;
     hs_addr a = world_block(w, 72), b = world_block(w, 48), c = world_block(w, 48);
@@ -512,7 +493,6 @@ static void halves_of_addresses(void **state)
     const hs_addr over = 0x7e80ff000000, border = 0x7e8100000000;
     const hs_addr large = 0x7e9040000000, small = 0x7ea040000000, behind = 0x7e8200000010;
     const uint64_t much = 1 << 28, head = 4096;
-    (void)state;
     hs_addr a = world_block(w, 128), node = world_block(w, 32);
     far_block(over, 64 << 20);
     far_block(behind, 1 << 20); /* the 4 GiB do not begin in it */

@@ -9,7 +9,6 @@ static struct hs_flow flow;
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     w->native.ctypes = NULL;
     return 0;
@@ -17,7 +16,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_flow_fini(&flow);
     world_free(w);
     return 0;
@@ -46,7 +44,6 @@ static void put_node(hs_addr node, uint64_t colour, hs_addr parent, hs_addr left
 
 static void trees(void **state)
 {
-    (void)state;
     hs_addr head = WORLD_STATIC + 64, a = world_block(w, 40), b = world_block(w, 40);
     hs_addr c = world_block(w, 56), d = world_block(w, 40);
     put_node(head, 0, a, b, d); /* root, leftmost, rightmost */
@@ -64,7 +61,6 @@ static void trees(void **state)
 
 static void no_trees(void **state)
 {
-    (void)state;
     hs_addr a = world_block(w, 40), b = world_block(w, 40), c = world_block(w, 40);
     hs_addr d = world_block(w, 40), e = world_block(w, 32), f = world_block(w, 40);
     put_node(a, 1, b, 0, 0); /* b does not lead back */
@@ -84,7 +80,6 @@ static void no_trees(void **state)
 
 static void lists(void **state)
 {
-    (void)state;
     hs_addr head = WORLD_STATIC, a = world_block(w, 24), b = world_block(w, 24);
     hs_addr alone = world_block(w, 24), single = world_block(w, 24), half = world_block(w, 24);
     const hs_addr ring[] = {head, a, b};
@@ -113,7 +108,6 @@ static void put_words(hs_addr at, uint64_t first, uint64_t second, uint64_t thir
 
 static void bodies(void **state)
 {
-    (void)state;
     hs_addr holder = world_block(w, 128), text = world_block(w, 40), body = world_block(w, 88);
     hs_addr full = world_block(w, 40), of_root = world_block(w, 40), loose = world_block(w, 88);
     hs_addr unended = world_block(w, 40);
@@ -140,7 +134,6 @@ static void bodies(void **state)
 
 static void texts_with_zeros(void **state)
 {
-    (void)state;
     hs_addr holder = world_block(w, 40), text = world_block(w, 40);
     memset(world_word(w, text), 'a', 20);
     *world_word(w, text + 8) = 0;
@@ -152,7 +145,6 @@ static void texts_with_zeros(void **state)
 /* A FILE's buffer has the words of a vector. */
 static void buffer_of_file(void **state)
 {
-    (void)state;
     hs_addr file = world_block(w, 64), room = world_block(w, 1032);
     for (size_t i = 1; i < 5; i++)
         *world_word(w, file + i * 8) = room;
@@ -183,7 +175,6 @@ static void put_table(hs_addr holder, uint64_t n_buckets, uint64_t n_nodes)
 
 static void tables(void **state)
 {
-    (void)state;
     hs_addr holder = world_block(w, 72);
     put_table(holder + 8, 13, 4);
     run();
@@ -196,7 +187,6 @@ static void tables(void **state)
 
 static void table_of_root(void **state)
 {
-    (void)state;
     put_table(WORLD_STATIC + 16, 13, 4);
     world_root(w, buckets, HS_EDGE_EXACT);
     w->native.roots.leaves[0].root.address = WORLD_STATIC + 16;
@@ -230,7 +220,6 @@ static void tables_of_other_counts(void **state)
 
 static void tables_in_circles(void **state)
 {
-    (void)state;
     put_table(world_block(w, 72), 13, 4);
     *world_word(w, nodes[3]) = nodes[1];
     no_table();
@@ -238,7 +227,6 @@ static void tables_in_circles(void **state)
 
 static void tables_that_do_not_lead_back(void **state)
 {
-    (void)state;
     put_table(world_block(w, 72), 13, 4);
     *world_word(w, buckets + 16) = nodes[2];
     no_table();
@@ -246,7 +234,6 @@ static void tables_that_do_not_lead_back(void **state)
 
 static void tables_with_odd_buckets(void **state)
 {
-    (void)state;
     put_table(world_block(w, 72), 13, 4);
     *world_word(w, buckets + 96) = 77;
     no_table();
@@ -254,7 +241,6 @@ static void tables_with_odd_buckets(void **state)
 
 static void table_in_its_own_nodes(void **state)
 {
-    (void)state;
     put_table(world_block(w, 72), 13, 4);
     *world_word(w, nodes[1]) = buckets;
     *world_word(w, buckets) = nodes[3];
@@ -280,7 +266,6 @@ static void put_deque(hs_addr holder)
 
 static void deques(void **state)
 {
-    (void)state;
     hs_addr holder = world_block(w, 104);
     put_deque(holder + 24); /* it ends with the block */
     run();
@@ -313,7 +298,6 @@ static void no_deques(void **state)
 
 static void deques_with_a_hole(void **state)
 {
-    (void)state;
     put_deque(world_block(w, 104));
     *world_word(w, map + 24) = 0;
     run();
@@ -323,7 +307,6 @@ static void deques_with_a_hole(void **state)
 /* Holders that all fail late spend what they may, and no more. */
 static void many_false_tables(void **state)
 {
-    (void)state;
     hs_addr last = world_block(w, 24);
     for (size_t i = 0; i < 1000; i++) {
         hs_addr node = world_block(w, 24);
@@ -381,7 +364,6 @@ static void put_array(hs_addr at, uint64_t size, uint64_t room)
 
 static void arrays_of_qt5(void **state)
 {
-    (void)state;
     hs_addr text = world_block(w, 56), vector = world_block(w, 88), list = world_block(w, 80);
     hs_addr numbers = world_block(w, 64), many = world_block(w, 88), head = world_block(w, 40);
     hs_addr odd_list = world_block(w, 80), loose = world_block(w, 200);
@@ -415,7 +397,6 @@ static void arrays_of_qt5(void **state)
 
 static void arrays_of_qt6(void **state)
 {
-    (void)state;
     hs_addr holder = world_block(w, 120), array = world_block(w, 56), text = world_block(w, 56);
     hs_addr other = world_block(w, 56), none = world_block(w, 56);
     const hs_addr arrays[] = {array, text, other, none};
@@ -454,7 +435,6 @@ static void put_hash5(hs_addr data, hs_addr table, uint64_t n, hs_addr first, hs
 
 static void tables_of_qt5(void **state)
 {
-    (void)state;
     hs_addr data = world_block(w, 56), table = world_block(w, 24), a = world_block(w, 40);
     hs_addr b = world_block(w, 40), other = world_block(w, 56), few = world_block(w, 24);
     hs_addr c = world_block(w, 40), d = world_block(w, 40), circle = world_block(w, 56);
@@ -489,7 +469,6 @@ static void put_hash6(hs_addr data, hs_addr spans, hs_addr entries, uint64_t n)
 
 static void tables_of_qt6(void **state)
 {
-    (void)state;
     hs_addr data = world_block(w, 48), spans = world_block(w, 152), entries = world_block(w, 56);
     hs_addr other = world_block(w, 48), few = world_block(w, 152), wrong = world_block(w, 56);
     put_hash6(data, spans, entries, 1);

@@ -32,8 +32,6 @@ hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_process_
 {
     void *memory;
 
-    (void)heaps;
-    (void)process;
     struct hs_sampled_set set = {.n_samplers = 2, .n_blocks = n_blocks};
     HS_TRY(hs_alloc(2, sizeof *set.samplers, &memory, error));
     set.samplers = memory;
@@ -62,15 +60,11 @@ void hs_sampled_fini(struct hs_sampled_set *set)
 hs_status hs_sampled_add_sampler(struct hs_sampled_set *set, const struct hs_sampled_by *sampler,
                                  struct hs_error *error)
 {
-    (void)set;
-    (void)sampler;
     return hs_fail(error, HS_BUG, "a reader of samples was asked");
 }
 hs_status hs_sampled_add(struct hs_sampled_set *set, const struct hs_sampled *block,
                          struct hs_error *error)
 {
-    (void)set;
-    (void)block;
     return hs_fail(error, HS_BUG, "a reader of samples was asked");
 }
 
@@ -126,7 +120,6 @@ static int set_up(void **state)
                                 .owner = HS_OWNER_jemalloc};
     uint64_t n_refused;
 
-    (void)state;
     n_blocks = 0;
     open_objects();
     dump = (struct hs_dump){.objects = {.objects = object, .n = 3}, .n_tree = N_TREE};
@@ -143,7 +136,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_native_samples_fini(&samples);
     hs_heap_map_fini(&dump.heaps.map);
     hs_findings_fini(&dump.findings);
@@ -180,7 +172,6 @@ static const char *site_text(uint32_t site)
 
 static void own_frames_are_left_out(void **state)
 {
-    (void)state;
     ADD(0, HEAP, LIBRARY + NAMELESS, LIBRARY + MAIN + 4, PROGRAM + WORK + 5, PROGRAM + MAIN + 3);
     ADD(0, HEAP + 64, LIBRARY + MAIN + 8, PROGRAM + WORK + 5, PROGRAM + MAIN + 3);
     ADD(1, HEAP + 128, PROGRAM + JE + 1, PROGRAM + NEW + 3, PROGRAM + WORK + 5, PROGRAM + MAIN + 3);
@@ -196,7 +187,6 @@ static void own_frames_are_left_out(void **state)
 
 static void something_remains_of_every_backtrace(void **state)
 {
-    (void)state;
     ADD(0, HEAP, LIBRARY + MAIN + 4, LIBRARY + NAMELESS + 1);
     ADD(1, HEAP + 64, PROGRAM + NEW + 4);
     add(1, HEAP + 128, NULL, 0);
@@ -213,7 +203,6 @@ static void something_remains_of_every_backtrace(void **state)
 /* Sites are told apart by what they say; their numbers follow the samples. */
 static void no_two_sites_are_alike(void **state)
 {
-    (void)state;
     ADD(1, HEAP, SECOND + WORK + 5, PROGRAM + MAIN + 3);
     ADD(1, HEAP + 64, PROGRAM + WORK + 5, PROGRAM + MAIN + 3);
     ADD(1, HEAP + 128, LIBRARY + WORK + 5, PROGRAM + MAIN + 3);
@@ -236,7 +225,6 @@ static const char *note(void)
 
 static void samples_join_with_blocks(void **state)
 {
-    (void)state;
     ADD(0, HEAP + 64, PROGRAM + MAIN + 3);
     ADD(0, HEAP + 65, PROGRAM + MAIN + 3); /* inside of a block */
     ADD(0, HEAP + 32, PROGRAM + MAIN + 3); /* a free one */
@@ -256,7 +244,6 @@ static void samples_join_with_blocks(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     ADD(0, HEAP, PROGRAM + WORK + 5, PROGRAM + MAIN + 3);
     ADD(1, HEAP + 64, PROGRAM + MAIN + 3);
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 10, .keeps = true) {

@@ -30,7 +30,6 @@ static struct fake_native *with_pthread(void)
 
 static void a_control_block_tells_its_stack(void **state)
 {
-    (void)state;
     struct fake_native *f = with_pthread();
     struct hs_native_tcb tcb;
     assert_true(hs_native_read_tcb(&f->native, TCB_AT, &tcb));
@@ -49,7 +48,6 @@ static void a_control_block_tells_its_stack(void **state)
 
 static void a_stack_is_used_from_its_pointer(void **state)
 {
-    (void)state;
     struct fake_native *f = with_pthread();
     struct hs_thread *t = fake_native_thread(f, 42);
     struct hs_stack_extent extent;
@@ -77,7 +75,6 @@ static void a_stack_is_used_from_its_pointer(void **state)
 
 static void the_first_thread_has_the_kernels_stack(void **state)
 {
-    (void)state;
     struct fake_native *f = with_pthread();
     struct hs_thread *t = fake_native_thread(f, FAKE_N_PID);
     struct hs_stack_extent extent;
@@ -95,7 +92,6 @@ static void the_first_thread_has_the_kernels_stack(void **state)
 
 static void stacks_of_ended_threads_are_known_by_their_control_block(void **state)
 {
-    (void)state;
     struct fake_native *f = with_pthread();
     struct hs_native_tcb tcb;
     size_t at = 0;
@@ -115,7 +111,6 @@ static void stacks_of_ended_threads_are_known_by_their_control_block(void **stat
 
 static void a_thread_that_nobody_has_joined_awaits_it(void **state)
 {
-    (void)state;
     const struct hs_thread_result places = {.tid = 720, .joinid = 1600, .result = 1608};
     struct fake_native *f = with_pthread();
 
@@ -140,7 +135,6 @@ static unsigned n_seen;
 
 static void see(void *context, hs_addr begin, hs_addr end)
 {
-    (void)context;
     seen_begin = begin;
     seen_end = end;
     n_seen++;
@@ -148,7 +142,6 @@ static void see(void *context, hs_addr begin, hs_addr end)
 
 static void the_linkers_memory_is_the_pages_around_the_first_thread(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_seal(f);
     struct hs_thread *t = fake_native_thread(f, FAKE_N_PID);

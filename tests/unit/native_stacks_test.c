@@ -151,7 +151,6 @@ static void assert_named(const struct fake_native *f, const struct hs_root_leaf 
 
 static void frames_and_registers_by_symbol(void **state)
 {
-    (void)state;
     struct fake_native *f = with_chain();
     collect(f);
     const struct hs_root_leaf *leaf = leaf_of(f, 9);
@@ -207,7 +206,6 @@ static void locals_of_chain(const struct hs_frame_place *frame, struct hs_locals
 
 static void a_saved_register_belongs_to_the_variable_in_it(void **state)
 {
-    (void)state;
     struct fake_native *f = with_chain();
     static const char unit[] = "#2 stacks_test_middle (main.c:40), inlined helper (inline.h:3)";
     collect(f);
@@ -238,7 +236,6 @@ static void a_saved_register_belongs_to_the_variable_in_it(void **state)
 /* It may be a temporary or memory of alloca: it keeps what it leads to, but says what it is. */
 static void a_slot_of_no_variable_says_so(void **state)
 {
-    (void)state;
     struct fake_native *f = with_chain();
     f->native.ctypes = fake_ctypes();
     f->of_object.types = 1;
@@ -258,7 +255,6 @@ static void a_slot_of_no_variable_says_so(void **state)
 
 static void a_stack_pointer_into_a_block_keeps_it(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_seal(f);
     struct hs_thread *t = fake_native_thread(f, 42);
@@ -272,7 +268,6 @@ static void a_stack_pointer_into_a_block_keeps_it(void **state)
 /* 1,365 frames of three words: the middle is one group. */
 static void deep_stacks_are_folded(void **state)
 {
-    (void)state;
     enum { WORDS = 3, N = (FAKE_N_STACK_WORDS - 8) / WORDS };
     struct fake_native *f = fake_native_new();
     size_t n_folded = 0;
@@ -305,7 +300,6 @@ static void deep_stacks_are_folded(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .may_do_without = true) {
         struct fake_native *f = with_chain();
         if (FAIL_EACH_TRY(each, hs_native_collect_stacks(&f->native, &err)) == HS_OK &&

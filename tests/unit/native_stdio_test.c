@@ -36,7 +36,6 @@ static uint64_t run(struct fake_native *f, struct hs_flow *flow)
 
 static void buffers_of_all_files(void **state)
 {
-    (void)state;
     struct fake_native *f = with_files();
     struct hs_flow flow;
     assert_int_equal(run(f, &flow), 2);
@@ -49,7 +48,6 @@ static void buffers_of_all_files(void **state)
 
 static void what_is_no_file_ends_the_list(void **state)
 {
-    (void)state;
     struct fake_native *f = with_files();
     struct hs_flow flow;
     f->data[SECOND + NEXT] = FAKE_N_DATA_AT + FIRST * HS_WORD_BYTES; /* a circle */

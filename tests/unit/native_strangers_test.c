@@ -19,7 +19,6 @@ static struct hs_native_object of_object;
 /* A node leads to a node, and to a session, which is described nowhere. */
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, NODE_BYTES);
@@ -34,7 +33,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     w->dump.objects.n = 0;
@@ -116,7 +114,6 @@ static hs_addr with_last(uint64_t n_bytes, hs_addr leads_to)
  * block of its size. What a type or a variable leads to is; and in a library's memory any word. */
 static void old_words_are_no_witnesses(void **state)
 {
-    (void)state;
     hs_addr one = other(0), two = other(0), three = other(0), theirs = other(0);
     hs_addr stale = other(one), second = other(theirs);
     hs_addr beside_stale = with_last(72, one), beside_type = with_last(88, two);
@@ -148,7 +145,6 @@ static void old_words_are_no_witnesses(void **state)
 
 static void what_both_lead_to_is_the_programs(void **state)
 {
-    (void)state;
     hs_addr last = node(0), first = node(last), given = other(last), taken = other(0);
     world_seed(w, first, NODE);
     size_t own = variable(first, false, false), theirs = variable(last, true, false);
@@ -166,7 +162,6 @@ static void what_both_lead_to_is_the_programs(void **state)
 /* What a handle leads to is a library's, but for what has a type all the same. */
 static void handles(void **state)
 {
-    (void)state;
     hs_addr last = node(0), first = node(last), session = other(last), known = node(last);
     *world_word(w, first + 8) = session;
     *world_word(w, last + 8) = known;
@@ -185,7 +180,6 @@ static void handles(void **state)
 /* Memory of the program's of which no type is known is its own. */
 static void anything(void **state)
 {
-    (void)state;
     hs_addr last = node(0), first = node(last), unknown = other(last);
     *world_word(w, first + 16) = unknown;
     world_seed(w, first, NODE);
@@ -197,7 +191,6 @@ static void anything(void **state)
 
 static void where_nothing_is_known_of_the_program(void **state)
 {
-    (void)state;
     hs_addr last = node(0), first = node(last), given = other(last);
     of_object.types = 0;
     (void)variable(first, false, false);
@@ -211,7 +204,6 @@ static void where_nothing_is_known_of_the_program(void **state)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     hs_addr last = node(0), first = node(last);
     world_seed(w, first, NODE);
     (void)variable(first, false, false);

@@ -28,7 +28,6 @@ static bool is_at(const struct hs_heap_block *block, uint64_t offset)
 
 static void tables_are_found_by_their_bytes(void **state)
 {
-    (void)state;
     for (uint64_t n = 4; n <= MOST; n *= 2) {
         const struct hs_heap_block block = table_of(n);
         for (uint64_t offset = 0; offset <= block.n_bytes; offset++)
@@ -38,7 +37,6 @@ static void tables_are_found_by_their_bytes(void **state)
 
 static void what_is_in_a_bucket(void **state)
 {
-    (void)state;
     for (uint64_t n = 4; n <= MOST; n *= 2)
         for (uint64_t slack = 0; slack <= SLACK; slack += 8) {
             struct hs_heap_block block = table_of(n);
@@ -57,7 +55,6 @@ static void what_is_in_a_bucket(void **state)
 
 static void other_blocks_are_none(void **state)
 {
-    (void)state;
     struct hs_heap_block block = table_of(8);
     uint8_t *control = bytes + 8 * ELEMENT;
     control[GROUP + 3] ^= 1; /* not what stands first */
@@ -77,7 +74,6 @@ static void other_blocks_are_none(void **state)
 
 static void hugest_elements(void **state)
 {
-    (void)state;
     struct hs_swiss_table table;
     const struct hs_heap_block block = table_of(4), unread = {.n_bytes = 4096};
     assert_false(hs_swiss_table_of(&block, UINT64_MAX, &table));

@@ -8,7 +8,6 @@
 
 static void libraries_are_told_by_name(void **state)
 {
-    (void)state;
     static const char *const runtimes[] = {
         "libc.so.6",      "libc-2.31.so",           "ld-linux-x86-64.so.2", "ld-musl-x86_64.so.1",
         "libm.so.6",      "libpthread.so.0",        "libstdc++.so.6.0.30",  "libgcc_s.so.1",
@@ -39,7 +38,6 @@ static unsigned tier_of(const struct fake_native *f, const char *name)
 
 static void variables_are_told_by_name(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_seal(f);
     f->object.is_executable = true;
@@ -72,7 +70,6 @@ static void variables_are_told_by_name(void **state)
 
 static void of_python_only_its_state_is_firm(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_symbol(f, "_PyRuntime", 2, 16, STB_GLOBAL);
     fake_native_seal(f);
@@ -94,7 +91,6 @@ static void of_python_only_its_state_is_firm(void **state)
 /* Where the program is the interpreter all of C is there for it. */
 static void of_a_python_program_all_of_c_is_runtime(void **state)
 {
-    (void)state;
     struct fake_native *f = fake_native_new();
     fake_native_symbol(f, "server", 2, 16, STB_GLOBAL);
     fake_native_seal(f);

@@ -48,7 +48,6 @@ static const struct hs_root_leaf *must_find(const struct fake_native *f, const c
 
 static void static_blocks_by_symbol(void **state)
 {
-    (void)state;
     struct fake_native *f = threaded();
     f->tls[TCB - 8] = fake_native_block(1);     /* counter */
     f->tls[TCB - 6] = fake_native_block(2) + 3; /* cache+8 */
@@ -65,7 +64,6 @@ static void static_blocks_by_symbol(void **state)
 
 static void static_blocks_by_debug_information(void **state)
 {
-    (void)state;
     struct fake_native *f = threaded();
     f->native.ctypes = fake_ctypes();
     f->of_object.types = 1;
@@ -97,7 +95,6 @@ static void static_blocks_by_debug_information(void **state)
 
 static void the_control_block_is_told_by_what_it_proves(void **state)
 {
-    (void)state;
     struct fake_native *f = threaded();
     enum { KEYS = TCB + 98, BLOCKS = KEYS + 64 };
     f->tls[TCB + 1] = fake_native_block(4) + 16; /* the vector */
@@ -144,7 +141,6 @@ static struct fake_native *dynamic(void)
 
 static void dynamic_blocks_by_the_vector(void **state)
 {
-    (void)state;
     struct fake_native *f = dynamic();
     struct hs_heap_block block;
     collect(f);
@@ -167,7 +163,6 @@ static void dynamic_blocks_by_the_vector(void **state)
 
 static void hostile_vectors_lead_nowhere(void **state)
 {
-    (void)state;
     static const uint64_t vectors[] = {0, 8, UINT64_MAX, UINT64_MAX - 8, FAKE_N_BLOCKS_AT};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct fake_native *f = threaded();
@@ -179,7 +174,6 @@ static void hostile_vectors_lead_nowhere(void **state)
 
 static void a_thread_without_control_block_has_no_tls(void **state)
 {
-    (void)state;
     struct fake_native *f = threaded();
     f->tls[TCB - 8] = fake_native_block(1);
     f->threads[0].regs.fs_base = 0;

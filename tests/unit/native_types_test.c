@@ -9,7 +9,6 @@ static struct hs_error err;
  * one for each of its blocks. */
 static void a_name_is_one_type(void **state)
 {
-    (void)state;
     struct world *w = world_new();
     struct hs_native_types types = {.strings = &w->dump.strings, .ctypes = w->native.ctypes};
     hs_ntype described, first, again;

@@ -55,7 +55,6 @@ static size_t n_unclaimed(const struct fake_native *f, hs_addr block)
 
 static void what_nothing_leads_to_is_a_root(void **state)
 {
-    (void)state;
     struct fake_native *f = with_mappings();
     a[5] = fake_native_block(1); /* so that the whole heap is marked */
     collect(f);
@@ -76,7 +75,6 @@ static void what_nothing_leads_to_is_a_root(void **state)
 /* root -> block 1 -> block 2 -> the second piece of A -> block 3 -> B */
 static void what_a_root_reaches_through_the_heap_is_none(void **state)
 {
-    (void)state;
     struct fake_native *f = with_mappings();
     f->blocks[1 * FAKE_N_BLOCK_WORDS + 2] = fake_native_block(2) + 8;
     f->blocks[2 * FAKE_N_BLOCK_WORDS] = A_AT + (1 << 20) + 64;
@@ -93,7 +91,6 @@ static void what_a_root_reaches_through_the_heap_is_none(void **state)
 /* In address order: B hangs on A, not the other way round. */
 static void one_mapping_may_keep_another(void **state)
 {
-    (void)state;
     struct fake_native *f = with_mappings();
     a[9] = fake_native_block(4);
     f->blocks[4 * FAKE_N_BLOCK_WORDS] = B_AT + 100;
@@ -106,7 +103,6 @@ static void one_mapping_may_keep_another(void **state)
 
 static void without_a_pointer_to_a_block_no_heap_is_marked(void **state)
 {
-    (void)state;
     struct fake_native *f = with_mappings();
     f->blocks[0] = B_AT; /* would be found by a mark */
     root_to(f, fake_native_block(0));
@@ -119,7 +115,6 @@ static void without_a_pointer_to_a_block_no_heap_is_marked(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 3) {
         struct fake_native *f = with_mappings();
         a[5] = fake_native_block(1);

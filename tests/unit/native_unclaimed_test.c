@@ -52,7 +52,6 @@ static void add(struct fake_native *f)
 
 static void what_nobody_claims_is_cut_in_pieces(void **state)
 {
-    (void)state;
     struct fake_native *f = with_mappings();
     hs_addr begin = 0, end = 0;
     fake_native_map(f, FILE_AT, file, sizeof file, "rw-p", "/tmp/private data");
@@ -75,7 +74,6 @@ static void what_nobody_claims_is_cut_in_pieces(void **state)
 
 static void claims_and_stacks_are_left_out(void **state)
 {
-    (void)state;
     struct fake_native *f = with_mappings();
     hs_addr begin = 0, end = 0;
     assert_int_equal(hs_ledger_claim(&f->dump.heaps.ledger, "glibc", HS_MEMORY_LIVE, ANON_AT,
@@ -92,7 +90,6 @@ static void claims_and_stacks_are_left_out(void **state)
 
 static void memory_that_was_never_touched_is_no_node(void **state)
 {
-    (void)state;
     struct fake_native *f = with_mappings();
     hs_addr begin = 0, end = 0;
     fake_native_map(f, UINT64_C(0x600000000000), NULL, (size_t)1 << 44, "rw-p", "");
@@ -103,7 +100,6 @@ static void memory_that_was_never_touched_is_no_node(void **state)
 
 static void stacks_of_ended_threads_are_told_in_a_note(void **state)
 {
-    (void)state;
     enum { WORDS = 2048, TCB = WORDS - 304 };
     static uint64_t stack[WORDS];
     hs_addr guard = FILE_AT, at = guard + 0x1000, tcb = at + TCB * 8, begin = 0, end = 0;
@@ -126,7 +122,6 @@ static void stacks_of_ended_threads_are_told_in_a_note(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 1) {
         struct fake_native *f = with_mappings();
         (void)FAIL_EACH_TRY(each, hs_native_add_unclaimed(&f->native, &err));

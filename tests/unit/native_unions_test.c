@@ -19,7 +19,6 @@ static struct hs_scan scan;
 /* A value: a pointer to the next one, a tag, a union. Of a bare one nothing is beside it. */
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, NODE_BYTES);
@@ -38,7 +37,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     world_free(w);
@@ -91,7 +89,6 @@ static bool is_sure(hs_addr address, uint64_t at)
 /* Values that have a list, that have a number, and of which another has taken the list. */
 static void the_tag_tells(void **state)
 {
-    (void)state;
     hs_addr all = 0, of_list = 0, of_left = 0, taken = node(0);
     for (uint64_t i = 0; i < 12; i++) {
         all = of_list = value(all, LIST, node(0));
@@ -115,7 +112,6 @@ static void the_tag_tells(void **state)
  * of all its objects, nothing tells what was left: but the tag 0. */
 static void where_others_lead_to_all(void **state)
 {
-    (void)state;
     hs_addr all = 0, nodes = node(0), of_list = 0, of_none = 0;
     for (uint64_t i = 0; i < 12; i++) {
         nodes = node(nodes);
@@ -133,7 +129,6 @@ static void where_others_lead_to_all(void **state)
 /* What is always an address, if there are some of it. */
 static void without_a_tag(void **state)
 {
-    (void)state;
     hs_addr bare[6];
     for (size_t i = 0; i < 6; i++) {
         bare[i] = world_block(w, NODE_BYTES);
@@ -151,7 +146,6 @@ static void without_a_tag(void **state)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     hs_addr all = 0;
     for (size_t i = 0; i < 6; i++)
         all = value(all, LIST, node(0));

@@ -13,7 +13,6 @@ static uint8_t bytes[264];
 
 static int set_up(void **state)
 {
-    (void)state;
     span = (struct hs_heap_span){
         .begin = HEAP, .end = HEAP + HEAP_BYTES, .form = HS_SPAN_HEADERS, .unit_bytes = 16};
     memset(bytes, 0, sizeof bytes);
@@ -33,7 +32,6 @@ static bool is_unwritten(uint64_t next, const char *text, size_t n_text)
 
 static void links(void **state)
 {
-    (void)state;
     assert_true(is_unwritten(0, "", 0));
     assert_true(is_unwritten(HEAP + NEXT_AT, "", 0));
     assert_false(is_unwritten(HEAP + NEXT_AT + 8, "", 0)); /* no block begins there */
@@ -42,7 +40,6 @@ static void links(void **state)
 
 static void below_a_text(void **state)
 {
-    (void)state;
     assert_true(is_unwritten(0, "", 1));
     assert_true(is_unwritten(HEAP + NEXT_AT, "%", 2));
     assert_true(is_unwritten(HEAP + NEXT_AT, "ab", 3));
@@ -52,7 +49,6 @@ static void below_a_text(void **state)
 
 static void what_is_written(void **state)
 {
-    (void)state;
     const uint64_t pointer = HEAP + NEXT_AT;
     assert_false(is_unwritten(0, (const char *)&pointer, sizeof pointer));
     assert_false(is_unwritten(0, "\0\0\0\0\0\0\0", 8));
@@ -62,7 +58,6 @@ static void what_is_written(void **state)
 
 static void other_heaps(void **state)
 {
-    (void)state;
     span.form = HS_SPAN_UNIFORM;
     assert_false(is_unwritten(0, "", 0));
 }

@@ -22,7 +22,6 @@ static enum hs_pointer how;
 
 static int set_up(void **state)
 {
-    (void)state;
     w = world_new();
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 16);
@@ -32,7 +31,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     scan.named = NULL;
     scan.python.model = NULL;
     hs_bitmap_fini(&bits);
@@ -176,7 +174,6 @@ static void python_named(void)
 }
 static bool is_part(const void *state, const struct hs_heap_block *part)
 {
-    (void)state;
     return part->rank == target.rank;
 }
 static void python_part(void)
@@ -247,7 +244,6 @@ static void each_rule_decides_and_can_be_switched_off(void **state)
 /* A number is for ever, and a name is one rule's. */
 static void names_are_of_one_rule(void **state)
 {
-    (void)state;
     begin(0);
     for (unsigned i = 1; i <= HS_MAX_REASON; i++)
         if (hs_reason_name(i) != NULL) {

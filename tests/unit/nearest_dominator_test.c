@@ -35,7 +35,6 @@ static uint64_t plain_climb(const struct hs_view *view, hs_node node)
 
 static void random_heaps(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct made_view made = {0};
         struct hs_graph_builder *b = &made.builder;
@@ -60,7 +59,6 @@ static void random_heaps(void **state)
 /* A list of a million cells: from every hundredth of them, from its end on. */
 static void a_long_list(void **state)
 {
-    (void)state;
     enum { N = 1000000 };
     struct made_view made = {0};
     struct hs_budget budget = {.limit_bytes = (uint64_t)16 << 20};
@@ -85,7 +83,6 @@ static void a_long_list(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     made_list(&made.builder, 3000);
     made_view_open(&made);

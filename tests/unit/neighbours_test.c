@@ -53,7 +53,6 @@ static void check_between(struct hs_view *view, hs_node source, const struct hs_
 /* Up to forty pointers of any class from one block to few, in any order of offsets; some twice. */
 static void random_blocks(void **state)
 {
-    (void)state;
     uint64_t random = 7;
     for (int round = 0; round < 60; round++) {
         struct made_view made = {0};

@@ -60,7 +60,6 @@ static void one_that_is_new(void **state)
     struct hs_newborn found;
     struct hs_node_facts facts;
     struct pair pair;
-    (void)state;
     pair_open(&pair, 10, 13);
     assert_int_equal(pair.series.n_found, 1);
     uint32_t key = pair.series.found[0];
@@ -88,7 +87,6 @@ static void none_of_a_key_that_is_gone(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_newborn found;
     struct pair pair;
-    (void)state;
     pair_open(&pair, 10, 0);
     for (uint32_t i = 0; i < pair.series.n_rows; i++) {
         char text[HS_KEY_TEXT_BYTES];
@@ -106,7 +104,6 @@ static void none_of_a_key_that_is_gone(void **state)
 static void each_allocation_may_fail(void **state)
 {
     struct pair pair;
-    (void)state;
     pair_open(&pair, 10, 13);
     FAIL_EACH (f, .at_least = 10, .keeps = true) {
         struct hs_error err = HS_ERROR_INIT;

@@ -146,7 +146,6 @@ static void types(void **state)
 /* Of many instances the ten largest, in order, whatever the order they stand in. */
 static void largest_instances(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     for (uint32_t i = 0; i < 101; i++) {

@@ -43,7 +43,6 @@ static void open_all(const struct live_child *child, struct hs_target *target,
 
 static void finds_symbols_at_their_run_time_addresses(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     struct hs_target target;
     struct hs_objects objects = {0};
@@ -114,7 +113,6 @@ static void copy_library(void)
 
 static void update_adds_what_was_loaded_since(void **state)
 {
-    (void)state;
     struct hs_target target;
     struct hs_objects objects = {0};
     struct hs_live_symbol found;
@@ -218,7 +216,6 @@ static void expect_maths(live_body *body)
 
 static void a_file_without_its_first_page_has_names(void **state)
 {
-    (void)state;
     if (access(maths, R_OK) != 0)
         skip();
     expect_maths(body_without_head);
@@ -226,7 +223,6 @@ static void a_file_without_its_first_page_has_names(void **state)
 
 static void code_that_is_mapped_twice_is_no_other_file(void **state)
 {
-    (void)state;
     if (access(maths, R_OK) != 0)
         skip();
     expect_maths(body_with_code_twice);
@@ -240,7 +236,6 @@ static void body_by_linker(struct live_shared *shared)
 
 static void a_program_run_by_the_linker_is_found(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_by_linker);
     struct hs_target target;
     struct hs_objects objects = {0};
@@ -273,7 +268,6 @@ static void body_by_link(struct live_shared *shared)
 
 static void a_program_is_called_as_it_was_started(void **state)
 {
-    (void)state;
     int fd = mkstemp(server);
     assert_true(fd >= 0);
     (void)close(fd);
@@ -295,7 +289,6 @@ static void a_program_is_called_as_it_was_started(void **state)
 
 static void its_name_is_what_two_sources_say(void **state)
 {
-    (void)state;
     static const struct {
         const char *command, *name, *expected;
     } cases[] = {
@@ -332,7 +325,6 @@ static void its_name_is_what_two_sources_say(void **state)
 
 static void every_failed_allocation(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     struct hs_target target;
 

@@ -31,7 +31,6 @@ static struct fake_roots *with_sets(void)
 
 static void functions_are_roots_and_values_are_weak(void **state)
 {
-    (void)state;
     struct fake_roots *fake = with_sets();
     const uint64_t closure[] = {FAKE_TEXT_AT + 0x10, UINT64_C(1) << 56 | 5};
     hs_addr function = fake_block(fake->heap, 247, 2, closure);
@@ -67,7 +66,6 @@ static void functions_are_roots_and_values_are_weak(void **state)
 
 static void lengths_that_lie_end_with_the_memory(void **state)
 {
-    (void)state;
     struct fake_roots *fake = with_sets();
     put_set(fake, FAKE_FREE, FAKE_MALLOC_WORDS - 3, 0, UINT64_C(1) << 31);
     put_set(fake, FAKE_FREE + 4, 0, 0, UINT64_C(1) << 62);
@@ -82,7 +80,6 @@ static void lengths_that_lie_end_with_the_memory(void **state)
 
 static void tables_not_found_are_a_note(void **state)
 {
-    (void)state;
     struct fake_roots *fake = fake_roots_new();
     collect(fake);
     assert_non_null(fake_note(fake->heap, "finalisers were not scanned"));

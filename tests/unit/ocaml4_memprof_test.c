@@ -37,7 +37,6 @@ static struct fake_roots *with_entries(size_t at, uint64_t len)
 
 static void ids_become_samples(void **state)
 {
-    (void)state;
     struct fake_roots *fake = with_entries(FAKE_FREE, 7);
     fake_statics(fake)->entries_global = fake_data_at(FAKE_FREE);
     hs_addr block = fake_block(fake->heap, 0, 2, NULL);
@@ -71,7 +70,6 @@ static void ids_become_samples(void **state)
 /* Entries of a thread have a call stack as user data and no id yet. */
 static void entries_of_a_thread_hold_their_call_stack(void **state)
 {
-    (void)state;
     struct fake_roots *fake = with_entries(FAKE_MAIN_CONTEXT + 2, 1);
     hs_addr stack = fake_block(fake->heap, 0, 5, NULL);
     put_entry(fake, 0, stack, stack, 0, 0);
@@ -84,7 +82,6 @@ static void entries_of_a_thread_hold_their_call_stack(void **state)
 
 static void lengths_that_lie_end_with_the_memory(void **state)
 {
-    (void)state;
     struct fake_roots *fake = with_entries(FAKE_FREE, UINT64_C(1) << 31);
     fake_statics(fake)->entries_global = fake_data_at(FAKE_FREE);
     collect(fake);

@@ -63,7 +63,6 @@ static struct fake_roots *small_stack(hs_addr *ret_block)
 
 static void walks_frames_slots_and_registers(void **state)
 {
-    (void)state;
     hs_addr block;
     struct fake_roots *fake = small_stack(&block);
     collect(fake);
@@ -88,7 +87,6 @@ static void walks_frames_slots_and_registers(void **state)
 
 static void follows_callback_links_upwards_only(void **state)
 {
-    (void)state;
     hs_addr block;
     struct fake_roots *fake = small_stack(&block);
     /* The link frame begins at stack[6]; its context 16 bytes on. */
@@ -107,7 +105,6 @@ static void follows_callback_links_upwards_only(void **state)
 
 static void a_missing_descriptor_cuts_the_stack_and_is_said(void **state)
 {
-    (void)state;
     hs_addr block;
     struct fake_roots *fake = small_stack(&block);
     fake->stack[3] = FAKE_TEXT_AT + 8;
@@ -119,7 +116,6 @@ static void a_missing_descriptor_cuts_the_stack_and_is_said(void **state)
 
 static void an_interrupted_frame_is_conservative(void **state)
 {
-    (void)state;
     hs_addr block;
     struct fake_roots *fake = small_stack(&block);
     struct hs_thread kernel = {.tid = 7};
@@ -153,7 +149,6 @@ static void an_interrupted_frame_is_conservative(void **state)
 
 static void c_locals_name_the_frame_that_called(void **state)
 {
-    (void)state;
     hs_addr block;
     struct fake_roots *fake = small_stack(&block);
     struct hs_ocaml_thread *t = fake_thread(fake);
@@ -184,7 +179,6 @@ static void c_locals_name_the_frame_that_called(void **state)
 /* A million frames of two functions: linear, and few names. */
 static void great_depth_is_linear_and_has_few_names(void **state)
 {
-    (void)state;
     enum { DEPTH = 1000000 };
     static uint64_t deep[DEPTH * DEEP_WORDS + 16];
     struct hs_error err = HS_ERROR_INIT;

@@ -70,7 +70,6 @@ static void find(struct fixture *f)
 
 static void matches_structures_and_kernel_threads(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     find(f);
     assert_int_equal(f->stops.n, N);
@@ -91,7 +90,6 @@ static void matches_structures_and_kernel_threads(void **state)
 
 static void a_ring_that_does_not_lead_back_is_said(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     f->info[3][2] = 0x1234;
     find(f);
@@ -111,7 +109,6 @@ static void a_ring_that_does_not_lead_back_is_said(void **state)
 /* A ring that never comes back to where it began, but is whole backwards, is a rho: prev tells. */
 static void a_ring_with_a_tail_ends(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     f->info[0][1] = address(f->info[2]);
     find(f);
@@ -121,7 +118,6 @@ static void a_ring_with_a_tail_ends(void **state)
 
 static void without_systhreads_the_stack_tells_the_thread(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     f->current = 0;
     f->kernel[2].regs.rsp = address(&f->stack[10]);
@@ -141,7 +137,6 @@ static void without_systhreads_the_stack_tells_the_thread(void **state)
 
 static void a_thread_without_specific_data_is_found_by_its_stack(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     f->pthread[0][100] = 0;
     f->kernel[0].regs.rsp = address(&f->stack[1]);

@@ -25,7 +25,6 @@ static hs_addr slot(unsigned pool, unsigned i)
 
 static int make_heap(void **state)
 {
-    (void)state;
     if (fake == NULL)
         fake = fake_ocaml5_new();
     fake_ocaml5_heap(fake, 3);
@@ -59,14 +58,12 @@ static void open_heap(void)
 
 static int close_all(void **state)
 {
-    (void)state;
     fake_ocaml5_free(fake);
     return 0;
 }
 
 static void a_sound_heap_is_listed_and_proved(void **state)
 {
-    (void)state;
     open_heap();
     assert_int_equal(rt->chunks.n, 4);
     assert_true(fake5_proofs_hold(fake));
@@ -80,7 +77,6 @@ static void a_sound_heap_is_listed_and_proved(void **state)
 
 static void a_continuation_owns_its_stack_and_the_parents_of_it(void **state)
 {
-    (void)state;
     size_t n;
     open_heap();
     const struct hs_ocaml5_fiber *fibers = hs_ocaml5_fibers_of(rt->five, slot(0, 5) + HS_WORD, &n);
@@ -94,7 +90,6 @@ static void a_continuation_owns_its_stack_and_the_parents_of_it(void **state)
 
 static void damaged_lists_end_and_are_told(void **state)
 {
-    (void)state;
     const struct {
         hs_addr at;
         uint64_t value;
@@ -122,7 +117,6 @@ static void damaged_lists_end_and_are_told(void **state)
 
 static void stacks_that_go_in_circles_end(void **state)
 {
-    (void)state;
     size_t n;
     fake5_stack(fake, 1, FAKE5_STACK(1));
     fake5_stack(fake, 2, 0);
@@ -142,7 +136,6 @@ static void stacks_that_go_in_circles_end(void **state)
 /* Each of them is walked to its end. */
 static void of_stacks_that_share_memory_the_first_stays(void **state)
 {
-    (void)state;
     size_t n;
     fake5_stack(fake, 2, FAKE5_STACK(1));
     fake5_stack(fake, 3, FAKE5_STACK(1)); /* so the parent would be walked three times */
@@ -192,7 +185,6 @@ static size_t n_leaves(enum hs_root_kind kind)
  * library, whose thread-local data is elsewhere. */
 static void a_sound_process_is_walked_whole(void **state)
 {
-    (void)state;
     for (unsigned minor = 1; minor <= 4; minor++) {
         walk_process(minor, FAKE5_BLOCKED, minor == 4);
         assert_int_equal(rt->five->layout.minor, minor);
@@ -236,7 +228,6 @@ static void put_threads_on_a_chain(void)
 /* Stacks are read as often as memory has room for, not as often as threads lead to them. */
 static void threads_on_one_chain_of_stacks_end(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     enum hs_stop_verdict verdict;
     const char *reason;
@@ -255,7 +246,6 @@ static void threads_on_one_chain_of_stacks_end(void **state)
 /* A stack may claim to be as long as memory: its words count as what else is looked at. */
 static void words_of_stacks_are_counted_while_copying(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     fake_ocaml5_process(fake, 3, FAKE5_BLOCKED);
     *word(FAKE5_STACK(2) + HS_STACK5_HANDLER) = FAKE5_STACK_END(5);
@@ -280,7 +270,6 @@ static void words_of_stacks_are_counted_while_copying(void **state)
  */
 static void a_thread_that_runs_is_judged(void **state)
 {
-    (void)state;
     walk_process(3, FAKE5_IN_C, false);
     assert_true(fake->roots.stops->lacks_unwinding && !fake->roots.stops->lacks_stack);
     assert_true(fake5_proofs_hold(fake));

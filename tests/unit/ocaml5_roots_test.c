@@ -56,7 +56,6 @@ static void world_fini(struct world *w)
 /* Registered as C global roots; told once, by their own names. */
 static void words_of_the_state_are_named_roots(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w);
     w.domain.words[38] = w.block;
@@ -87,7 +86,6 @@ static void put_final(struct world *w, size_t at, size_t table)
 
 static void finalisers_of_living_and_ended_domains(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w);
     w.domain.words[22] = fake_memory_at(FINAL);
@@ -108,7 +106,6 @@ static void finalisers_of_living_and_ended_domains(void **state)
 
 static void a_circle_of_ended_domains_ends(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w);
     put_final(&w, FINAL_ORPHAN, 250);
@@ -152,7 +149,6 @@ static hs_addr profile(struct world *w, double lambda)
 
 static void tracked_blocks_of_tables_orphans_and_threads(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w);
     uint64_t *m = w.fake->memory;
@@ -192,7 +188,6 @@ static void tracked_blocks_of_tables_orphans_and_threads(void **state)
 /* Profiles of two rates: what a sample stands for is then not known. */
 static void two_rates_have_no_period(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w);
     w.domain.words[58] = fake_memory_at(MEMPROF);
@@ -209,7 +204,6 @@ static void two_rates_have_no_period(void **state)
 
 static void tables_that_lie_are_left_out(void **state)
 {
-    (void)state;
     static const double rates[] = {0, -1, 2, 1e-300, __builtin_nan(""), __builtin_inf()};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         struct world w;

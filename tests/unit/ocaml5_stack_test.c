@@ -123,7 +123,6 @@ static const char *name_of(const struct world *w, enum hs_root_kind kind, size_t
 
 static void walks_a_stack_to_its_end(void **state)
 {
-    (void)state;
     struct world w;
     world_short(&w);
     collect(&w);
@@ -138,7 +137,6 @@ static void walks_a_stack_to_its_end(void **state)
 /* A callback: the link's gc_regs serve the next chunk, C locals lie below the link's place. */
 static void walks_chunks_with_their_registers_and_locals(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w);
     uint64_t *m = w.fake->memory;
@@ -172,7 +170,6 @@ static void walks_chunks_with_their_registers_and_locals(void **state)
 
 static void walks_parents_and_handlers(void **state)
 {
-    (void)state;
     struct world w;
     world_short(&w);
     uint64_t *m = w.fake->memory;
@@ -190,7 +187,6 @@ static void walks_parents_and_handlers(void **state)
 
 static void a_stack_without_frames_has_none(void **state)
 {
-    (void)state;
     struct world w;
     world_short(&w);
     fake_thread(w.fake)->sp = 0;
@@ -202,7 +198,6 @@ static void a_stack_without_frames_has_none(void **state)
 
 static void damage_ends_the_walk_and_is_said(void **state)
 {
-    (void)state;
     for (unsigned damage = 0; damage < 8; damage++) {
         struct world w;
         world_short(&w);
@@ -261,7 +256,6 @@ static void see(void *context, uint64_t value, hs_addr pc)
 
 static void tells_the_slots_of_a_suspended_stack(void **state)
 {
-    (void)state;
     struct world w;
     struct seen seen = {0};
     world_short(&w);
@@ -281,7 +275,6 @@ static void tells_the_slots_of_a_suspended_stack(void **state)
 
 static void a_damaged_suspended_stack_is_no_harm(void **state)
 {
-    (void)state;
     for (unsigned damage = 0; damage < 6; damage++) {
         struct world w;
         struct seen seen = {0};

@@ -99,7 +99,6 @@ static const struct hs_ocaml_thread *current_of(const struct fixture *f, uint32_
 /* All wait: the one whose stack the state has is the current one. */
 static void takes_what_waiting_threads_have_saved(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     find(f);
     assert_int_equal(f->stops.n, N);
@@ -121,7 +120,6 @@ static void takes_what_waiting_threads_have_saved(void **state)
 
 static void the_thread_of_ticks_holds_nothing(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     f->domains[0].holder = f->domains[0].holders[0] = TICKS;
     f->domains[0].holders[1] = 102;
@@ -148,7 +146,6 @@ static void the_thread_of_ticks_holds_nothing(void **state)
 
 static void a_domain_without_threads_has_one(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     f->pthread[3][100] = 0;
     f->domains[1].first = 103;
@@ -162,7 +159,6 @@ static void a_domain_without_threads_has_one(void **state)
 
 static void a_stack_without_frames_has_no_sp(void **state)
 {
-    (void)state;
     struct fixture *f = fixture_new();
     f->stack[0][0] = f->stack[0][2];
     f->stack[2][0] = 0x10; /* not readable */
@@ -175,7 +171,6 @@ static void a_stack_without_frames_has_no_sp(void **state)
 
 static void damaged_rings_are_said(void **state)
 {
-    (void)state;
     for (unsigned damage = 0; damage < 3; damage++) {
         struct fixture *f = fixture_new();
         switch (damage) {

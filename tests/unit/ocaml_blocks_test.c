@@ -35,7 +35,6 @@ static uint64_t next_random(void)
 
 static void lists_blocks_of_every_colour(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr white = fake_block(fake, 0, 3, NULL);
     hs_addr free_block = fake_raw(fake, fake_header(40, HS_BLUE, 0), 40);
@@ -70,7 +69,6 @@ static void lists_blocks_of_every_colour(void **state)
 
 static void resolves_values(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     /* let rec f .. and g ..: two code slots, an infix header between them, one captured value */
     const uint64_t closure[] = {
@@ -112,7 +110,6 @@ static void resolves_values(void **state)
 /* One damaged header in the middle: all blocks but a few around it are still found. */
 static void resynchronises_after_damage(void **state)
 {
-    (void)state;
     const uint64_t damages[] = {
         UINT64_MAX,           fake_header(1000000, 0, 0),        fake_header(3, 0, HS_TAG_INFIX),
         fake_header(0, 0, 7), fake_header(1, 0, HS_TAG_CLOSURE), FAKE_HEAP_AT};
@@ -140,7 +137,6 @@ static void resynchronises_after_damage(void **state)
 
 static void survives_damage_at_the_ends(void **state)
 {
-    (void)state;
     for (unsigned which = 0; which < 3; which++) {
         struct fake_heap *fake = fake_heap_new();
         hs_addr first = fake_block(fake, 0, 3, NULL);
@@ -161,7 +157,6 @@ static void survives_damage_at_the_ends(void **state)
 /* Any bytes at all: every word is accounted for and every block lies inside. */
 static void accounts_for_any_bytes(void **state)
 {
-    (void)state;
     for (unsigned round = 0; round < 200; round++) {
         struct fake_heap *fake = fake_heap_new();
         while (fake->n_heap < 3000)
@@ -195,7 +190,6 @@ static void accounts_for_any_bytes(void **state)
 
 static void skips_what_is_not_initialised_yet(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr blocks[60];
     for (unsigned i = 0; i < 60; i++)
@@ -219,7 +213,6 @@ static void skips_what_is_not_initialised_yet(void **state)
 
 static void follows_moved_young_blocks(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr copy = fake_block(fake, 0, 3, NULL);
     hs_addr older = fake_young(fake, 0, 2, NULL);
@@ -239,7 +232,6 @@ static void follows_moved_young_blocks(void **state)
 
 static void says_what_could_not_be_read(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct fake_heap *fake = fake_heap_new();
     hs_addr blocks[300];
@@ -265,7 +257,6 @@ static void says_what_could_not_be_read(void **state)
 
 static void refuses_areas_that_overlap(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct fake_heap *fake = fake_heap_new();
     struct hs_block_map map;
@@ -282,7 +273,6 @@ static void refuses_areas_that_overlap(void **state)
 
 static void takes_an_empty_heap(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
@@ -301,7 +291,6 @@ static void takes_an_empty_heap(void **state)
 
 static void fails_cleanly_without_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 3) {
         struct hs_error err = HS_ERROR_INIT;
         struct fake_heap *fake = fake_heap_new();

@@ -22,7 +22,6 @@ static void collect(struct fake_roots *fake)
 
 static void names_each_list_and_variable(void **state)
 {
-    (void)state;
     struct fake_roots *fake = fake_roots_new();
     hs_addr block = fake_block(fake->heap, 0, 2, NULL);
     fake->data[FAKE_C_VARIABLE] = block;
@@ -52,7 +51,6 @@ static void names_each_list_and_variable(void **state)
 
 static void a_list_whose_keys_fall_is_damaged_and_ends(void **state)
 {
-    (void)state;
     struct fake_roots *fake = fake_roots_new();
     hs_addr block = fake_block(fake->heap, 0, 2, NULL);
     fake->data[FAKE_C_VARIABLE] = fake->data[FAKE_C_VARIABLE + 1] = block;
@@ -71,7 +69,6 @@ static void a_list_whose_keys_fall_is_damaged_and_ends(void **state)
 /* A name in malloc memory is the program's data, unless a binary holds the same text. */
 static void names_of_values_come_from_binaries_only(void **state)
 {
-    (void)state;
     struct fake_roots *fake = fake_roots_new();
     hs_addr block = fake_block(fake->heap, 0, 2, NULL);
     fake_statics(fake)->named_values = fake_data_at(FAKE_FREE);
@@ -97,7 +94,6 @@ static void names_of_values_come_from_binaries_only(void **state)
 
 static void last_exception_is_named(void **state)
 {
-    (void)state;
     struct fake_roots *fake = fake_roots_new();
     fake->heap->rt.state = fake_memory_at(200);
     fake->memory[200 + HS_STATE_LAST_EXN] = fake_block(fake->heap, 0, 2, NULL);

@@ -14,14 +14,12 @@ static char snap_path[64];
 
 static int make_path(void **state)
 {
-    (void)state;
     snprintf(snap_path, sizeof snap_path, "/tmp/emit_test.%d.snap", (int)getpid());
     return 0;
 }
 
 static int remove_path(void **state)
 {
-    (void)state;
     unlink(snap_path);
     return 0;
 }
@@ -99,7 +97,6 @@ static unsigned n_extra(const struct hs_chunk *chunk, hs_addr from, hs_addr to, 
 
 static void writes_blocks_and_edges(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr constant = fake_static(fake, HS_TAG_STRING, 2, NULL);
     hs_addr leaf = fake_block(fake, HS_TAG_STRING, 3, NULL);
@@ -143,7 +140,6 @@ static void writes_blocks_and_edges(void **state)
 
 static void writes_weak_and_ephemeron_edges(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr key = fake_block(fake, 0, 1, NULL), other = fake_block(fake, 0, 1, NULL);
     hs_addr dead = fake_block(fake, 0, 1, NULL);
@@ -178,7 +174,6 @@ static void writes_weak_and_ephemeron_edges(void **state)
 
 static void leaves_module_blocks_without_edges(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct fake_heap *fake = fake_heap_new();
     hs_addr value = fake_block(fake, 0, 1, NULL);
@@ -203,7 +198,6 @@ static void leaves_module_blocks_without_edges(void **state)
 
 static void writes_samples_in_order_of_id(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr block = fake_block(fake, 0, 1, NULL);
     struct hs_ocaml_sample samples[] = {
@@ -248,7 +242,6 @@ static size_t slurp(char *bytes, size_t n)
 
 static void holds_no_byte_of_the_heap_and_repeats(void **state)
 {
-    (void)state;
     static char first[1 << 16], second[1 << 16];
     struct hs_chunk chunk = {0};
     struct fake_heap *fake = secret_heap();
@@ -273,7 +266,6 @@ static void holds_no_byte_of_the_heap_and_repeats(void **state)
 
 static void fails_cleanly_without_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 19) {
         struct hs_error err = HS_ERROR_INIT;
         struct fake_heap *fake = secret_heap();

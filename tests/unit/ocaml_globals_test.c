@@ -24,7 +24,6 @@ static void collect(struct fake_roots *fake)
 
 static void each_pointer_field_is_a_root(void **state)
 {
-    (void)state;
     struct fake_roots *fake = program_with_module(5);
     hs_addr heap = fake_block(fake->heap, 0, 2, NULL);
     hs_addr young = fake_young(fake->heap, 1, 1, NULL);
@@ -55,7 +54,6 @@ static void each_pointer_field_is_a_root(void **state)
 
 static void a_block_too_large_for_its_object_has_no_fields(void **state)
 {
-    (void)state;
     struct fake_roots *fake = program_with_module(UINT64_C(1) << 40);
     collect(fake);
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_GLOBAL), 0);
@@ -67,7 +65,6 @@ static void a_block_too_large_for_its_object_has_no_fields(void **state)
 /* As when the file of a plugin is gone: its roots are missing, and that is said. */
 static void a_table_of_a_file_that_is_not_open_is_told(void **state)
 {
-    (void)state;
     struct fake_roots *fake = program_with_module(1);
     fake_statics(fake)->dyn_globals = fake_data_at(FAKE_FREE);
     fake->data[FAKE_FREE] = fake_memory_at(0);
@@ -82,7 +79,6 @@ static void a_table_of_a_file_that_is_not_open_is_told(void **state)
 
 static void a_sound_program_has_no_damage(void **state)
 {
-    (void)state;
     struct fake_roots *fake = program_with_module(1);
     collect(fake);
     assert_null(fake_note(fake->heap, "lists or tables of roots"));
@@ -91,7 +87,6 @@ static void a_sound_program_has_no_damage(void **state)
 
 static void registered_tables_are_dynamic_and_counted_once(void **state)
 {
-    (void)state;
     struct fake_roots *fake = program_with_module(1);
     hs_addr heap = fake_block(fake->heap, 0, 2, NULL);
     fake->data[FAKE_MODULE_HEADER + 1] = heap;
@@ -116,7 +111,6 @@ static void registered_tables_are_dynamic_and_counted_once(void **state)
 
 static void lists_without_an_end_end_with_the_data(void **state)
 {
-    (void)state;
     struct fake_roots *fake = fake_roots_new();
     for (size_t i = 0; i < FAKE_DATA_WORDS; i++)
         fake->data[i] = fake_data_at(i);

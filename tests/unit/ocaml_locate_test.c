@@ -162,7 +162,6 @@ static bool has_gap(const struct process *p, const char *text)
 
 static void finds_both_layouts(void **state)
 {
-    (void)state;
     static const char *const of_4_14[] = {"caml_terminate_signals", "caml_data_segments",
                                           "caml_code_segments", NULL};
     for (unsigned head = 6; head <= 7; head++)
@@ -192,7 +191,6 @@ static void finds_both_layouts(void **state)
 /* A block that finds no room has been taken off already when the runtime is called for it. */
 static void takes_an_allocation_without_room(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct process *p = process_new(native_symbols, segment_symbols);
 
@@ -204,7 +202,6 @@ static void takes_an_allocation_without_room(void **state)
 
 static void says_when_the_count_differs(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct process *p = process_new(native_symbols, segment_symbols);
 
@@ -219,7 +216,6 @@ static void says_when_the_count_differs(void **state)
 
 static void refuses_a_damaged_list_of_chunks(void **state)
 {
-    (void)state;
     const struct {
         unsigned chunk, word;
         uint64_t value;
@@ -245,7 +241,6 @@ static void refuses_a_damaged_list_of_chunks(void **state)
 
 static void refuses_a_runtime_that_is_not_sane(void **state)
 {
-    (void)state;
     const struct {
         bool in_data;
         unsigned word;
@@ -275,7 +270,6 @@ static void refuses_a_runtime_that_is_not_sane(void **state)
 
 static void leaves_out_damaged_segments(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct process *p = process_new(native_symbols, segment_symbols);
 
@@ -304,7 +298,6 @@ static void state_version(struct process *p, const char *version)
 
 static void believes_the_stated_version(void **state)
 {
-    (void)state;
     static const char *const with_sys[] = {"camlStdlib__Sys", "caml_data_segments",
                                            "caml_code_segments", NULL};
     static const struct {
@@ -333,7 +326,6 @@ static void believes_the_stated_version(void **state)
 /* Each program that we do not support is told what it is, and what would do. */
 static void refuses_by_name(void **state)
 {
-    (void)state;
     static const struct {
         const char *symbols[6];
         const char *message;
@@ -366,7 +358,6 @@ static void refuses_by_name(void **state)
 
 static void names_the_old_version_that_a_program_states(void **state)
 {
-    (void)state;
     static const char *const symbols[] = {"caml_frametable", "caml_globals", "Caml_state",
                                           "camlStdlib__Sys", NULL};
     struct hs_error err = HS_ERROR_INIT;
@@ -381,7 +372,6 @@ static void names_the_old_version_that_a_program_states(void **state)
 
 static void fails_cleanly_without_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 3) {
         struct hs_error err = HS_ERROR_INIT;
         struct process *p = process_new(native_symbols, segment_symbols);

@@ -54,7 +54,6 @@ static hs_addr block1(struct fake_heap *fake, unsigned tag, uint64_t field)
 
 static void follows_lists_cycles_and_sharing(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr list = 1;
     for (unsigned i = 0; i < 20000; i++) { /* longer than any call stack would like */
@@ -79,7 +78,6 @@ static void follows_lists_cycles_and_sharing(void **state)
 
 static void reads_only_what_holds_values(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr alone[8];
     for (unsigned i = 0; i < 8; i++)
@@ -111,7 +109,6 @@ static void reads_only_what_holds_values(void **state)
 
 static void takes_hostile_closures(void **state)
 {
-    (void)state;
     const uint64_t infos[] = {0, 1, UINT64_MAX, UINT64_C(1) << 55 | 1, 7, 200};
     for (size_t i = 0; i < sizeof infos / sizeof infos[0]; i++) {
         struct fake_heap *fake = fake_heap_new();
@@ -125,7 +122,6 @@ static void takes_hostile_closures(void **state)
 
 static void finds_static_blocks(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr live = block1(fake, 0, 1);
     uint64_t inner_fields[] = {1, 3};
@@ -165,7 +161,6 @@ static void finds_static_blocks(void **state)
 /* Words that look like a block inside another one, as a conservative root may find. */
 static void drops_static_blocks_inside_others(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     uint64_t fields[] = {1, fake_header(2, HS_BLACK, 0), 3, 5};
     hs_addr outer = fake_static(fake, 0, 4, fields);
@@ -189,7 +184,6 @@ static void drops_static_blocks_inside_others(void **state)
 /* Static data full of headers, each of a block up to the end: the work is not its square. */
 static void bounds_static_blocks_laid_over_each_other(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr first = fake_static(fake, 0, 900, NULL);
     uint64_t n_words = 0;
@@ -236,7 +230,6 @@ static const struct hs_ocaml_ephemeron *find_ephemeron(const struct marked *m, h
 
 static void runs_each_kind_of_ephemeron(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr live = block1(fake, 0, 1), dead = block1(fake, 0, 1);
     hs_addr behind = block1(fake, 7, 1);
@@ -298,7 +291,6 @@ static void runs_each_kind_of_ephemeron(void **state)
 /* The data of each is the key of the next, listed in the order that a naive loop likes least. */
 static void runs_chains_of_ephemerons(void **state)
 {
-    (void)state;
     for (unsigned backwards = 0; backwards < 2; backwards++) {
         enum { LENGTH = 4000 };
         struct fake_heap *fake = fake_heap_new();
@@ -320,7 +312,6 @@ static void runs_chains_of_ephemerons(void **state)
 /* An ephemeron that is reached only as the data of another; keys that keep each other. */
 static void runs_ephemerons_of_ephemerons(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr live = block1(fake, 0, 1), treasure = block1(fake, 0, 1);
     hs_addr inner = ephemeron(fake, treasure, 1, &live);
@@ -339,7 +330,6 @@ static void runs_ephemerons_of_ephemerons(void **state)
 
 static void bounds_a_hostile_list_of_ephemerons(void **state)
 {
-    (void)state;
     for (unsigned which = 0; which < 5; which++) {
         struct fake_heap *fake = fake_heap_new();
         hs_addr live = block1(fake, 0, 1);
@@ -360,7 +350,6 @@ static void bounds_a_hostile_list_of_ephemerons(void **state)
 
 static void counts_pointers_to_nothing(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr free_block = fake_raw(fake, fake_header(20, HS_BLUE, 0), 20);
     hs_addr string = fake_block(fake, HS_TAG_STRING, 4, NULL);
@@ -379,7 +368,6 @@ static void counts_pointers_to_nothing(void **state)
 
 static void counts_remnants_as_free(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr remnant = fake_block(fake, HS_TAG_ABSTRACT, 5, NULL);
     hs_addr held = fake_block(fake, HS_TAG_ABSTRACT, 5, NULL);
@@ -399,7 +387,6 @@ static void counts_remnants_as_free(void **state)
 
 static void reaches_young_blocks(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr old = block1(fake, 0, 1);
     hs_addr young = fake_young(fake, 0, 1, &old);
@@ -414,7 +401,6 @@ static void reaches_young_blocks(void **state)
 
 static void fails_cleanly_without_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 5) {
         struct hs_error err = HS_ERROR_INIT;
         struct fake_heap *fake = fake_heap_new();

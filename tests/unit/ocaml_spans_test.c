@@ -7,7 +7,6 @@
 
 static void finds_what_was_added(void **state)
 {
-    (void)state;
     enum { SPACE = 300 };
     for (unsigned step = 1; step < 40; step++) {
         struct hs_error err = HS_ERROR_INIT;
@@ -31,7 +30,6 @@ static void finds_what_was_added(void **state)
 
 static void fails_cleanly_without_memory(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spans spans = {0};
 

@@ -137,7 +137,6 @@ static hs_addr at(size_t word)
 
 static void finds_them_all(void **state)
 {
-    (void)state;
     static struct program p;
     struct hs_ocaml_statics s;
     program_init(&p, false);
@@ -155,7 +154,6 @@ static void finds_them_all(void **state)
 /* Three candidates for two variables: better none than the wrong two. */
 static void does_not_guess(void **state)
 {
-    (void)state;
     static struct program p;
     struct hs_ocaml_statics s;
     program_init(&p, true);
@@ -169,7 +167,6 @@ static void does_not_guess(void **state)
 
 static void does_not_believe_impossible_contents(void **state)
 {
-    (void)state;
     static struct program p;
     struct hs_ocaml_statics s;
     program_init(&p, false);
@@ -189,7 +186,6 @@ static void does_not_believe_impossible_contents(void **state)
 
 static void tables_in_use_are_believed(void **state)
 {
-    (void)state;
     static struct program p;
     struct hs_ocaml_statics s;
     program_init(&p, false);

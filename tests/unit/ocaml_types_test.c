@@ -53,7 +53,6 @@ static void release(struct typed *t)
 
 static void names_shapes(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr one = fake_block(fake, 0, 1, NULL), sixteen = fake_block(fake, 3, 16, NULL);
     hs_addr many = fake_block(fake, 0, 17, NULL), more = fake_block(fake, 0, 500, NULL);
@@ -92,7 +91,6 @@ static void names_shapes(void **state)
 
 static void names_closures_by_their_function(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     const uint64_t arity1 = UINT64_C(1) << 56 | 5, arity2 = UINT64_C(2) << 56 | 7;
     const uint64_t tuple = UINT64_C(254) << 56 | 7; /* arity -2 */
@@ -132,7 +130,6 @@ static void names_closures_by_their_function(void **state)
 
 static void names_customs_from_files_only(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     uint64_t secret = hs_load_u64("SECRET!");
     hs_addr text = fake_block(fake, HS_TAG_STRING, 1, &secret);
@@ -167,7 +164,6 @@ static void names_customs_from_files_only(void **state)
 /* Thousands of different code addresses, as a hostile heap may hold. */
 static void keeps_many_closures_apart(void **state)
 {
-    (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr first = 0;
     for (unsigned i = 0; i < 15000; i++) {
@@ -185,7 +181,6 @@ static void keeps_many_closures_apart(void **state)
 
 static void fails_cleanly_without_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 2) {
         struct hs_error err = HS_ERROR_INIT;
         struct fake_heap *fake = fake_heap_new();

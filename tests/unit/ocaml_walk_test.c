@@ -6,7 +6,6 @@
 
 static void finds_every_cycle_within_twice_its_way(void **state)
 {
-    (void)state;
     for (uint64_t tail = 0; tail < 40; tail++) {
         for (uint64_t length = 1; length < 40; length++) {
             struct hs_cycle cycle = {0};
@@ -23,7 +22,6 @@ static void finds_every_cycle_within_twice_its_way(void **state)
 
 static void a_list_without_a_cycle_is_not_stopped(void **state)
 {
-    (void)state;
     struct hs_cycle cycle = {0};
     for (uint64_t i = 1; i < 1000000; i++)
         assert_false(hs_cycle_found(&cycle, 8 * i));
@@ -31,7 +29,6 @@ static void a_list_without_a_cycle_is_not_stopped(void **state)
 
 static void names_are_cut_not_overrun(void **state)
 {
-    (void)state;
     static char text[5000];
     struct hs_strtab strings = {0};
     struct hs_error err = HS_ERROR_INIT;

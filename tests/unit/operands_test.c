@@ -50,7 +50,6 @@ static const struct expected single[] = {
 
 static void classifies_each_operand(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
         const struct expected *e = &single[i];
         struct hs_operand found[4];
@@ -79,7 +78,6 @@ static bool hints(const struct expected *e, size_t n_bytes, hs_addr low, hs_addr
 /* A hint for whatever a harvest finds, but jumps of one byte, which mention no data. */
 static void hints_at_each_operand(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
         const struct expected *e = &single[i];
         hs_addr first = 0;
@@ -107,7 +105,6 @@ static bool hints_far(const uint8_t *code, size_t n_bytes, hs_addr low, hs_addr 
 /* Far from the code in either direction, and in a range of nearly 4 GiB. */
 static void hints_at_what_is_far(void **state)
 {
-    (void)state;
     static const uint8_t forward[] = {0x48, 0x8d, 0x05, 0xf9, 0xff, 0xff, 0x7f};
     static const uint8_t back[] = {0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x80};
     assert_true(hints_far(forward, sizeof forward, 0x20000000, UINT64_C(0x110000000)));
@@ -117,7 +114,6 @@ static void hints_at_what_is_far(void **state)
 
 static void leaves_out_what_names_nothing(void **state)
 {
-    (void)state;
     static const uint8_t code[] = {
         0xf3, 0x0f, 0x1e, 0xfa,                         /* endbr64 */
         0x66, 0x2e, 0x0f, 0x1f, 0x84, 0,    0, 0, 0, 0, /* nopw cs:[rax+rax] */
@@ -136,7 +132,6 @@ static void leaves_out_what_names_nothing(void **state)
 
 static void stops_at_what_is_no_code(void **state)
 {
-    (void)state;
     static const uint8_t code[] = {0x90, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x06, 0xe8, 0, 0, 0, 0};
     struct hs_operand found[4];
     struct hs_harvest h = hs_operands_harvest(code, sizeof(code), 0x1000, found, 4);
@@ -151,7 +146,6 @@ static void stops_at_what_is_no_code(void **state)
 
 static void stops_at_a_full_array(void **state)
 {
-    (void)state;
     static const uint8_t code[] = {0xe8, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0};
     struct hs_operand found[3] = {{0}};
     struct hs_harvest h = hs_operands_harvest(code, sizeof(code), 0, found, 2);
@@ -175,7 +169,6 @@ extern const char __ehdr_start[];
 
 static void finds_a_static_variable(void **state)
 {
-    (void)state;
     assert_int_equal(operands_test_bump(2), 2);
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
@@ -200,7 +193,6 @@ static void finds_a_static_variable(void **state)
  */
 static void finds_the_finalisers_of_a_stripped_runtime(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_elf) *elf = NULL;
     if (access("/usr/bin/ocamlopt.opt", R_OK) != 0) {
@@ -235,7 +227,6 @@ static void finds_the_finalisers_of_a_stripped_runtime(void **state)
  * by a jump, behind which the next function begins. */
 static void constants_of_one_function(void **state)
 {
-    (void)state;
     static const uint8_t code[] = {
         0x53,                            /* 00 push rbx */
         0x48, 0x89, 0xfb,                /* 01 mov rbx, rdi */

@@ -16,7 +16,6 @@ static bool takes(const struct hs_command *command, int id)
 
 static void commands(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < hs_n_commands; i++) {
         const struct hs_command *command = &hs_commands[i];
         assert_ptr_equal(hs_find_command(command->name), command); /* no name twice */
@@ -39,7 +38,6 @@ static void commands(void **state)
 
 static void options(void **state)
 {
-    (void)state;
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
         assert_non_null(option->name);
@@ -59,7 +57,6 @@ static void options(void **state)
 /* Within a command a name and a letter mean one thing. */
 static void options_of_a_command(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < hs_n_commands; i++) {
         for (int a = 0; a < HS_N_OPTIONS; a++) {
             if (!takes(&hs_commands[i], a))
@@ -84,7 +81,6 @@ static void choice_is(enum hs_option_id id, const char *text, int expected)
 /* The commands take a choice's number for an enum: the orders must agree. */
 static void choices_are_the_enums(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < HS_N_ROOT_KINDS; kind++)
         choice_is(HS_OPT_KIND, hs_root_kind_name(kind), (int)kind);
     choice_is(HS_OPT_GROUP_BY, "root", HS_BY_ROOT);
@@ -111,7 +107,6 @@ static void choices_are_the_enums(void **state)
 
 static void choice_at(void **state)
 {
-    (void)state;
     assert_int_equal(hs_choice_at("a|bc|d", "a", 1), 0);
     assert_int_equal(hs_choice_at("a|bc|d", "bc", 2), 1);
     assert_int_equal(hs_choice_at("a|bc|d", "bcx", 2), 1); /* only so many bytes */
@@ -124,7 +119,6 @@ static void choice_at(void **state)
 
 static void choices_unsaid(void **state)
 {
-    (void)state;
     char text[HS_CHOICES_BYTES];
     assert_false(hs_choices_unsaid(&hs_options[HS_OPT_FORMAT], text)); /* its help names them */
     assert_false(hs_choices_unsaid(&hs_options[HS_OPT_JSON], text));

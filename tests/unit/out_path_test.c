@@ -23,7 +23,6 @@ static struct hs_error err;
 
 static int make_directory(void **state)
 {
-    (void)state;
     err = (struct hs_error)HS_ERROR_INIT;
     (void)snprintf(directory, sizeof directory, "%s", "/tmp/hs_out_path_test.XXXXXX");
     if (mkdtemp(directory) == NULL)
@@ -35,7 +34,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-    (void)state;
     (void)unlink(path);
     (void)unlink(beside);
     return rmdir(directory); /* fails when anything was left behind */
@@ -83,7 +81,6 @@ static void given_to_another(const char *name)
 /* What another put under our name to have us overwrite a file that only we can write. */
 static void refuses_another_users_link(void **state)
 {
-    (void)state;
     put(beside, "precious");
     assert_int_equal(symlink(beside, path), 0);
     given_to_another(path);
@@ -99,7 +96,6 @@ static void refuses_another_users_link(void **state)
 /* ... or to have us tell everything to whoever reads the other end. */
 static void refuses_another_users_pipe(void **state)
 {
-    (void)state;
     assert_int_equal(mkfifo(path, 0666), 0);
     given_to_another(path);
     int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -114,7 +110,6 @@ static void refuses_another_users_pipe(void **state)
 /* A file that another made and can read is not filled: a new one takes its place. */
 static void replaces_another_users_file(void **state)
 {
-    (void)state;
     struct stat about;
     put(path, "old");
     assert_int_equal(chmod(path, 0666), 0);
@@ -133,7 +128,6 @@ static void replaces_another_users_file(void **state)
 
 static void follows_our_links_wherever_they_lie(void **state)
 {
-    (void)state;
     struct stat about;
     assert_int_equal(symlink("beside", path), 0); /* seen from where it lies */
     assert_int_equal(write_to(path, "one"), HS_OK);
@@ -150,7 +144,6 @@ static void follows_our_links_wherever_they_lie(void **state)
 
 static void writes_to_what_a_descriptor_has(void **state)
 {
-    (void)state;
     char name[32], bytes[8];
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -186,7 +179,6 @@ static size_t files_in_directory(void)
 /* Whatever is written when SIGKILL comes, nothing of it stays. */
 static void nothing_stays_of_a_killed_writer(void **state)
 {
-    (void)state;
     struct hs_out out = {0};
     int ready[2];
     char byte;
@@ -217,7 +209,6 @@ static void nothing_stays_of_a_killed_writer(void **state)
 /* What somebody puts there while we write is replaced, not followed. */
 static void a_link_that_comes_later_is_replaced(void **state)
 {
-    (void)state;
     struct hs_out out = {0};
     put(beside, "precious");
     assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
@@ -271,7 +262,6 @@ static int write_by_neighbours(void)
 
 static void works_where_every_file_has_a_name(void **state)
 {
-    (void)state;
     int status = -1;
     pid_t child = fork();
     if (child == 0)
@@ -287,7 +277,6 @@ static void works_where_every_file_has_a_name(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     struct hs_out_path found = {0};
     hs_alloc_fail_at(1, false);
     assert_int_equal(hs_out_path_find(path, &found, &err), HS_LIMIT);

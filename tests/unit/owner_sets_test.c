@@ -198,7 +198,6 @@ static uint64_t check_brute(const struct world *w)
 
 static void test_small(void **state)
 {
-    (void)state;
     uint64_t n_sets = 0;
     for (uint64_t seed = 0; seed < HS_SEEDS(4000); seed++) {
         struct hs_random_shape shape = {
@@ -245,7 +244,6 @@ static void made_find(struct made *m, struct world *w)
 
 static void test_no_roots_and_one(void **state)
 {
-    (void)state;
     for (uint32_t n_roots = 0; n_roots < 2; n_roots++) {
         struct made m;
         struct world w;
@@ -264,7 +262,6 @@ static void test_no_roots_and_one(void **state)
 /* Each root leads to one block of a circle: there is one component, one set, and each is on top. */
 static void test_all_in_one_component(void **state)
 {
-    (void)state;
     enum { N = 700 };
     struct made m;
     struct world w;
@@ -287,7 +284,6 @@ static void test_all_in_one_component(void **state)
 /* Every pair of roots and more has a block of its own: more sets than can be numbered. */
 static void test_more_sets_than_numbers(void **state)
 {
-    (void)state;
     enum { ROOTS = 17, BLOCKS = 1 << ROOTS };
     struct hs_sizes sum = {0}, all = {0};
     uint64_t n_others = 0;
@@ -331,7 +327,6 @@ static void test_more_sets_than_numbers(void **state)
  * first fill what can be listed; the last has two roots and a list again. */
 static void test_more_roots_than_are_listed(void **state)
 {
-    (void)state;
     enum { ROOTS = 1060000, CHAIN = 32, N = ROOTS + CHAIN + 2 };
     uint64_t left = MADE_MAX_LISTED, n_unlisted = 0;
     struct made m;
@@ -364,7 +359,6 @@ static void test_more_roots_than_are_listed(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 300, .n_blocks = 9000, .n_edges = 12000};
     struct world w;
     world_init(&w, hs_random_graph(8, &shape), 8);

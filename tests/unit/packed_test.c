@@ -126,7 +126,6 @@ static hs_status take_piece(void *context, const struct hs_piece *piece, struct 
 {
     static hs_node row[MAX_NODES];
     struct seen *seen = context;
-    (void)e;
     assert_int_equal(piece->begin[0], 0);
     assert_int_equal(piece->first, seen->next);
     seen->n_edges += piece->begin[piece->n];
@@ -161,7 +160,6 @@ static void check_sweep(struct hs_packed *packed, const struct made *made)
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = {0, 1, 2, 127, 128, 129, 500, 3072, 3075, 5000, MAX_NODES};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct made made = {.seed = i, .n_nodes = sizes[i], .long_node = sizes[i] / 2};
@@ -187,7 +185,6 @@ static void test_round_trip(void **state)
  * is read is wrong or refused, and never from outside. */
 static void test_places(void **state)
 {
-    (void)state;
     static uint64_t places[5000];
     struct made made = {.seed = 3, .n_nodes = 5000, .long_node = 2500};
     struct hs_buffer bytes = {0};
@@ -220,7 +217,6 @@ static void test_places(void **state)
 
 static void test_cells(void **state)
 {
-    (void)state;
     struct hs_buffer bytes = {0};
     const struct hs_packed_sink sink = {to_buffer, &bytes};
     struct hs_packed_writer writer;
@@ -263,7 +259,6 @@ static bool read_all(const struct hs_buffer *bytes, uint64_t n_nodes)
 
 static void test_every_byte_counts(void **state)
 {
-    (void)state;
     struct made made = {.seed = 3, .n_nodes = HS_SEEDS(3500), .long_node = 300};
     struct hs_buffer bytes = {0};
     assert_int_equal(write_made(&made, &bytes), HS_OK);
@@ -307,7 +302,6 @@ static hs_status read_forged(const uint64_t *numbers, unsigned n, hs_node node)
 
 static void test_numbers_out_of_range(void **state)
 {
-    (void)state;
     const uint64_t good[] = {3, hs_zigzag_encode(2), 0, 4}; /* 2, 3 and 8 */
     const uint64_t before[] = {1, hs_zigzag_encode(-1)};
     const uint64_t behind[] = {1, hs_zigzag_encode(9)};
@@ -332,7 +326,6 @@ static void test_numbers_out_of_range(void **state)
 /* A long row may not lead to blocks of another page, or into its own. */
 static void test_long_rows_stay_in_place(void **state)
 {
-    (void)state;
     struct made made = {.seed = 1, .n_nodes = 4000, .long_node = 0};
     struct hs_buffer bytes = {0}, forged = {0};
     const struct hs_packed_sink sink = {to_buffer, &forged};
@@ -368,7 +361,6 @@ static void test_long_rows_stay_in_place(void **state)
  * is left, counted once however often it is looked at; and comes again. */
 static void test_what_is_near(void **state)
 {
-    (void)state;
     enum { STRETCH = 64 << 10 };
     struct made made = {.seed = 5, .n_nodes = MAX_NODES, .long_node = MAX_NODES};
     struct hs_buffer bytes = {0};
@@ -420,7 +412,6 @@ static void test_what_is_near(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct made made = {.seed = 9, .n_nodes = 4000, .long_node = 5};
     struct hs_buffer bytes = {0};
     struct hs_packed packed = {0};

@@ -60,7 +60,6 @@ static void body(struct live_shared *shared)
 
 static int set_up(void **state)
 {
-    (void)state;
     child = live_child_start(body);
     area = atomic_load(&child.shared->begin);
     reserve = atomic_load(&child.shared->end);
@@ -69,7 +68,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_target_close(&target);
     live_child_end(&child);
     return 0;
@@ -121,7 +119,6 @@ static void check_area(size_t from, size_t n, bool knows_zeros)
 
 static void lists_what_is_there(void **state)
 {
-    (void)state;
     if (!target.live.lists_pages)
         skip();
     check_area(0, PAGES, true);
@@ -131,7 +128,6 @@ static void lists_what_is_there(void **state)
 
 static void the_page_map_tells_the_same(void **state)
 {
-    (void)state;
     use_page_map();
     check_area(0, PAGES, target.live.zero_page != 0);
     for (size_t from = 0; from < 40; from++)
@@ -149,7 +145,6 @@ static void check_runs(hs_addr begin, hs_addr end, size_t n_expected)
 
 static void a_reserve_is_one_request(void **state)
 {
-    (void)state;
     struct hs_page_run runs[8];
     hs_addr told;
     if (!target.live.lists_pages)
@@ -165,7 +160,6 @@ static void a_reserve_is_one_request(void **state)
 
 static void too_little_room_is_no_end(void **state)
 {
-    (void)state;
     struct hs_page_run run;
     hs_addr told;
     for (int way = 0; way < 2; way++, use_page_map()) {
@@ -179,7 +173,6 @@ static void too_little_room_is_no_end(void **state)
 
 static void without_a_page_map_nothing_is_told(void **state)
 {
-    (void)state;
     struct hs_page_run run;
     hs_addr told = 1;
     close(target.live.pagemap_fd);
@@ -199,7 +192,6 @@ static long page_faults(void)
  * of this much the page map is read to the end. */
 static void few_pages_are_searched_for(void **state)
 {
-    (void)state;
     struct hs_page_run runs[8];
     hs_addr told, end = reserve + RESERVE;
     use_page_map();
@@ -230,7 +222,6 @@ static void few_pages_are_searched_for(void **state)
 /* smaps of a target with many mappings takes longer than the pause that is allowed. */
 static void what_takes_too_long_is_given_up(void **state)
 {
-    (void)state;
     struct hs_page_run runs[8];
     hs_addr told, end = reserve + RESERVE;
     size_t n;
@@ -260,7 +251,6 @@ static void what_takes_too_long_is_given_up(void **state)
 /* It has 2048 pages of bits. */
 static void a_copy_of_a_reserve_costs_what_is_there(void **state)
 {
-    (void)state;
     struct hs_image image = {0};
     hs_addr part = 0, part_end = reserve;
     if (!target.live.lists_pages)
@@ -296,7 +286,6 @@ static rlim_t n_mapped_bytes(void)
 /* Where there is no room for the addresses, what is there is copied all the same. */
 static void a_reserve_that_does_not_fit(void **state)
 {
-    (void)state;
     struct hs_image image = {0};
     struct rlimit old, small;
     hs_addr part = 0, part_end = reserve;

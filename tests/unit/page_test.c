@@ -86,7 +86,6 @@ static struct hs_page_member member(const char *name, const char *json)
 
 static void data_is_whole(void **state)
 {
-    (void)state;
     const struct hs_page_member members[] = {
         member("a", "{\"x\": 1}\n"),
         member("b", "[\"</script><script>alert(1)</script>\", \"]]>\", \"-->\"]"),
@@ -123,7 +122,6 @@ static void check_hash(const char *page, const char *begin, const char *end, con
 
 static void policy(void **state)
 {
-    (void)state;
     const struct hs_page_member one = member("a", "1");
     size_t n;
     char *page = page_of(&one, 1, &n);
@@ -138,7 +136,6 @@ static void policy(void **state)
 /* Random text is what packs worst. */
 static void sizes(void **state)
 {
-    (void)state;
     enum { N = 300000 };
     struct hs_error err = HS_ERROR_INIT;
     char *json = malloc(N + 3);
@@ -163,7 +160,6 @@ static void sizes(void **state)
 
 static void disk_is_full(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     const struct hs_page_member one = member("a", "1");
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -173,7 +169,6 @@ static void disk_is_full(void **state)
 
 static void allocations_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     const struct hs_page_member one = member("a", "1");
     int fd = memfd_create("page", MFD_CLOEXEC);

@@ -23,7 +23,6 @@ static struct hs_budget budget;
 
 static int set_up(void **state)
 {
-    (void)state;
     hs_budget_init((uint64_t)256 << 20, NULL, 1, &budget);
     err = (struct hs_error)HS_ERROR_INIT;
     return 0;
@@ -93,7 +92,6 @@ static size_t resident_pages(const uint8_t *at, size_t n_bytes)
 /* Far more than may be resident reads as it was stored, forward, backward and anywhere. */
 static void reads_as_stored_and_keeps_the_bound(void **state)
 {
-    (void)state;
     enum { N = 16 * 1024 }; /* pages: 64 MiB, eight times the bound */
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
@@ -123,7 +121,6 @@ static void reads_as_stored_and_keeps_the_bound(void **state)
 /* Zeros are on no disk, and neither is what was never stored. */
 static void holes_take_no_disk(void **state)
 {
-    (void)state;
     enum { N = 4096 };
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, (uint64_t)1 << 40), *bytes = pages_new(N * PAGE);
@@ -147,7 +144,6 @@ static void holes_take_no_disk(void **state)
 /* Every begin and end near borders of windows; what lies beside stays as it was. */
 static void stores_pieces_anywhere(void **state)
 {
-    (void)state;
     enum { N = 64 * 5 + 3 }; /* the last window is a part of one */
     static const size_t places[] = {0,   1,   2,   63,  64,  65,  66,  127, 128, 129,
                                     191, 192, 193, 255, 256, 257, 319, 320, 321, 322};
@@ -173,7 +169,6 @@ static void stores_pieces_anywhere(void **state)
 /* Pieces that are kept go to the file when their windows are dropped, and come back from there. */
 static void kept_pieces_are_written_late(void **state)
 {
-    (void)state;
     enum { N = 64 * 64 * 3 }; /* pages; a piece of two in each of 192 windows, of which 32 fit */
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
@@ -211,7 +206,6 @@ static void kept_pieces_are_written_late(void **state)
 /* A second copy uses the same disk and shows nothing of the first one. */
 static void clears_and_uses_its_slots_again(void **state)
 {
-    (void)state;
     enum { N = 1024 };
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
@@ -235,7 +229,6 @@ static void clears_and_uses_its_slots_again(void **state)
 
 static void expected_windows_come_at_once(void **state)
 {
-    (void)state;
     enum { N = 2048 }; /* all that may be resident */
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
@@ -259,7 +252,6 @@ static void expected_windows_come_at_once(void **state)
 /* A file system that knows no O_DIRECT: the same bytes, and the cache is left alone. */
 static void works_through_the_page_cache(void **state)
 {
-    (void)state;
     enum { N = 6 * 1024 };
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
@@ -281,7 +273,6 @@ static void works_through_the_page_cache(void **state)
 /* A full disk: the write that crosses the end is cut short, the next one fails. */
 static void a_full_disk_is_told(void **state)
 {
-    (void)state;
     enum { N = 1024 };
     struct rlimit old, small = {.rlim_cur = 100 * PAGE};
     struct hs_paged *paged = make();
@@ -308,7 +299,6 @@ static void a_full_disk_is_told(void **state)
 /* What cannot be read back is zero and told afterwards, once and for all. */
 static void a_lost_file_is_told(void **state)
 {
-    (void)state;
     enum { N = 256 };
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
@@ -336,7 +326,6 @@ static void jump_back(int number)
 /* Faults that are not ours go to whoever handled them before; then everything is as it was. */
 static void faults_of_others_are_passed_on(void **state)
 {
-    (void)state;
     struct sigaction ours = {.sa_handler = jump_back, .sa_flags = SA_NODEFER}, old, now;
     assert_int_equal(sigaction(SIGSEGV, &ours, &old), 0);
     struct hs_paged *one = make(), *two = make();
@@ -360,7 +349,6 @@ static void faults_of_others_are_passed_on(void **state)
 
 static void a_stray_write_still_ends_us(void **state)
 {
-    (void)state;
     pid_t child = fork();
     int status = 0;
 
@@ -398,15 +386,12 @@ static int ends_as(void (*run)(struct hs_paged *, uint8_t *))
 
 static void send_one(struct hs_paged *paged, uint8_t *at)
 {
-    (void)paged;
-    (void)at;
     (void)raise(SIGSEGV);
 }
 
 static void jump_into(struct hs_paged *paged, uint8_t *at)
 {
     void (*code)(void);
-    (void)paged;
     if (at[0] == 0) { /* it is there now, and still no code */
         memcpy(&code, &at, sizeof code);
         code();
@@ -422,7 +407,6 @@ static void use_freed(struct hs_paged *paged, uint8_t *at)
 /* A signal that was sent is no fault: it does not happen again by itself. */
 static void ends_of_all_kinds(void **state)
 {
-    (void)state;
     void (*const runs[])(struct hs_paged *, uint8_t *) = {send_one, jump_into, use_freed};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         int status = ends_as(runs[i]);
@@ -432,7 +416,6 @@ static void ends_of_all_kinds(void **state)
 
 static void a_sent_signal_may_be_ignored(void **state)
 {
-    (void)state;
     void (*old)(int) = signal(SIGSEGV, SIG_IGN);
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, PAGE);
@@ -480,7 +463,6 @@ static void overflow(struct hs_paged *paged, uint8_t *at)
 /* Whoever tells of such ends goes on to be told, on his stack and under his mask. */
 static void an_overflown_stack_is_passed_on(void **state)
 {
-    (void)state;
     int status = ends_as(overflow);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 42);
@@ -498,7 +480,6 @@ static void *read_in_thread(void *at)
 /* One thread at a time may be another each time. */
 static void serves_any_thread(void **state)
 {
-    (void)state;
     enum { N = 16 * 1024 };
     struct hs_paged *paged = make();
     uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
@@ -528,8 +509,6 @@ static hs_status make_all(struct hs_paged **ret)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
-
     FAIL_EACH (each, .at_least = 80) {
         struct hs_paged *paged = NULL;
         (void)FAIL_EACH_TRY(each, make_all(&paged));
@@ -540,7 +519,6 @@ static void every_allocation_may_fail(void **state)
 
 static void refuses_what_cannot_be(void **state)
 {
-    (void)state;
     struct hs_paged *paged = NULL;
     uint8_t *at;
 

@@ -14,7 +14,6 @@ static void test_comes_back(void **state)
 {
     static const uint64_t sizes[] = {0, 1, 4095, HS_SPILL_PIECE_BYTES,
                                      2 * HS_SPILL_PIECE_BYTES + 5};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct hs_parked parked = {0};
         hs_auto_free void *memory = NULL, *again = NULL;
@@ -37,7 +36,6 @@ static void test_failures(void **state)
     struct rlimit before, less;
     static const uint8_t bytes[8192];
 
-    (void)state;
     hs_alloc_fail_at(1, false);
     assert_int_equal(hs_parked_put(NULL, "a test", bytes, 10, &parked, &err), HS_LIMIT);
     hs_alloc_fail_at(0, false);

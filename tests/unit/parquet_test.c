@@ -68,7 +68,6 @@ static void deltas_are_read_back(const int64_t *values, size_t n)
 
 static void deltas(void **state)
 {
-    (void)state;
     static const int64_t extremes[] = {0, INT64_MAX, INT64_MIN, -1, INT64_MIN, INT64_MAX, 1, 1};
     int64_t values[1000];
     deltas_are_read_back(extremes, 8);
@@ -86,7 +85,6 @@ static void deltas(void **state)
 
 static void what_rises_evenly_is_small(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer b = {0};
     int64_t values[12800];
@@ -99,7 +97,6 @@ static void what_rises_evenly_is_small(void **state)
 
 static void indices(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     for (size_t n = 0; n < 40; n++) {
         struct hs_buffer b = {0};
@@ -121,7 +118,6 @@ static void indices(void **state)
 
 static void compact_protocol(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer b = {0};
     struct thrift t = thrift_begin(&b, &err);
@@ -201,7 +197,6 @@ static void remove_file(struct file *file)
 
 static void same_bytes(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = {0, 1, 7, 100000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct file a = make_file(sizes[i]), b = make_file(sizes[i]);
@@ -216,7 +211,6 @@ static void same_bytes(void **state)
 
 static void texts_without_end_are_bounded(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     static const struct hs_parquet_column names[] = {{"name", HS_PARQUET_TEXT}};
     struct hs_budget budget = {.limit_bytes = (uint64_t)32 << 20};
@@ -244,7 +238,6 @@ static void texts_without_end_are_bounded(void **state)
 
 static void limits(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out;
     struct hs_budget budget = {.limit_bytes = 1 << 20};
@@ -260,7 +253,6 @@ static void limits(void **state)
 
 static void failing_allocations(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out;
     assert_int_equal(hs_out_open_path("/dev/null", &out, &err), HS_OK);

@@ -45,7 +45,6 @@ static void bad(const char *line, const char *message, const char *hint)
 
 static void arguments(void **state)
 {
-    (void)state;
     struct hs_invocation inv = good("object heap.snap 0x10");
     assert_string_equal(inv.command->name, "object");
     assert_int_equal(inv.n_arguments, 2);
@@ -71,7 +70,6 @@ static void arguments(void **state)
 
 static void values(void **state)
 {
-    (void)state;
     struct hs_invocation inv = good("roots x -n 5 --min-words=100 --sort name --json -o -");
     assert_int_equal(inv.number[HS_OPT_ROWS], 5);
     assert_int_equal(inv.number[HS_OPT_MIN_WORDS], 100);
@@ -139,7 +137,6 @@ static void values(void **state)
 
 static void wrong_values(void **state)
 {
-    (void)state;
     static const char digits[] = "write digits only, for example 1000";
     static const char formats[] = "one of table|json|ndjson|tsv";
     bad("roots x -n", "-n needs a value (ROWS)", "");
@@ -180,7 +177,6 @@ static void wrong_values(void **state)
 
 static void unknown(void **state)
 {
-    (void)state;
     bad("root x", "unknown command 'root'", "did you mean 'heapsnap roots'?");
     bad("-v", "unknown command '-v'", "'heapsnap help' lists the commands");
     bad("zzzzzz", "unknown command 'zzzzzz'", "'heapsnap help' lists the commands");
@@ -204,7 +200,6 @@ static void unknown(void **state)
 
 static void help(void **state)
 {
-    (void)state;
     struct hs_invocation inv = good("roots -h");
     assert_true(inv.wants_short_help);
     assert_string_equal(inv.command->name, "roots");
@@ -222,7 +217,6 @@ static void help(void **state)
 /* What belongs to another program is not looked at. */
 static void rest(void **state)
 {
-    (void)state;
     static const char *const lines[] = {"record -o a.trace -- prog -o --help -- x",
                                         "record -o a.trace prog -o --help -- x"};
     for (size_t i = 0; i < 2; i++) {
@@ -253,13 +247,11 @@ static const char *const words[] = {"roots", NULL, "report", "x"};
 
 static const char *word_at(const void *context, size_t at)
 {
-    (void)context;
     return words[at];
 }
 
 static void nearest(void **state)
 {
-    (void)state;
     assert_string_equal(hs_nearest("rots", word_at, NULL, 4), "roots");
     assert_string_equal(hs_nearest("roosts", word_at, NULL, 4), "roots");
     assert_string_equal(hs_nearest("reprot", word_at, NULL, 4), "report");

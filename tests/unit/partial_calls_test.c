@@ -19,7 +19,6 @@ static bool is_partial(uint64_t number, const uint64_t arguments[6])
 
 static void writes_have_parts(void **state)
 {
-    (void)state;
     assert_true(is_partial(SYS_write, (uint64_t[6]){7, 0x1000, 100}));
     assert_int_equal(call.fd, 7);
     assert_int_equal(call.n_asked, 100);
@@ -34,7 +33,6 @@ static void writes_have_parts(void **state)
 
 static void reads_have_them_only_when_told_to_wait(void **state)
 {
-    (void)state;
     assert_true(is_partial(SYS_recvfrom, (uint64_t[6]){7, 0x1000, 100, MSG_WAITALL}));
     assert_false(call.by_file);
     assert_true(is_partial(SYS_recvmsg, (uint64_t[6]){7, 0x1000, MSG_WAITALL | MSG_PEEK}));
@@ -51,7 +49,6 @@ static void or_when_their_file_waits(void **state)
         {SYS_recvfrom, {7, 0x1000, 100, 0}, 100},
         {SYS_recvmsg, {7, 0x1000, MSG_PEEK}, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
         assert_true(is_partial(reads[i].number, reads[i].arguments));
         assert_true(call.by_file);
@@ -65,7 +62,6 @@ static void or_when_their_file_waits(void **state)
 
 static void of_many_messages_some_may_have_come(void **state)
 {
-    (void)state;
     assert_true(is_partial(SYS_recvmmsg, (uint64_t[6]){7, 0x1000, 6, 0}));
     assert_true(call.leaves_error);
     assert_false(is_partial(SYS_recvmmsg, (uint64_t[6]){7, 0x1000, 1, 0}));
@@ -87,7 +83,6 @@ static void cut_is_more_than_nothing_and_less_than_all(void **state)
         int64_t result;
         bool is_cut;
     } of_100[] = {{-4, false}, {-512, false}, {0, false}, {1, true}, {99, true}, {100, false}};
-    (void)state;
     for (size_t i = 0; i < sizeof of_100 / sizeof *of_100; i++) {
         struct hs_regs regs = regs_of(SYS_write, of_100[i].result, 100);
         assert_int_equal(hs_regs_call_is_cut(&regs, &call), of_100[i].is_cut);
@@ -105,7 +100,6 @@ static void cut_is_more_than_nothing_and_less_than_all(void **state)
 
 static void reads_that_the_kernel_starts_again(void **state)
 {
-    (void)state;
     struct hs_regs regs = regs_of(SYS_read, -512, 1);
     assert_true(hs_regs_read_begins_anew(&regs));
     regs = regs_of(SYS_read, 1, 1);
@@ -126,7 +120,6 @@ static bool is_made_again(uint64_t number, uint64_t second, uint64_t third)
 
 static void what_has_undone_its_work_is_made_again(void **state)
 {
-    (void)state;
     assert_true(is_made_again(SYS_fallocate, 0, 0));
     assert_true(is_made_again(SYS_ioctl, TCSBRK, 1));  /* tcdrain */
     assert_false(is_made_again(SYS_ioctl, TCSBRK, 0)); /* tcsendbreak */
@@ -138,7 +131,6 @@ static void what_closes_has_returned_without_its_data_being_sent(void **state)
 {
     struct hs_regs regs = {.orig_rax = SYS_close, .rax = 0};
 
-    (void)state;
     assert_true(hs_call_closes(SYS_dup2));
     assert_false(hs_call_closes(SYS_read));
     assert_true(hs_regs_call_has_closed(&regs));

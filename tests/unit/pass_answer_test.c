@@ -135,7 +135,6 @@ static void check(int kind, uint64_t seed, uint32_t n, uint32_t region, uint32_t
 
 static void test_small(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(400); seed++)
         for (int kind = 0; kind < N_KINDS; kind++)
             check(kind, seed, 1 + (uint32_t)(seed % 60), 1 + (uint32_t)(seed % 30), 50);
@@ -143,7 +142,6 @@ static void test_small(void **state)
 
 static void test_large(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 4; seed++) {
         check(KIND_RANDOM, seed, 300000, 1000, 70000);
         check(KIND_STAR, seed, 100000, 100000, 70000);
@@ -155,7 +153,6 @@ static void test_large(void **state)
 static void test_deep(void **state)
 {
     enum { DEEP = 300000 };
-    (void)state;
     struct forest forest;
     forest_init(&forest, KIND_CHAIN, 1, DEEP, UINT32_MAX);
     forest.queries = test_alloc(DEEP, sizeof *forest.queries);
@@ -178,7 +175,6 @@ static bool refuse(void *context, const char *phase, uint64_t done, uint64_t tot
 
 static void test_failures(void **state)
 {
-    (void)state;
     struct forest forest;
     forest_init(&forest, KIND_CHAIN, 1, 100000, UINT32_MAX);
     assert_int_equal(pass_answer_run(&forest.passes, NULL, 0, NULL, &err), HS_OK);

@@ -69,7 +69,6 @@ static void test_small(void **state)
     struct pass_attach_counts counts;
     uint32_t n_with_graph = 0, n_with_queries = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_graph graph = odd_graph(seed, seed % 2 == 0 ? 14 : 70);
         check_graph(&graph, seed % 4 == 0 ? 2 : CORE_EDGES_MAX, &counts);
@@ -85,7 +84,6 @@ static void test_heaps(void **state)
 {
     struct pass_attach_counts counts;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 24; seed++) {
         struct hs_graph graph = odd_heap(seed);
         check_graph(&graph, 3, &counts);
@@ -98,7 +96,6 @@ static void test_large(void **state)
     struct pass_attach_counts counts;
     uint32_t n = 200000;
 
-    (void)state;
     for (uint32_t shape = 0; shape < ODD_SHAPES; shape++) {
         struct hs_graph graph = odd_shape(shape, n);
         check_graph(&graph, CORE_EDGES_MAX, &counts);
@@ -130,19 +127,16 @@ static const struct forest_step step = {passes_run, check_mixed};
 
 static void test_allocations_fail(void **state)
 {
-    (void)state;
     forest_allocations_fail(&step);
 }
 
 static void test_budgets(void **state)
 {
-    (void)state;
     forest_budgets(&step);
 }
 
 static void test_interrupted(void **state)
 {
-    (void)state;
     forest_interrupted(&step);
 }
 

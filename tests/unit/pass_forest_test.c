@@ -255,7 +255,6 @@ static struct hs_graph shape(uint64_t seed, uint32_t scale)
 
 static void test_random(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(1500); seed++) {
         struct world world;
         world_init(&world, shape(seed, seed % 50 == 0 ? 900 : 30));
@@ -269,7 +268,6 @@ static void test_random(void **state)
 /* Node 0 has predecessors, single nodes stand in circles, nodes point at themselves. */
 static void test_untidy(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < HS_SEEDS(1500); seed++) {
         uint64_t random = seed;
         struct hs_edge_list list = {0};
@@ -286,7 +284,6 @@ static void test_untidy(void **state)
 
 static void test_single_node(void **state)
 {
-    (void)state;
     struct hs_edge_list list = {0};
     struct world world;
     world_init(&world, hs_edge_list_graph(&list, 1, 1, false));
@@ -297,7 +294,6 @@ static void test_single_node(void **state)
 /* Numbers of five bytes, and a gap that must cost no time. */
 static void test_beyond_32_bits(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         struct world world;
         world_init(&world, shape(seed + 60, 200));
@@ -330,7 +326,6 @@ static struct hs_graph deep_list(uint32_t n_cells, bool box_first)
 
 static void test_deep_list(void **state)
 {
-    (void)state;
     for (int box_first = 0; box_first < 2; box_first++) {
         struct world world;
         world_init(&world, deep_list(100000, box_first == 1));
@@ -343,7 +338,6 @@ static void test_deep_list(void **state)
 
 static void test_wide_rows(void **state)
 {
-    (void)state;
     struct hs_edge_list list = {0};
     struct world world;
     /* Node 1 is an array of all others, each of which points at node 2 but every third. */
@@ -367,7 +361,6 @@ static void test_wide_rows(void **state)
 
 static void test_stack_spills(void **state)
 {
-    (void)state;
     struct forest_stack stack = {0};
     struct hs_budget budget;
     uint64_t random = 5, n = 0;
@@ -410,7 +403,6 @@ static void test_stack_spills(void **state)
 
 static void test_budget(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, shape(72, 900));
     assert_int_equal(world_run(&world), HS_OK);
@@ -430,7 +422,6 @@ static void test_budget(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, shape(72, 200));
     FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 10) {
@@ -442,7 +433,6 @@ static void test_every_allocation_fails(void **state)
 
 static void test_sweeps_fail(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, shape(72, 200));
     for (int way = 0; way < 2; way++) {
@@ -463,7 +453,6 @@ static void test_sweeps_fail(void **state)
 
 static void test_no_spill(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, shape(72, 200));
     world.budget.spill_dir = "/nowhere/at/all";
@@ -476,7 +465,6 @@ static void test_no_spill(void **state)
 /* Sweeps that contradict each other must not be followed for ever. */
 static void test_contradicting_sweeps(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(600); seed++) {
         struct world world;
         struct hs_graph other = shape(seed, 30);
@@ -505,7 +493,6 @@ static bool refuse(void *context, const char *phase, uint64_t done, uint64_t tot
 
 static void test_interrupted(void **state)
 {
-    (void)state;
     struct world world;
     hs_status status = HS_LIMIT;
     int at = 1;

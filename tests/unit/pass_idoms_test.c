@@ -18,7 +18,6 @@ static hs_status check_take(void *context, hs_node node, hs_node idom, struct hs
 {
     struct check *check = context;
     uint32_t number = check->tree->number[node];
-    (void)e;
     assert_true(node == check->next++);
     if (number <= 1)
         assert_true(idom == HS_NO_NODE);
@@ -59,7 +58,6 @@ static void check_graph(const struct hs_graph *graph, uint64_t seed, uint64_t ro
 
 static void test_small(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 23),
                                         .n_blocks = 1 + (uint32_t)(seed % 61),
@@ -95,7 +93,6 @@ static struct hs_graph long_list(uint32_t n_cells)
 
 static void test_little_memory(void **state)
 {
-    (void)state;
     struct hs_graph graph = long_list(300000);
     for (uint64_t seed = 0; seed < 2; seed++) {
         check_graph(&graph, seed, UINT64_MAX);
@@ -106,7 +103,6 @@ static void test_little_memory(void **state)
 
 static void test_too_little_memory(void **state)
 {
-    (void)state;
     struct hs_graph graph = long_list(300000);
     struct hs_budget budget;
     struct hs_domtree tree;
@@ -127,7 +123,6 @@ static void test_too_little_memory(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_graph graph = long_list(40000);
     struct hs_budget budget;
     struct hs_domtree tree;

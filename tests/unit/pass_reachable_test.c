@@ -93,7 +93,6 @@ static hs_status world_run(struct world *w, uint64_t room_bytes)
 
 static void test_small(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 23),
                                         .n_blocks = 1 + (uint32_t)(seed % 61),
@@ -112,7 +111,6 @@ static void test_small(void **state)
 
 static void test_held_blocks_are_not_followed(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 9),
                                         .n_blocks = 2 + (uint32_t)(seed % 37),
@@ -129,7 +127,6 @@ static void test_held_blocks_are_not_followed(void **state)
 /* Many roots that travel together, in less and less memory. */
 static void test_little_memory(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 3000, .n_blocks = 60000, .n_edges = 80000};
     struct world w;
     unsigned n_done = 0, n_refused = 0;
@@ -148,7 +145,6 @@ static void test_little_memory(void **state)
 /* Sets of roots that differ nearly everywhere, so that a pass holds few of them at a time. */
 static void test_sets_that_differ(void **state)
 {
-    (void)state;
     enum { LEAVES = 2000, BLOCKS = 20000, FIRST = LEAVES + 1 };
     struct hs_edge_list list = {0};
     uint64_t random = 5;
@@ -174,7 +170,6 @@ static void test_sets_that_differ(void **state)
  * table has room for where there is little memory, so that they are looked at part by part. */
 static void test_many_sets_in_little_memory(void **state)
 {
-    (void)state;
     enum { LEAVES = 17, BLOCKS = 1 << LEAVES, FIRST = LEAVES + 1 };
     struct hs_edge_list list = {0};
     for (uint32_t root = 0; root < LEAVES; root++) {
@@ -201,7 +196,6 @@ static void test_many_sets_in_little_memory(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 300, .n_blocks = 9000, .n_edges = 12000};
     struct world w;
     world_init(&w, hs_random_graph(8, &shape), 1);

@@ -22,7 +22,6 @@ static hs_status check_take(void *context, hs_node node, const struct hs_sizes *
     struct check *check = context;
     struct hs_sizes expected = {0};
     uint32_t number = check->tree->number[node];
-    (void)e;
     assert_true(node == check->next++);
     if (number != 0)
         expected =
@@ -83,7 +82,6 @@ static hs_status world_run(struct world *w, uint64_t room_bytes)
 
 static void test_small(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 23),
                                         .n_blocks = 1 + (uint32_t)(seed % 61),
@@ -124,7 +122,6 @@ static struct hs_graph large_graph(uint32_t n_cells)
 /* Children in either order: sums that wait for their parents are few, or as many as cells. */
 static void test_little_memory(void **state)
 {
-    (void)state;
     for (uint64_t seed = 2; seed < 4; seed++) {
         struct world w;
         unsigned n_done = 0, n_refused = 0;
@@ -144,7 +141,6 @@ static void test_little_memory(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w, large_graph(10000), 3);
     FAIL_EACH (each, .at_least = 20) {
@@ -167,7 +163,6 @@ static hs_status bad_run(const void *context,
 /* Sizes of nodes that are none of a block, or not in order. */
 static void test_sizes_out_of_place(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w, large_graph(100), 3);
     const hs_node bad[][2] = {{2, 3}, {5, 5}, {5, 4}, {5, 303}, {5, UINT64_MAX}};

@@ -26,7 +26,6 @@ struct check {
 static hs_status check_take(void *context, uint64_t key, const uint64_t *values, struct hs_error *e)
 {
     struct check *check = context;
-    (void)e;
     assert_true(key == check->next++);
     for (unsigned i = 0; i < check->n_columns; i++)
         assert_true(values[i] == (key % check->every == 0 ? value_of(key, i) : 0));
@@ -62,7 +61,6 @@ static hs_status scatter(struct hs_budget *budget, uint64_t n_keys, uint64_t eve
 
 static void test_small(void **state)
 {
-    (void)state;
     struct hs_budget budget;
     uint32_t n_parts;
     made_budget_init(&budget);
@@ -77,7 +75,6 @@ static void test_small(void **state)
 /* More parts the less there is, until their buffers alone are too much. */
 static void test_parts(void **state)
 {
-    (void)state;
     enum { KEYS = 600011 };
     struct hs_budget budget;
     uint32_t before = 1, n_parts;
@@ -102,7 +99,6 @@ static void test_parts(void **state)
 static hs_status chain_take(void *context, uint64_t key, const uint64_t *values, struct hs_error *e)
 {
     uint64_t *next = context;
-    (void)e;
     assert_true(key == (*next)++);
     bool is_leaf = key % 2 == 1;
     assert_true(values[0] == (is_leaf ? 3 : 5000000 - 2 * key));
@@ -113,7 +109,6 @@ static hs_status chain_take(void *context, uint64_t key, const uint64_t *values,
 /* Sizes along a chain whose cells have a leaf each: six bytes a record. */
 static void test_chain(void **state)
 {
-    (void)state;
     enum { KEYS = 1200000, ROOM_BYTES = 3 << 20 };
     struct pass_scatter_shape shape = {.n_keys = KEYS, .n_columns = 2, .max = {5000000, 3000000}};
     uint64_t next = 0;
@@ -138,7 +133,6 @@ static void test_chain(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_budget budget;
     uint32_t n_parts;
     made_budget_init(&budget);

@@ -27,7 +27,6 @@ static void check_top(const struct pass_stack *stack, uint64_t expected)
 /* Up and down by random steps, short and long: the top is always what was pushed there last. */
 static void test_up_and_down(void **state)
 {
-    (void)state;
     static uint64_t model[MAX_ROWS];
     uint64_t random = 3, n = 0, row[ROW_WORDS], deepest = 0;
     struct pass_stack stack;
@@ -69,7 +68,6 @@ static void row_of_place(uint64_t *row, uint64_t place)
 
 static hs_status rest_fill(void *context, uint64_t *rows, uint64_t n, struct hs_error *unused)
 {
-    (void)unused;
     for (uint64_t i = 0; i < n; i++)
         row_of_place(rows + i * ROW_WORDS, rows[i * ROW_WORDS]);
     *(uint64_t *)context += n;
@@ -103,7 +101,6 @@ static void check_rest(uint64_t distance)
 
 static void test_rest(void **state)
 {
-    (void)state;
     for (uint64_t distance = 1; distance < 6; distance++)
         check_rest(distance);
 }
@@ -111,7 +108,6 @@ static void test_rest(void **state)
 /* Rows are paid for as they are used, and refused where they cannot be. */
 static void test_little_memory(void **state)
 {
-    (void)state;
     uint64_t row[ROW_WORDS] = {0};
     struct pass_stack stack;
     struct hs_budget budget;

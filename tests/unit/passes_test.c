@@ -196,7 +196,6 @@ static struct hs_graph random_graph(uint64_t seed, uint32_t n, uint32_t n_edges)
 
 static void test_small(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(1500); seed++)
         check_graph(random_graph(seed, 1 + (uint32_t)(seed % 41), (uint32_t)(seed % 83)));
 }
@@ -204,7 +203,6 @@ static void test_small(void **state)
 /* Blocks point at tree nodes and at node 0; nothing is tidy. */
 static void test_untidy(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < HS_SEEDS(1200); seed++) {
         uint64_t random = seed;
         uint32_t n = 1 + hs_random_below(&random, 40), n_tree = 1 + hs_random_below(&random, n);
@@ -220,7 +218,6 @@ static void test_untidy(void **state)
 /* Mostly trees with a few edges across: regions of many nodes and deep ways between them. */
 static void test_bushy(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < HS_SEEDS(600); seed++) {
         uint64_t random = seed;
         uint32_t n = 20 + hs_random_below(&random, 200), near = 1 + hs_random_below(&random, 30);
@@ -238,7 +235,6 @@ static void test_bushy(void **state)
 
 static void test_large(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 8; seed++) {
         uint32_t n = seed % 2 == 0 ? 20000 : 80000;
         check_graph(random_graph(seed + 5, n, n / 2 * (1 + (uint32_t)(seed % 5))));
@@ -351,7 +347,6 @@ static void test_shapes(void **state)
         add_list_then_array, add_list_beside_array, add_doubly_linked,  add_common_string,
         add_ladder,          add_parallel_lists,    add_shared_strings, add_diamonds,
     };
-    (void)state;
     for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             struct hs_edge_list list = {0};
@@ -363,7 +358,6 @@ static void test_shapes(void **state)
 
 static void test_garbage_changes_nothing(void **state)
 {
-    (void)state;
     struct hs_edge_list list = {0};
     /* 0 -> 1 -> 2 -> 3; the others are not reached and point everywhere, in circles too. */
     static const uint32_t ends[][2] = {{0, 1}, {1, 2}, {2, 3}, {4, 1}, {4, 3}, {5, 3}, {4, 5},
@@ -376,7 +370,6 @@ static void test_garbage_changes_nothing(void **state)
 
 static void test_beyond_32_bits(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         struct world world;
         world_init(&world, random_graph(seed + 2, 3000, 5000));
@@ -391,7 +384,6 @@ static void test_beyond_32_bits(void **state)
 
 static void test_budget(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, random_graph(4, 900, 1500));
     assert_int_equal(world_run(&world), HS_OK);
@@ -428,7 +420,6 @@ static void check_planned(struct hs_graph graph)
 
 static void test_planned(void **state)
 {
-    (void)state;
     for (uint32_t shape = 0; shape < ODD_SHAPES; shape++)
         check_planned(odd_shape(shape, 150000));
     for (uint64_t seed = 0; seed < 2 * ODD_KINDS; seed++)
@@ -438,7 +429,6 @@ static void test_planned(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, random_graph(4, 200, 400));
     FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 30) {
@@ -458,7 +448,6 @@ static bool refuse(void *context, const char *phase, uint64_t done, uint64_t tot
 
 static void test_interrupted(void **state)
 {
-    (void)state;
     struct world world;
     hs_status status = HS_LIMIT;
     int at = 1;
@@ -478,7 +467,6 @@ static void test_interrupted(void **state)
 
 static void test_no_spill(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, random_graph(4, 200, 400));
     world.budget.spill_dir = "/nowhere/at/all";
@@ -489,7 +477,6 @@ static void test_no_spill(void **state)
 
 static void test_too_many_nodes(void **state)
 {
-    (void)state;
     struct world world;
     world_init(&world, random_graph(4, 200, 400));
     world.forward.gap_at = world.backward.gap_at = 100;

@@ -25,7 +25,6 @@ static uint64_t n_objects(const struct hs_path_fold *fold)
 
 static void a_list(void **state)
 {
-    (void)state;
     struct hs_path_fold fold = {0};
     for (hs_node i = 0; i < 400000; i++)
         add(&fold, 100 + i, 7, 1);
@@ -43,7 +42,6 @@ static void a_list(void **state)
 /* Another type or another field ends a run. */
 static void runs_end(void **state)
 {
-    (void)state;
     struct hs_path_fold fold = {0};
     add(&fold, 1, 0, 1);
     add(&fold, 2, 0, 2);
@@ -59,7 +57,6 @@ static void runs_end(void **state)
 
 static void long_paths(void **state)
 {
-    (void)state;
     for (uint32_t n = 0; n < 60; n++) {
         struct hs_path_fold fold = {0};
         for (uint32_t i = 0; i < n; i++)
@@ -82,7 +79,6 @@ static void long_paths(void **state)
 
 static void the_gap_counts_objects(void **state)
 {
-    (void)state;
     struct hs_path_fold fold = {0};
     for (uint32_t i = 0; i < 40; i++)
         for (uint32_t j = 0; j < 5; j++)
@@ -97,7 +93,6 @@ static void the_gap_counts_objects(void **state)
 /* A path all of whose steps differ takes no more memory than a short one. */
 static void a_path_without_runs(void **state)
 {
-    (void)state;
     enum { N = 100000 };
     struct hs_path_fold fold = {0};
     for (uint32_t i = 0; i < N; i++)
@@ -116,7 +111,6 @@ static void a_path_without_runs(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_path_fold fold = {0};
     struct hs_path_step step = {.node = 1, .repeat = 1};
@@ -151,7 +145,6 @@ static uint32_t make_list(struct made_view *made, hs_node *nodes, uint32_t n)
 
 static void a_path_in_any_order(void **state)
 {
-    (void)state;
     enum { N = 6 };
     struct hs_error err = HS_ERROR_INIT;
     struct made_view made = {0};
@@ -172,7 +165,6 @@ static void a_path_in_any_order(void **state)
 
 static void a_path_without_memory(void **state)
 {
-    (void)state;
     enum { N = 6 };
     struct made_view made = {0};
     hs_node nodes[N];

@@ -77,7 +77,6 @@ static void make_random(struct hs_graph_builder *b, uint64_t seed)
 
 static void random_heaps(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         static uint64_t distance[MAX_NODES];
         struct made_view made = {0};
@@ -197,7 +196,6 @@ static void text_of(const struct shapes *s, const struct hs_path_tree *tree, uin
 
 static void alike_steps_are_one(void **state)
 {
-    (void)state;
     static struct shapes s;
     s = (struct shapes){0};
     struct hs_error err = HS_ERROR_INIT;
@@ -231,7 +229,6 @@ static void alike_steps_are_one(void **state)
 /* A list of a million cells in little memory; only its end is asked for, and then all of it. */
 static void a_long_list(void **state)
 {
-    (void)state;
     enum { N = 300000 };
     struct made_view made = {0};
     struct hs_error err = HS_ERROR_INIT;

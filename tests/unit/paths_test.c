@@ -99,7 +99,6 @@ static void check_path(const struct small *graph, const struct hs_paths *paths, 
 
 static void test_one_shortest_path_from_each_root(void **state)
 {
-    (void)state;
     for (int round = 0; round < 2000; round++) {
         static struct small graph;
         small_fill(&graph);
@@ -129,7 +128,6 @@ static void test_one_shortest_path_from_each_root(void **state)
 
 static void test_disjoint_paths_share_nothing_and_cannot_be_extended(void **state)
 {
-    (void)state;
     for (int round = 0; round < 2000; round++) {
         static struct small graph;
         small_fill(&graph);
@@ -179,7 +177,6 @@ static struct hs_row chain_of(void *context, hs_node node)
 
 static void test_a_long_list(void **state)
 {
-    (void)state;
     enum { N_CELLS = 3000000 };
     hs_node n_nodes = N_CELLS + 2;
     struct hs_budget budget = {.limit_bytes = (uint64_t)64 << 20};
@@ -203,7 +200,6 @@ static void test_a_long_list(void **state)
 /* Numbers that do not fit into 32 bits. */
 static void test_beyond_32_bits(void **state)
 {
-    (void)state;
     hs_node n_nodes = ((hs_node)1 << 32) + 10;
     enum { N_CELLS = 200 };
     struct hs_predecessors predecessors = {chain_of, &n_nodes, n_nodes, n_nodes - N_CELLS, NULL};
@@ -230,7 +226,6 @@ static struct hs_row damaged_of(void *context, hs_node node)
 
 static void test_a_damaged_row(void **state)
 {
-    (void)state;
     hs_node n_nodes = 9;
     struct hs_predecessors predecessors = {damaged_of, &n_nodes, n_nodes, 2, NULL};
     struct hs_path_query query = {.target = 8, .limit = 10};
@@ -242,14 +237,12 @@ static void test_a_damaged_row(void **state)
 
 static hs_node even_below(const void *context, hs_node leaf)
 {
-    (void)context;
     return leaf & ~(hs_node)1;
 }
 
 /* Leaves of one root give one path, with and without `disjoint`. */
 static void test_leaves_of_one_root(void **state)
 {
-    (void)state;
     static struct small graph = {.n_nodes = 7, .n_tree = 6};
     for (uint32_t leaf = 2; leaf < 6; leaf++)
         graph.sources[6][graph.n_sources[6]++] = leaf;
@@ -270,7 +263,6 @@ static void test_leaves_of_one_root(void **state)
 
 static void test_the_limit_is_kept_and_told(void **state)
 {
-    (void)state;
     static struct small graph = {.n_nodes = 6, .n_tree = 5};
     for (uint32_t leaf = 1; leaf < 5; leaf++)
         graph.sources[5][graph.n_sources[5]++] = leaf;
@@ -288,7 +280,6 @@ static void test_the_limit_is_kept_and_told(void **state)
 
 static void test_every_allocation_may_fail(void **state)
 {
-    (void)state;
     static struct small graph;
     do
         small_fill(&graph);

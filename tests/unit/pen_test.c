@@ -32,7 +32,6 @@ static const char line[] = "a 18446744073709551615 ffffffffffffffff 0 tab\\t "
 
 static void all_arrives_in_order(void **state)
 {
-    (void)state;
     enum { LINES = 60000 }; /* several pieces of a MiB */
     static char bytes[LINES * sizeof line];
     struct hs_error err = HS_ERROR_INIT;
@@ -56,7 +55,6 @@ static void all_arrives_in_order(void **state)
 
 static void a_full_disk_is_told_once(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out;
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -73,7 +71,6 @@ static void a_full_disk_is_told_once(void **state)
 
 static void an_earlier_failure_stays(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out;
     assert_int_equal(hs_out_open_fd(-1, "nothing", &out, &err), HS_OK);
@@ -86,7 +83,6 @@ static void an_earlier_failure_stays(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     FAIL_EACH (each, .at_least = 2) {

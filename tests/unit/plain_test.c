@@ -14,7 +14,6 @@ static void becomes(const char *text, const char *expected)
 
 static void each_code_point_is_one_character(void **state)
 {
-    (void)state;
     becomes("", "");
     becomes("g_cache > struct entry", "g_cache > struct entry");
     becomes("\xe2\x80\xa6::registry", "~::registry");
@@ -24,7 +23,6 @@ static void each_code_point_is_one_character(void **state)
 
 static void what_is_cut_or_wrong_ends_within(void **state)
 {
-    (void)state;
     becomes("a\xe2\x80", "a?");
     becomes("\xa6\x81 b", " b");
     becomes("\xff\xfe", "??");

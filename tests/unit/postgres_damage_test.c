@@ -33,8 +33,6 @@ enum { ALLOCATED = 8, SET_PREV = 8, SET_NEXT = 16, NODE_PREV = 0, NODE_NEXT = 8 
 
 static void a_list_of_blocks_that_is_a_circle_is_none(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         for (size_t to = 0; to < 3; to++) {
@@ -52,8 +50,6 @@ static void a_list_of_blocks_that_is_a_circle_is_none(void **state)
 
 static void a_list_of_blocks_must_lead_back(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -71,8 +67,6 @@ static void a_list_of_blocks_must_lead_back(void **state)
 
 static void a_list_of_blocks_must_not_lead_elsewhere(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -89,8 +83,6 @@ static void a_list_of_blocks_must_not_lead_elsewhere(void **state)
 
 static void a_block_must_be_its_context_s(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -106,7 +98,6 @@ static void a_block_must_be_its_context_s(void **state)
 
 static void free_and_end_must_be_in_order(void **state)
 {
-    (void)state;
     static const uint32_t of[] = {FAKE_CACHE, FAKE_TUPLES, FAKE_SORT};
 
     EACH_RELEASE(release)
@@ -142,8 +133,6 @@ static void free_and_end_must_be_in_order(void **state)
 
 static void counts_of_chunks_must_be_right(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -157,8 +146,6 @@ static void counts_of_chunks_must_be_right(void **state)
 
 static void mem_allocated_is_the_sum_of_blocks(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     for (uint32_t i = FAKE_CACHE; i < FAKE_MADE; i++) {
         fake_postgres_make(&backend, release, 0);
@@ -190,7 +177,6 @@ static const struct fake_chunk *chunk_of(uint32_t number)
 
 static void sizes_of_chunks_must_lead_to_the_end(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = {0,          4,      28, 31, 40, 64, 4096, UINT64_MAX - 7,
                                      UINT64_MAX, 1 << 30};
 
@@ -229,8 +215,6 @@ static unsigned mask_shift(void)
 
 static void masks_of_chunks_must_lead_to_the_end(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -257,8 +241,6 @@ static void masks_of_chunks_must_lead_to_the_end(void **state)
 /* The right size is not enough: a mask says where its chunk is. */
 static void masks_of_chunks_must_say_where_they_are(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -273,8 +255,6 @@ static void masks_of_chunks_must_say_where_they_are(void **state)
 /* One that has its block for itself has a number instead, and is the first one there. */
 static void external_chunks_are_alone(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -293,8 +273,6 @@ static void external_chunks_are_alone(void **state)
 /* Without a mask there is a context, or the next free chunk; of a Generation's the block, too. */
 static void plain_chunks_must_say_whose_they_are(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -320,7 +298,6 @@ static void check_unmet(unsigned unmet, uint32_t number, unsigned field, uint64_
 
 static void a_list_of_children_must_lead_back(void **state)
 {
-    (void)state;
     const unsigned below_cache =
         BACKEND_BIT(FAKE_CACHE) | BACKEND_BIT(FAKE_TABLE) | BACKEND_BIT(FAKE_UNNAMED);
 
@@ -341,8 +318,6 @@ static void a_list_of_children_must_lead_back(void **state)
 
 static void a_list_of_children_that_is_a_circle_ends(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     for (uint32_t i = FAKE_TOP; i < FAKE_MADE; i++) {
         fake_postgres_make(&backend, release, 0);
@@ -355,8 +330,6 @@ static void a_list_of_children_that_is_a_circle_ends(void **state)
 /* A child of two parents is his whom it says it is. */
 static void a_child_of_two_is_met_once(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -366,8 +339,6 @@ static void a_child_of_two_is_met_once(void **state)
 
 static void without_a_first_context_there_is_no_backend(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         const hs_addr words[] = {0,
@@ -411,8 +382,6 @@ static void check_free_list(uint64_t word)
 
 static void a_free_list_that_is_a_circle_ends(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -424,7 +393,6 @@ static void a_free_list_that_is_a_circle_ends(void **state)
 
 static void a_free_list_must_lead_to_chunks_of_its_context(void **state)
 {
-    (void)state;
     static const hs_addr words[] = {8, UINT64_MAX - 7, FAKE_POSTGRES_NOWHERE, FAKE_POSTGRES_BASE};
 
     EACH_RELEASE(release)
@@ -449,8 +417,6 @@ static void a_free_list_must_lead_to_chunks_of_its_context(void **state)
 /* A freed chunk of another size is in this list by mistake. */
 static void a_free_list_must_lead_to_chunks_of_its_size(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -504,8 +470,6 @@ static void check_disbelieved(void)
 
 static void a_block_inside_of_another_s_chunk_is_told(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -537,8 +501,6 @@ static uint32_t put_context(hs_addr at)
 
 static void a_context_inside_of_another_s_chunk_is_told(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -554,8 +516,6 @@ static void a_context_inside_of_another_s_chunk_is_told(void **state)
 /* A span of malloc's that is just that of a context stays, and its block malloc's. */
 static void a_context_that_another_has_stays_his(void **state)
 {
-    (void)state;
-
     for (unsigned release = 0; release < FAKE_POSTGRES_RELEASES; release += 3) {
         struct hs_heap_block block = {0};
         fake_postgres_make(&backend, release, 0);

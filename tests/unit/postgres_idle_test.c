@@ -76,7 +76,6 @@ static void check(bool is_list)
 
 static void a_list_as_long_as_it_says_is_cached(void **state)
 {
-    (void)state;
     EACH_RELEASE(release)
     {
         make(release);
@@ -86,7 +85,6 @@ static void a_list_as_long_as_it_says_is_cached(void **state)
 
 static void another_length_is_no_list(void **state)
 {
-    (void)state;
     const uint64_t lengths[] = {0, 1, N_IDLE - 1, N_IDLE + 1, 101, UINT64_MAX};
 
     EACH_RELEASE(release)
@@ -100,7 +98,6 @@ static void another_length_is_no_list(void **state)
 /* Each word by which one is known. */
 static void one_that_is_not_idle_makes_it_none(void **state)
 {
-    (void)state;
     const unsigned of_context[] = {ALLOCATED, METHODS, PARENT, FIRST_CHILD, SET_BLOCKS, NEXT_CHILD};
     const unsigned of_block[] = {0, BLOCK_PREV, BLOCK_NEXT, BLOCK_USED, BLOCK_END};
 
@@ -119,7 +116,6 @@ static void one_that_is_not_idle_makes_it_none(void **state)
 /* Its end is far away, and what it says it has agrees. */
 static void ends_elsewhere(void **state)
 {
-    (void)state;
     EACH_RELEASE(release)
     {
         make(release);
@@ -133,7 +129,6 @@ static void ends_elsewhere(void **state)
 /* Twice in the data: it is cached once. */
 static void a_list_is_taken_once(void **state)
 {
-    (void)state;
     EACH_RELEASE(release)
     {
         make(release);

@@ -16,7 +16,6 @@ static struct hs_error err;
 
 static void reads_all_releases(void **state)
 {
-    (void)state;
     const struct backend_expected e = {0};
 
     for (unsigned n_more = 0; n_more < 8; n_more++)
@@ -33,7 +32,6 @@ static void reads_all_releases(void **state)
 /* The older ones first, behind those of contexts that are not read. */
 static void children_are_in_order(void **state)
 {
-    (void)state;
     static const uint32_t order[] = {FAKE_UNDER, FAKE_CACHE, FAKE_TUPLES, FAKE_SORT};
     struct hs_heap_block block;
     hs_addr begin, end;
@@ -60,8 +58,6 @@ static void children_are_in_order(void **state)
 /* Of 13 and 14: until something is in it, it has none. */
 static void an_old_generation_without_a_block(void **state)
 {
-    (void)state;
-
     for (unsigned release = 0; release < FAKE_POSTGRES_RELEASES; release += 3) {
         fake_postgres_make(&backend, release, 0);
         fake_postgres_context(&backend, FAKE_OLD_GENERATION, "more", FAKE_TOP, 0);
@@ -73,8 +69,6 @@ static void an_old_generation_without_a_block(void **state)
  * and given back. */
 static void reads_all_sizes_of_chunks(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -92,8 +86,6 @@ static void reads_all_sizes_of_chunks(void **state)
  * first block. */
 static void one_block_may_be_most_of_the_process(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_begin(&backend, release);
@@ -139,8 +131,6 @@ static void is_called(uint32_t context, const char *name, const char *chunks_nam
  * stands, and printed so that nothing of it is taken for a terminal's. */
 static void names_may_be_hostile(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -156,8 +146,6 @@ static void names_may_be_hostile(void **state)
  * identifies another context, as a plan, is its statement. */
 static void names_are_constants(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 0);
@@ -177,8 +165,6 @@ static void names_are_constants(void **state)
 
 static void survives_without_memory(void **state)
 {
-    (void)state;
-
     EACH_RELEASE(release)
     {
         fake_postgres_make(&backend, release, 1);

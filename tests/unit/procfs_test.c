@@ -10,7 +10,6 @@ static struct hs_error err;
 
 static void reads_whole_files(void **state)
 {
-    (void)state;
     char *text = NULL;
     size_t n = 0;
     uint64_t pid;
@@ -27,7 +26,6 @@ static void reads_whole_files(void **state)
 
 static void parses_stat_with_any_name(void **state)
 {
-    (void)state;
     struct hs_proc_stat stat;
     assert_true(hs_proc_parse_stat("7 (a) R 1 (b)) ) S 1 7 7 0 -1 2097216 0 0 0 0 0 0 0 0 20 0 1 0 "
                                    "4711 0 0 18446744073709551615 94000 95000 140737 0 0\n",
@@ -41,7 +39,6 @@ static void parses_stat_with_any_name(void **state)
 
 static void refuses_a_malformed_stat(void **state)
 {
-    (void)state;
     struct hs_proc_stat stat;
     static const char *const bad[] = {"",
                                       "7",
@@ -57,7 +54,6 @@ static void refuses_a_malformed_stat(void **state)
 
 static void reads_our_own_stat(void **state)
 {
-    (void)state;
     struct hs_proc_stat of_process, of_thread;
     assert_int_equal(hs_proc_stat_of(getpid(), 0, &of_process, &err), HS_OK);
     assert_int_equal(hs_proc_stat_of(getpid(), getpid(), &of_thread, &err), HS_OK);
@@ -69,7 +65,6 @@ static void reads_our_own_stat(void **state)
 
 static void a_failed_allocation_is_a_limit(void **state)
 {
-    (void)state;
     char *text = NULL;
     size_t n;
     hs_alloc_fail_at(1, false);

@@ -21,7 +21,6 @@ static bool hear(void *context, const char *phase, uint64_t done, uint64_t total
 
 static void tells_and_can_be_stopped(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct heard heard = {.answer = true};
     struct hs_progress progress = {hear, &heard};
@@ -36,7 +35,6 @@ static void tells_and_can_be_stopped(void **state)
 
 static void nobody_has_to_listen(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_progress nobody = {0};
     assert_int_equal(hs_progress_tell(NULL, "x", 0, 0, &err), HS_OK);
@@ -45,7 +43,6 @@ static void nobody_has_to_listen(void **state)
 
 static void time_does_not_go_back(void **state)
 {
-    (void)state;
     uint64_t last = hs_now_ns();
     assert_true(last > 0);
     for (int i = 0; i < 1000; i++) {

@@ -18,14 +18,12 @@ static void of_version(unsigned minor)
 
 static int set_up(void **state)
 {
-    (void)state;
     of_version(11);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     fake_python_free(fake);
     fake = NULL;
     return 0;
@@ -63,7 +61,6 @@ static void is_refused(const char *why)
 
 static void sound_ones_have_their_names(void **state)
 {
-    (void)state;
     for (unsigned minor = 9; minor <= 14; minor++) {
         of_version(minor);
         walk();
@@ -95,7 +92,6 @@ static void sound_ones_have_their_names(void **state)
 
 static void versions_that_are_not_known_are_refused(void **state)
 {
-    (void)state;
     (void)snprintf(fake->path, sizeof fake->path, "/bin/python3.40");
     is_refused("python 3.40: a version whose objects are not known");
     (void)snprintf(fake->path, sizeof fake->path, "/bin/app");
@@ -108,7 +104,6 @@ static void versions_that_are_not_known_are_refused(void **state)
 /* The structures of each version under the name of each other. */
 static void versions_that_lie_are_refused(void **state)
 {
-    (void)state;
     for (unsigned is = 9; is <= 14; is++)
         for (unsigned says = 9; says <= 14; says++) {
             if (is == says)
@@ -125,7 +120,6 @@ static void versions_that_lie_are_refused(void **state)
 /* Where nothing says which version it is, each is tried; what its module sys says decides. */
 static void versions_that_do_not_say_are_found(void **state)
 {
-    (void)state;
     for (unsigned minor = 9; minor <= 14; minor++) {
         of_version(minor);
         (void)snprintf(fake->path, sizeof fake->path, "/bin/app");
@@ -203,7 +197,6 @@ static void hear_debug_offsets(unsigned minor)
 
 static void debug_offsets_are_heard(void **state)
 {
-    (void)state;
     hear_debug_offsets(13);
     hear_debug_offsets(14);
 }
@@ -212,7 +205,6 @@ static void debug_offsets_are_heard(void **state)
  * a stack may be anywhere. */
 static void references_have_tags(void **state)
 {
-    (void)state;
     of_version(14);
     hs_addr slot = fake->frame + fake->layout->frame_localsplus;
     hs_addr top = fake->frame + fake->layout->frame_stacktop;
@@ -242,7 +234,6 @@ static void references_have_tags(void **state)
 
 static void pypy_is_named(void **state)
 {
-    (void)state;
     fake->object.path = "/usr/lib/libpypy3.9-c.so";
     is_refused("pypy: a Python whose heap is not known");
 }
@@ -250,7 +241,6 @@ static void pypy_is_named(void **state)
 /* The newest interpreter stands first, and may not be whole; each has names of its own. */
 static void interpreters_are_told_apart(void **state)
 {
-    (void)state;
     for (unsigned minor = 9; minor <= 14; minor++) {
         of_version(minor);
         const struct py_layout *layout = fake->layout;
@@ -275,7 +265,6 @@ static void interpreters_are_told_apart(void **state)
 /* Before it has begun and after it has ended, there are pointers to nothing yet, or no more. */
 static void beginnings_and_ends_have_no_names(void **state)
 {
-    (void)state;
     const struct py_layout *layout = fake->layout;
 
     *word(fake->runtime + layout->runtime_interpreters) = 0;
@@ -291,7 +280,6 @@ static void beginnings_and_ends_have_no_names(void **state)
 /* A second library that does not run, first and second; one that runs. */
 static void the_one_that_runs_is_read(void **state)
 {
-    (void)state;
     struct fake_python *second = fake_python_new(11);
     struct hs_object both[2] = {second->object, fake->object};
 
@@ -316,7 +304,6 @@ static void the_one_that_runs_is_read(void **state)
 /* A frame that was before leads to one that comes after, the first and any other. */
 static void circles_of_frames_end(void **state)
 {
-    (void)state;
     const struct py_layout *layout = fake->layout;
 
     walk();
@@ -339,7 +326,6 @@ static void circles_of_frames_end(void **state)
 static void tasks_that_wait(void **state)
 {
     enum { PLACES = 2 };
-    (void)state;
 
     for (unsigned minor = 9; minor <= 14; minor++) {
         of_version(minor);
@@ -384,7 +370,6 @@ static void greenlets_that_wait(void **state)
 {
     enum { OBJECT = 40, INNERMOST = 56, CHUNK = 64, TOP = 72, LIMIT = 80 };
     bool has_inner;
-    (void)state;
 
     for (unsigned minor = 11; minor <= 14; minor++) {
         of_version(minor);
@@ -428,7 +413,6 @@ static void greenlets_that_wait(void **state)
  * table is the old one, which is freed. */
 static void tables_in_the_middle_of_a_change(void **state)
 {
-    (void)state;
     hs_addr table = *word(fake->main_dict + 32);
 
     *word(table + 24) = 0;
@@ -449,7 +433,6 @@ static void tables_in_the_middle_of_a_change(void **state)
 /* Keys that are no text, or no names. */
 static void keys_that_are_no_names(void **state)
 {
-    (void)state;
     hs_addr table = *word(fake->main_dict + 32), key = *word(table + 40);
     static const char *const bad[] = {"r\033ws", "r\nws", "\xe2\x80\xae", "r ws", ""};
 
@@ -470,7 +453,6 @@ static void keys_that_are_no_names(void **state)
 
 static void texts_that_claim_more(void **state)
 {
-    (void)state;
     hs_addr table = *word(fake->main_dict + 32), key = *word(table + 40);
     static const uint64_t claims[] = {UINT64_C(1) << 60, UINT64_MAX, INT64_MAX, 4096};
 
@@ -485,7 +467,6 @@ static void texts_that_claim_more(void **state)
 /* sys.modules claims a million, and half as many as memory has bytes. */
 static void tables_that_claim_more(void **state)
 {
-    (void)state;
     hs_addr table = *word(fake->modules + 32);
 
     *word(table + 8) = 20 | 22 << 8 | 1 << 16;
@@ -500,7 +481,6 @@ static void tables_that_claim_more(void **state)
 
 static void types_that_lie(void **state)
 {
-    (void)state;
     enum { AT_BASIC = 32, AT_ITEM = 40, AT_KIND = 168, AT_PARENT = 256 };
     static const uint64_t sizes[] = {0, 8, 17, 1 << 20, UINT64_C(1) << 60, UINT64_MAX};
 
@@ -537,7 +517,6 @@ static bool deque_has(unsigned number)
  * It is none while the deque has as many items as it says. */
 static void a_deque_knows_its_blocks(void **state)
 {
-    (void)state;
     for (unsigned minor = 9; minor <= 14; minor++) {
         of_version(minor);
         walk();
@@ -552,7 +531,6 @@ static void a_deque_knows_its_blocks(void **state)
 /* Lists, sets, deques and locals that claim more than there is. */
 static void objects_that_claim_more(void **state)
 {
-    (void)state;
     const struct py_layout *layout = fake->layout;
 
     for (int shift = 3; shift < 64; shift += 10) {
@@ -570,7 +548,6 @@ static void objects_that_claim_more(void **state)
 /* A map that leads into itself, more calls at the end than there are, locals of nobody. */
 static void what_threads_keep_ends(void **state)
 {
-    (void)state;
     const struct py_layout *layout = fake->layout;
 
     *word(fake->context_node + 56) = fake->context_node;
@@ -608,7 +585,6 @@ static void what_threads_keep_ends(void **state)
  * same. */
 static void names_have_their_share_of_memory(void **state)
 {
-    (void)state;
     struct hs_budget budget = {.limit_bytes = 1000};
 
     fake->dump.plan.budget = &budget;

@@ -46,7 +46,6 @@ static void put_str(size_t word, const char *text, uint64_t length)
 
 static int set_up(void **state)
 {
-    (void)state;
     words = calloc(WORDS, sizeof *words);
     dump = calloc(1, sizeof *dump);
     assert_non_null(words);
@@ -60,7 +59,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_python_classes_fini(&classes);
     hs_image_fini(&dump->image);
     free(dump);
@@ -70,7 +68,6 @@ static int tear_down(void **state)
 
 static void versions_are_known_or_not(void **state)
 {
-    (void)state;
     for (unsigned minor = 9; minor <= 14; minor++)
         assert_int_equal(hs_python_layout(minor)->minor, minor);
     assert_null(hs_python_layout(8));
@@ -80,7 +77,6 @@ static void versions_are_known_or_not(void **state)
 
 static void tables_say_no_more_than_there_is(void **state)
 {
-    (void)state;
     struct py_keys keys;
     struct py_entries it;
 
@@ -114,7 +110,6 @@ static void tables_say_no_more_than_there_is(void **state)
 
 static void only_identifiers_are_names(void **state)
 {
-    (void)state;
     char text[PY_NAME_BYTES];
 
     put_str(TEXT, "Session.table", 13);
@@ -138,7 +133,6 @@ static void only_identifiers_are_names(void **state)
 
 static void types_that_lie_are_none(void **state)
 {
-    (void)state;
     uint32_t number;
 
     put_type(FIRST, 210, "Own", at(SECOND)); /* its base derives from it */
@@ -164,7 +158,6 @@ static void types_that_lie_are_none(void **state)
  * its dictionary and the like. */
 static void numbers_of_types_are_none(void **state)
 {
-    (void)state;
     enum { FLAGS = 168 / 8, VERSION = 384 / 8, BASE_OF_IT = 256 / 8, DICT_OF_IT = 264 / 8 };
     uint32_t number;
 
@@ -184,7 +177,6 @@ static void numbers_of_types_are_none(void **state)
 /* Items that are shorter than an address are numbers, as is how many there are. */
 static void short_items_are_numbers(void **state)
 {
-    (void)state;
     enum { AT_ITEM = AT_BASIC_SIZE + 1, BYTES = 96 };
     uint32_t number;
 
@@ -209,7 +201,6 @@ static void short_items_are_numbers(void **state)
 /* A class that says it is a list and is shorter than one is none: its items are not looked for. */
 static void short_objects_are_of_no_kind(void **state)
 {
-    (void)state;
     uint32_t number;
 
     put_type(SECOND, 220, "list", 0);
@@ -226,7 +217,6 @@ static void short_objects_are_of_no_kind(void **state)
 
 static void lines_end_with_their_table(void **state)
 {
-    (void)state;
     const uint8_t table[] = {0x80 | 11 << 3 | 1, 0,    0, /* a line on, two units */
                              0x80 | 15 << 3,              /* none */
                              0x80 | 13 << 3,     0x45, 0x7f /* a number that does not end */};
@@ -247,7 +237,6 @@ static void lines_end_with_their_table(void **state)
 /* Pairs of 3.9, whose lines come after their bytes, and of 3.10, some of which have none. */
 static void lines_of_older_versions(void **state)
 {
-    (void)state;
     const uint8_t of_9[] = {4, 1, 0, 5, 6, 0xfe, 3}, of_10[] = {4, 1, 2, 0x80, 6, 0xfe, 3};
 
     words[TEXT + 15] = at(TABLE);
@@ -269,7 +258,6 @@ static void lines_of_older_versions(void **state)
  * none. */
 static void walks_end_when_too_much_is_asked(void **state)
 {
-    (void)state;
     struct py_entries it;
     uint64_t looks = 12;
     uint32_t number;
@@ -293,7 +281,6 @@ static void walks_end_when_too_much_is_asked(void **state)
 /* What is no type takes no memory, and a table of lines that lies no look. */
 static void what_lies_costs_nothing(void **state)
 {
-    (void)state;
     uint64_t looks = 100;
     uint32_t number;
 

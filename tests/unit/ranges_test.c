@@ -12,7 +12,6 @@ static void add(struct hs_range_set *set, hs_addr begin, hs_addr end)
 
 static void merges_what_overlaps_or_touches(void **state)
 {
-    (void)state;
     struct hs_range_set set = {0};
     add(&set, 40, 50);
     add(&set, 10, 20);
@@ -32,7 +31,6 @@ static void merges_what_overlaps_or_touches(void **state)
 /* Against one flag per address; ends before begins are as empty. */
 static void finds_what_is_inside(void **state)
 {
-    (void)state;
     enum { N = 300 };
     srand(6);
     for (unsigned round = 0; round < 300; round++) {
@@ -60,7 +58,6 @@ static void finds_what_is_inside(void **state)
 
 static void takes_the_ends_of_the_address_space(void **state)
 {
-    (void)state;
     struct hs_range_set set = {0};
 
     assert_null(hs_range_set_find(&set, 0));
@@ -78,7 +75,6 @@ static void takes_the_ends_of_the_address_space(void **state)
 /* Against one flag per address. */
 static void tells_what_is_outside(void **state)
 {
-    (void)state;
     enum { N = 200 };
     srand(5);
     for (unsigned round = 0; round < 500; round++) {
@@ -109,7 +105,6 @@ static void tells_what_is_outside(void **state)
 
 static void fails_without_memory(void **state)
 {
-    (void)state;
     struct hs_range_set set = {0};
     struct hs_error err = HS_ERROR_INIT;
     hs_alloc_fail_at(1, false);
@@ -124,7 +119,6 @@ static void fails_without_memory(void **state)
 /* One ends where the next begins; of those that begin together the lowest number stays. */
 static void makes_ranges_disjoint(void **state)
 {
-    (void)state;
     struct hs_owned_range ranges[] = {{50, 90, 0}, {10, 60, 1}, {10, 20, 2}, {55, 55, 3},
                                       {90, 95, 4}, {20, 10, 5}, {60, 70, 6}};
     assert_int_equal(hs_owned_ranges_disjoin(ranges, 7), 4);

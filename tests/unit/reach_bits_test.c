@@ -67,7 +67,6 @@ static void check(const struct hs_condensed *condensed, const struct reach_bits_
 /* Any width to begin with, and so few sets that passes are done again with fewer bits. */
 static void test_widths(void **state)
 {
-    (void)state;
     static const uint32_t widths[] = {0, 64, 128, 512, 4096};
     static const uint64_t sets[] = {0, 3, 40, 200};
     for (uint64_t seed = 0; seed < 8; seed++) {
@@ -81,7 +80,6 @@ static void test_widths(void **state)
 
 static void test_nothing_asked(void **state)
 {
-    (void)state;
     struct hs_condensed condensed = random_condensed(1, 100);
     assert_int_equal(reach_bits_run(&condensed, NULL, 0, &(struct reach_bits_options){0}, &err),
                      HS_OK);
@@ -90,7 +88,6 @@ static void test_nothing_asked(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_condensed condensed = random_condensed(4, 900);
     struct reach_bits_options options = {.first_bits = 128};
     struct root_query queries[QUERIES];

@@ -81,7 +81,6 @@ static void check_naive(const struct hs_graph *graph, uint64_t seed)
 
 static void test_small(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(4000); seed++) {
         struct hs_random_shape shape = {
             .n_leaves = 1 + (uint32_t)(seed % 23),
@@ -98,7 +97,6 @@ static void test_small(void **state)
 
 static void test_heads_are_not_followed(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(2000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 9),
                                         .n_blocks = 2 + (uint32_t)(seed % 37),
@@ -114,7 +112,6 @@ static void test_heads_are_not_followed(void **state)
 /* Large enough that most roots travel together, sparse enough that they reach different things. */
 static void test_many_roots(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 6; seed++) {
         struct hs_random_shape shape = {
             .n_leaves = 1500,
@@ -132,7 +129,6 @@ static void test_many_roots(void **state)
  * cycle, a different answer for each root. */
 static void test_roots_along_a_list(void **state)
 {
-    (void)state;
     enum { LEAVES = 900, CELLS = LEAVES * 7, FIRST = LEAVES + 1 };
     struct hs_edge_list list = {0};
     for (uint32_t i = 0; i < LEAVES; i++) {
@@ -151,7 +147,6 @@ static void test_roots_along_a_list(void **state)
  * pass has more sets than it keeps and is done again with fewer bits. */
 static void test_sets_that_differ(void **state)
 {
-    (void)state;
     enum { LEAVES = 2000, BLOCKS = 30000, FIRST = LEAVES + 1 };
     struct hs_edge_list list = {0};
     uint64_t random = 5;
@@ -172,7 +167,6 @@ static void test_sets_that_differ(void **state)
 
 static void test_no_blocks(void **state)
 {
-    (void)state;
     struct hs_edge_list list = {0};
     struct hs_sizes zero = {0}, *found;
     struct hs_weights weights;
@@ -193,7 +187,6 @@ static void test_no_blocks(void **state)
 
 static void test_every_allocation_fails(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 300, .n_blocks = 9000, .n_edges = 12000};
     struct hs_graph graph = hs_random_graph(8, &shape);
     struct hs_weights weights = random_weights(&graph, 1);

@@ -80,7 +80,6 @@ static bool expect_cut(const uint8_t *bytes, size_t n, size_t n_whole)
 
 static void test_cut_at_every_byte(void **state)
 {
-    (void)state;
     struct hs_golden_file file;
     size_t first = 0;
     make("example.snap", &file);
@@ -99,7 +98,6 @@ static void test_cut_at_every_byte(void **state)
 /* Two chunks, cut in the second: the first is there, and edges into the second are gone. */
 static void test_cut_keeps_whole_chunks(void **state)
 {
-    (void)state;
     struct hs_golden_file file;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap *snap = NULL;
@@ -127,7 +125,6 @@ static void test_cut_keeps_whole_chunks(void **state)
 
 static void test_every_flipped_bit_is_seen(void **state)
 {
-    (void)state;
     struct hs_golden_file file;
     struct hs_error err = HS_ERROR_INIT;
     make("example.snap", &file);
@@ -155,7 +152,6 @@ static void test_every_flipped_bit_is_seen(void **state)
 
 static void test_bytes_after_the_end_are_seen(void **state)
 {
-    (void)state;
     struct hs_golden_file file;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap *snap = NULL;
@@ -189,7 +185,6 @@ static hs_status open_and_check(const struct hs_golden_file *file, unsigned flag
 static void test_every_allocation_fails_once(void **state)
 {
     static const char *const names[] = {"example.snap", "classes.snap", "chunks.snap"};
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0] * 2; i++) {
         struct hs_golden_file file;
         struct hs_error err = HS_ERROR_INIT;
@@ -205,7 +200,6 @@ static void test_every_allocation_fails_once(void **state)
 
 static void test_find_address(void **state)
 {
-    (void)state;
     struct hs_golden_file file;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap *snap = NULL;
@@ -241,7 +235,6 @@ static void test_find_address(void **state)
 
 static void test_files_and_names(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap *snap = NULL;
     char path[] = "/tmp/heapsnap-reader-XXXXXX";
@@ -284,7 +277,6 @@ static void expect_member(const struct hs_snap *snap, uint32_t type, uint64_t of
 /* What version 2 has more, and where an offset of a block lies. */
 static void test_native_tables(void **state)
 {
-    (void)state;
     struct hs_golden_file file;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap *snap = NULL;
@@ -334,7 +326,6 @@ static void expect_tiers(const struct hs_snap *snap, const uint8_t *by_kind)
 
 static void test_tiers(void **state)
 {
-    (void)state;
     static const uint8_t now[HS_N_ROOT_KINDS] = {
         [HS_ROOT_STACK] = HS_TIER_DOUBTFUL, [HS_ROOT_UNCLAIMED] = HS_TIER_RUNTIME};
     static const uint8_t before[HS_N_ROOT_KINDS] = {[HS_ROOT_STACK] = HS_TIER_DOUBTFUL};
@@ -356,7 +347,6 @@ static void test_tiers(void **state)
 /* Classes alone, whichever side of the offsets they stand on. */
 static void test_classes_alone(void **state)
 {
-    (void)state;
     static const char *const paths[] = {HS_SOURCE_DIR "/tests/golden/classes.snap",
                                         HS_SOURCE_DIR "/tests/golden/v2_classes.snap",
                                         HS_SOURCE_DIR "/tests/golden/v1_classes.snap"};
@@ -384,7 +374,6 @@ static void test_columns_in_steps(void **state)
         {HS_COL_SIZES | HS_COL_TYPES, HS_COL_EDGES, HS_COL_FIELDS, HS_COL_EXTRA},
         {HS_COL_EXTRA, HS_COL_CLASSES, HS_COL_FIELDS, HS_COL_SIZES | HS_COL_TYPES},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_snap *snap = NULL;
@@ -415,7 +404,6 @@ static void test_columns_in_steps(void **state)
 /* Leaves of version 1 stand where ours do; what it does not have is as if nothing were known. */
 static void test_reads_version_one(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap *snap = NULL;
     assert_int_equal(hs_snap_open(HS_SOURCE_DIR "/tests/golden/v1_example.snap", 0, &snap, &err),
@@ -438,7 +426,6 @@ static void test_reads_version_one(void **state)
 /* Columns that were not asked for are not there. */
 static void test_columns_on_demand(void **state)
 {
-    (void)state;
     struct hs_golden_file file;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_snap *snap = NULL;

@@ -24,7 +24,6 @@ static const char *recognise(size_t n_objects)
 
 static void by_the_name_of_a_file(void **state)
 {
-    (void)state;
     static const char *const names[][2] = {
         {"libtcmalloc_minimal.so.4.5.10", "tcmalloc (libtcmalloc_minimal.so.4.5.10)\n"},
         {"libmimalloc.so.2.0", "mimalloc (libmimalloc.so.2.0)\n"},
@@ -52,7 +51,6 @@ static void by_the_name_of_a_file(void **state)
 
 static void by_a_symbol_or_a_section(void **state)
 {
-    (void)state;
     static char name[] = "server";
     static const char *const symbols[][2] = {
         {"tc_malloc", "tcmalloc (server)\n"},
@@ -88,7 +86,6 @@ static void by_a_symbol_or_a_section(void **state)
 /* Languages' runtimes have a list of their own. */
 static void runtimes_apart(void **state)
 {
-    (void)state;
     static char ruby[] = "libruby-3.1.so.3.1", malloc_name[] = "libmimalloc.so.2",
                 program[] = "app";
     struct hs_mapping mapping = {.begin = 0x1000, .end = 0x2000};
@@ -115,7 +112,6 @@ static void runtimes_apart(void **state)
 
 static void names_become_a_list(void **state)
 {
-    (void)state;
     char three[32] = "Ruby (a)\nV8 (b)\nmusl (c)\n", none[4] = "", one[] = "V8 (b)\n";
     char full[18] = "Ruby (a)\nV8 (b)\n";
 
@@ -134,7 +130,6 @@ static void names_become_a_list(void **state)
 
 static void each_once_and_several(void **state)
 {
-    (void)state;
     static char first[] = "libmimalloc.so.2", second[] = "libtcmalloc.so.4";
     memset(object, 0, sizeof object);
     object[0].name = first;
@@ -156,7 +151,6 @@ static void each_once_and_several(void **state)
 /* Of what was read nobody says that it is missing: of that one, and of no other. */
 static void not_what_was_read(void **state)
 {
-    (void)state;
     static char first[] = "libmimalloc.so.2", second[] = "libtcmalloc.so.4";
     const uint64_t mimalloc = HS_ALLOCATOR_BIT(mimalloc), tcmalloc = HS_ALLOCATOR_BIT(tcmalloc);
     const struct {
@@ -186,7 +180,6 @@ static void not_what_was_read(void **state)
 /* The bits are those of the allocators that have found something. */
 static void those_in_use(void **state)
 {
-    (void)state;
     struct hs_heaps heaps = {0};
 
     assert_int_equal(hs_heaps_in_use(&heaps), 0);
@@ -199,7 +192,6 @@ static void those_in_use(void **state)
 /* The real ones, where they are installed: their symbols alone tell. */
 static void real_libraries(void **state)
 {
-    (void)state;
     static char name[] = "renamed";
     static const char *const files[][2] = {
         {"/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", "tcmalloc (renamed)\n"},

@@ -169,7 +169,6 @@ static void check_file(void)
 
 static void test_whole(void **state)
 {
-    (void)state;
     write_events(false);
     assert_int_equal(n_expected, N_EVENTS);
     check_file();
@@ -177,7 +176,6 @@ static void test_whole(void **state)
 
 static void test_lost_packets(void **state)
 {
-    (void)state;
     write_events(true);
     check_file();
 }

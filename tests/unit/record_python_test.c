@@ -181,7 +181,6 @@ static void check_frames(const char *const *expected, unsigned n)
 
 static void each_loop_gives_way_to_what_it_runs(void **state)
 {
-    (void)state;
     for (unsigned i = HS_RECORD_PYTHON_FIRST; i <= HS_RECORD_PYTHON_LAST; i++) {
         make_world(i);
         assert_true(hs_record_python_mix(&table, &backtrace));
@@ -194,7 +193,6 @@ static void each_loop_gives_way_to_what_it_runs(void **state)
 
 static void a_stack_that_ends_early_keeps_the_rest(void **state)
 {
-    (void)state;
     for (unsigned i = HS_RECORD_PYTHON_FIRST; i <= HS_RECORD_PYTHON_LAST; i++) {
         make_world(i);
         backtrace.n = 2;
@@ -208,7 +206,6 @@ static void lines_follow_the_table(void **state)
 {
     static const unsigned lines[] = {300, 300, 301, 301, 302, 302, 0, 0, 301, 301, 353, 353, 0, 0};
 
-    (void)state;
     make_world(HS_RECORD_PYTHON_FIRST);
     for (unsigned unit = 0; unit < sizeof lines / sizeof *lines; unit++) {
         char expected[64];
@@ -225,7 +222,6 @@ static void lines_follow_the_table(void **state)
 /* Other code may lie where some was that is gone. */
 static void places_are_told_by_what_they_say(void **state)
 {
-    (void)state;
     make_world(12);
     uint64_t code = at(CODES), here = code + layout->code_bytes;
     hs_record_script_begin();
@@ -250,7 +246,6 @@ static void names_become_utf8(void **state)
     static const uint32_t wide[] = {0x1f600, 0x110000, 'z'};
     static char longer[2000];
 
-    (void)state;
     make_world(11);
     uint64_t code = at(CODES), here = code + layout->code_bytes;
     hs_record_script_begin();
@@ -272,7 +267,6 @@ static void names_become_utf8(void **state)
 
 static void what_does_not_fit_has_no_frames(void **state)
 {
-    (void)state;
     make_world(13);
     put(THREAD + layout->thread_id, 1, 8); /* another thread's */
     assert_false(hs_record_python_mix(&table, &backtrace));
@@ -297,7 +291,6 @@ static void what_does_not_fit_has_no_frames(void **state)
 /* Frames in a circle, and more of them than a backtrace has. */
 static void walks_end(void **state)
 {
-    (void)state;
     for (unsigned i = HS_RECORD_PYTHON_FIRST; i <= HS_RECORD_PYTHON_LAST; i++) {
         make_world(i);
         put(FRAMES + FRAME_BYTES + layout->frame_previous, at(FRAMES), 8);
@@ -313,7 +306,6 @@ static void any_word_may_be_anything(void **state)
 {
     uint64_t random = hs_record_seed(18);
 
-    (void)state;
     for (unsigned round = 0; round < 3000; round++) {
         make_world(HS_RECORD_PYTHON_FIRST + round % 3);
         for (unsigned i = 0; i < 1 + round % 40; i++) {
@@ -340,14 +332,12 @@ static void any_word_may_be_anything(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     hs_record_script_forget();
     return hs_record_table_init(&table, &anchor) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_record_script_forget();
     hs_record_table_fini(&table);
     return 0;

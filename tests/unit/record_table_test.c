@@ -45,7 +45,6 @@ static void test_random(void **state)
     static bool is_live[N_ADDRESSES];
     uint64_t random = hs_record_seed(5), n_live = 0;
 
-    (void)state;
     assert_true(hs_record_table_init(&table, &anchor));
     for (unsigned step = 0; step < 400000; step++) {
         unsigned i = (unsigned)((random = hs_record_seed(random)) % N_ADDRESSES);
@@ -83,7 +82,6 @@ static void test_filter_forgets(void **state)
 {
     struct hs_record_slot slot = {.address = 0x555500001230, .bytes = 1}, taken;
 
-    (void)state;
     assert_true(hs_record_table_init(&table, &anchor));
     for (unsigned i = 0; i < 200; i++) {
         assert_true(hs_record_table_put(&table, &slot));
@@ -102,7 +100,6 @@ static void test_stacks(void **state)
     uint64_t frames[HS_RECORD_FRAMES_MAX + 1], random = 3;
     uint32_t first[64];
 
-    (void)state;
     assert_true(hs_record_table_init(&table, &anchor));
     for (unsigned i = 0; i < sizeof frames / sizeof *frames; i++)
         frames[i] = random = hs_record_seed(random);
@@ -142,7 +139,6 @@ static void test_chance(void **state)
     static const uint64_t periods[] = {2, 3, 50, 1000, 65536};
     static const uint64_t sizes[] = {1, 8, 100, 5000, 3000000};
 
-    (void)state;
     for (unsigned p = 0; p < sizeof periods / sizeof *periods; p++) {
         for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             struct hs_record_chance chance;
@@ -169,7 +165,6 @@ static void test_every_byte(void **state)
     struct hs_record_chance chance;
     uint64_t random = hs_record_seed(1), left = 1;
 
-    (void)state;
     hs_record_chance_init(&chance, 1);
     assert_int_equal(hs_record_draw(&chance, &random, 100, &left), 100);
     assert_int_equal(left, 0);

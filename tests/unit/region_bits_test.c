@@ -33,7 +33,6 @@ static bool bit(const uint64_t *live, unsigned i)
 
 static void bits_go_to_any_place(void **state)
 {
-    (void)state;
     uint64_t live[N / 64];
 
     for (unsigned round = 0; round < 300; round++) {
@@ -55,7 +54,6 @@ static void bits_go_to_any_place(void **state)
 
 static void moves_add_up(void **state)
 {
-    (void)state;
     uint64_t live[N / 64];
 
     for (unsigned round = 0; round < 300; round++) {

@@ -118,7 +118,6 @@ static void open_object(bool with_sections)
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(data, 0, sizeof data);
     memset(note, 0, sizeof note);
     n_note = 0;
@@ -133,7 +132,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_heap_map_fini(&heaps.map);
     hs_ledger_fini(&heaps.ledger);
     if (heaps.states[0] != NULL)
@@ -186,7 +184,6 @@ static const char *note_text(size_t number)
 
 static void roots_and_pools(void **state)
 {
-    (void)state;
     size_t n = 0;
     put_registry(record_at(1));
     put_record(1, 1, POOL, 64, "first", record_at(0));
@@ -232,7 +229,6 @@ static void roots_and_pools(void **state)
 
 static void notes_without_sections(void **state)
 {
-    (void)state;
     put_registry(record_at(0));
     put_record(0, 1, POOL, 64, "root", 0);
     open_object(false);
@@ -243,7 +239,6 @@ static void notes_without_sections(void **state)
 
 static void notes_of_others_and_repeated_ones(void **state)
 {
-    (void)state;
     n_note = 0;
     add_note("GNU", 4, 16, 3, 1, REGISTRY);
     add_note("heapsnap", 9, 16, 2, 1, REGISTRY); /* another type */
@@ -260,7 +255,6 @@ static void notes_of_others_and_repeated_ones(void **state)
 
 static void without_a_note_there_is_nothing(void **state)
 {
-    (void)state;
     n_note = 0;
     add_note("GNU", 4, 16, 3, 1, REGISTRY);
     open_object(true);
@@ -308,7 +302,6 @@ static void a_registry_that_is_none(void **state)
 
 static void a_registry_outside_of_the_copy(void **state)
 {
-    (void)state;
     n_note = 0;
     add_note("heapsnap", 9, 16, 1, 1, DATA + DATA_BYTES - 31);
     open_object(true);
@@ -318,7 +311,6 @@ static void a_registry_outside_of_the_copy(void **state)
 
 static void several_registries_in_one_file(void **state)
 {
-    (void)state;
     add_note("heapsnap", 9, 16, 1, 1, REGISTRY + 0x10000);
     put_registry(record_at(0));
     put_record(0, 1, POOL, 64, "root", 0);
@@ -348,7 +340,6 @@ static void lists_that_run_in_circles(void **state)
 
 static void a_list_that_leads_away(void **state)
 {
-    (void)state;
     put_registry(record_at(0));
     put_record(0, 1, POOL, 64, "root", UINT64_MAX - 3);
     open_object(true);
@@ -359,7 +350,6 @@ static void a_list_that_leads_away(void **state)
 
 static void records_that_make_no_sense(void **state)
 {
-    (void)state;
     hs_addr end = DATA + DATA_BYTES;
     put_registry(record_at(0));
     for (unsigned i = 0; i < 12; i++)
@@ -385,7 +375,6 @@ static void records_that_make_no_sense(void **state)
 
 static void long_and_missing_names(void **state)
 {
-    (void)state;
     size_t n;
     put_registry(record_at(0));
     put_record(0, 1, POOL, 64, "", record_at(1));
@@ -401,7 +390,6 @@ static void long_and_missing_names(void **state)
 
 static void a_bitmap_that_cannot_be_read(void **state)
 {
-    (void)state;
     put_registry(record_at(0));
     put_record(0, 2, POOL, 4096, "pool", 0);
     put_pool(0, 16, DATA + DATA_BYTES - 31); /* 256 blocks need 32 bytes */
@@ -415,7 +403,6 @@ static void a_bitmap_that_cannot_be_read(void **state)
 /* Two pools over each other: the first added has its blocks, the other none. */
 static void pools_that_overlap(void **state)
 {
-    (void)state;
     put_registry(record_at(0));
     put_record(0, 2, POOL, 4096, "a", record_at(1));
     put_pool(0, 64, 0);
@@ -534,7 +521,6 @@ static void the_header_in_a_real_program(void **state)
 
 static void the_layout_is_what_the_specification_says(void **state)
 {
-    (void)state;
     assert_int_equal(sizeof(struct heapsnap_registry), 32);
     assert_int_equal(offsetof(struct heapsnap_registry, version), 8);
     assert_int_equal(offsetof(struct heapsnap_registry, record_bytes), 12);

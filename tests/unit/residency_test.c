@@ -22,7 +22,6 @@ static hs_status parse(struct hs_residency *residency, const char *text)
 
 static void reads_what_the_kernel_writes(void **state)
 {
-    (void)state;
     struct hs_residency residency = {0};
     uint64_t n_bytes = 7;
 
@@ -54,7 +53,6 @@ static void reads_what_the_kernel_writes(void **state)
 
 static void odd_texts(void **state)
 {
-    (void)state;
     struct hs_residency residency = {0};
     /* Lines that contradict each other: the later one counts. */
     static const struct {
@@ -118,7 +116,6 @@ static void body_area(struct live_shared *shared)
 
 static void a_live_process(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_area);
     struct hs_target target;
     struct hs_residency residency = {0};
@@ -170,7 +167,6 @@ static void tells_what_userfaultfd_has_yet_to_bring(void **state)
         {"VmFlags: um\n10000-20000 rw-p 00000000 00:00 0\nVmFlags:", false},
         {"10000-20000 rw-p 00000000 00:00 0\nVmFlags: um", true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hs_residency residency = {0};
         assert_int_equal(parse(&residency, cases[i].text), HS_OK);

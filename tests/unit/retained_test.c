@@ -71,7 +71,6 @@ static void check(const struct hs_graph *graph, const struct hs_weights *weights
 /* What is lost by deleting each node in turn, on random graphs with garbage. */
 static void test_brute_force(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 8),
                                         .n_blocks = 1 + (uint32_t)(seed % 60),

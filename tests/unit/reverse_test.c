@@ -21,7 +21,6 @@ static char directory[64];
 
 static int make_directory(void **state)
 {
-    (void)state;
     (void)snprintf(directory, sizeof directory, "%s", "/var/tmp/hs_reverse_test.XXXXXX");
     return mkdtemp(directory) == NULL ? -1 : 0;
 }
@@ -29,7 +28,6 @@ static int make_directory(void **state)
 /* Fails when anything is left. */
 static int remove_directory(void **state)
 {
-    (void)state;
     return rmdir(directory);
 }
 
@@ -101,7 +99,6 @@ static void check_all_ways(const struct hs_graph *graph)
 
 static void turns_small_graphs_round(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct hs_random_shape shape = {.n_leaves = 3,
                                         .n_blocks = 1 + (uint32_t)(seed % 50),
@@ -116,7 +113,6 @@ static void turns_small_graphs_round(void **state)
 
 static void turns_large_graphs_round(void **state)
 {
-    (void)state;
 #ifdef HS_SANITIZED
     static const uint64_t n_seeds = 1;
 #else
@@ -154,7 +150,6 @@ static void graph_add(struct hs_graph *graph, uint32_t target)
 
 static void turns_hubs_round(void **state)
 {
-    (void)state;
     enum { N = 1600000 };
     static const uint32_t hubs[] = {0, 1000, 1001, N / 2, N - 1};
 
@@ -179,7 +174,6 @@ static void turns_hubs_round(void **state)
 /* Rows that are more than a piece, but not more than a bucket. */
 static void turns_long_rows_round(void **state)
 {
-    (void)state;
     enum { N = 400000 };
     struct hs_graph graph = graph_of(N, 5 * (uint64_t)N);
 
@@ -203,7 +197,6 @@ static void turns_long_rows_round(void **state)
 /* A thousand targets that are many's: their bucket is gone through several times. */
 static void turns_a_crowded_run_round(void **state)
 {
-    (void)state;
     enum { N = 400000, EACH = 6 };
     struct hs_graph graph = graph_of(N, EACH * (uint64_t)N);
     uint64_t random = 5;
@@ -222,7 +215,6 @@ static void turns_a_crowded_run_round(void **state)
 /* Gaps that do not fit into a record: few sources, far apart, over the whole graph. */
 static void turns_sparse_graphs_round(void **state)
 {
-    (void)state;
     enum { N = 4000000 };
     struct hs_graph graph = graph_of(N, N / 1000 * 40);
     uint64_t random = 5;
@@ -240,7 +232,6 @@ static void turns_sparse_graphs_round(void **state)
 
 static void turns_nothing_round(void **state)
 {
-    (void)state;
     struct hs_graph graph = graph_of(1, 0);
     check_all_ways(&graph);
     hs_graph_fini(&graph);
@@ -275,7 +266,6 @@ static hs_status far_run(const void *context, const struct hs_piece_sink *sink, 
 {
     static hs_node target[FAR_NODES / FAR_STEP + FAR_LAST];
     uint64_t begin[2] = {0, 0};
-    (void)context;
     /* Rows without targets in between are left out: nobody looks at them here. */
     for (hs_node v = 0; v < far_nodes; v = v == 0 ? far_nodes - FAR_LAST : v + 1) {
         begin[1] = far_row(v, target);
@@ -293,7 +283,6 @@ struct far_check {
 static hs_status far_take(void *context, const struct hs_piece *piece, struct hs_error *e)
 {
     struct far_check *check = context;
-    (void)e;
     assert_int_equal(piece->first, check->next);
     assert_int_equal(piece->of_row, 0);
     check->next += piece->n;
@@ -332,7 +321,6 @@ static void check_far(uint64_t left, unsigned n_threads)
 
 static void turns_more_than_2_to_32_nodes_round(void **state)
 {
-    (void)state;
     far_nodes = FAR_NODES;
     check_far(120 * MIB, 1);
 #ifndef HS_SANITIZED
@@ -343,7 +331,6 @@ static void turns_more_than_2_to_32_nodes_round(void **state)
 /* So little memory that buckets are larger than what can be sorted at a time. */
 static void turns_many_nodes_round_in_little_memory(void **state)
 {
-    (void)state;
     far_nodes = (uint64_t)1 << 30;
     check_far(20 * MIB, 2);
 }
@@ -364,7 +351,6 @@ static hs_status take_all(void *context, const struct hs_piece *piece, struct hs
 
 static void needs_some_memory(void **state)
 {
-    (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
     const struct hs_piece_sink sink = {take_all, NULL};
@@ -382,7 +368,6 @@ static void needs_some_memory(void **state)
 
 static void every_allocation_can_fail(void **state)
 {
-    (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
     const struct hs_piece_sink sink = {take_all, NULL};
@@ -416,7 +401,6 @@ static bool tell(void *context, const char *phase, uint64_t done, uint64_t total
 
 static void ends_when_it_is_told_to(void **state)
 {
-    (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
     const struct hs_piece_sink sink = {take_all, NULL};
@@ -442,13 +426,11 @@ static void ends_when_it_is_told_to(void **state)
 static hs_status take_some(void *context, const struct hs_piece *piece, struct hs_error *e)
 {
     int *left = context;
-    (void)piece;
     return (*left)-- > 0 ? HS_OK : hs_fail(e, HS_TARGET, "enough");
 }
 
 static void ends_with_its_sink(void **state)
 {
-    (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
 
@@ -466,7 +448,6 @@ static void ends_with_its_sink(void **state)
 /* A sweep that says less than is true must not lead beyond our arrays. */
 static void does_not_trust_a_sweep(void **state)
 {
-    (void)state;
     struct hs_graph graph = middling();
     const struct hs_piece_sink sink = {take_all, NULL};
 
@@ -491,7 +472,6 @@ static void does_not_trust_a_sweep(void **state)
 
 static void a_full_disk_ends_it(void **state)
 {
-    (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
     const struct hs_piece_sink sink = {take_all, NULL};
@@ -532,7 +512,6 @@ static hs_status take_and_truncate(void *context, const struct hs_piece *piece, 
 
 static void a_file_that_is_lost_ends_it(void **state)
 {
-    (void)state;
     struct hs_random_shape shape = {.n_leaves = 3, .n_blocks = 800000, .n_edges = 6000000};
     struct hs_graph graph = hs_random_graph(3, &shape);
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
@@ -551,7 +530,6 @@ static void a_file_that_is_lost_ends_it(void **state)
 
 static void says_what_disk_it_needs(void **state)
 {
-    (void)state;
     struct hs_sweep forward = {.n_nodes = 50000000, .n_tree = 1, .max_edges = 107000000};
     uint64_t n_bytes = hs_reverse_disk_bytes(&forward);
     assert_true(n_bytes >= 4 * forward.max_edges && n_bytes < 5 * forward.max_edges);

@@ -66,7 +66,6 @@ static void selects(const struct hs_view *view, const struct hs_root_query *quer
 
 static void by_root(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -100,7 +99,6 @@ static void by_root(void **state)
 
 static void by_group(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -173,7 +171,6 @@ static const struct hs_root_row *row_at(const struct hs_view *view, const struct
 /* A variable is one root, whatever its slots share. */
 static void variables(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill_native(&made.builder);
     made_view_open(&made);
@@ -196,7 +193,6 @@ static void variables(void **state)
 
 static void one_row_for_a_thread(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill_native(&made.builder);
     made_view_open(&made);
@@ -283,7 +279,6 @@ static void fill_threads(struct hs_graph_builder *b, uint64_t *random, uint32_t 
 
 static void threads_by_brute_force(void **state)
 {
-    (void)state;
     uint64_t n_joined = 0, n_together = 0;
     for (uint64_t seed = 1; seed <= 120; seed++) {
         struct made_view made = {0};
@@ -315,7 +310,6 @@ static void threads_by_brute_force(void **state)
 /* What is static is counted apart. */
 static void static_words(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -335,7 +329,6 @@ static void static_words(void **state)
 
 static void nothing(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     made_view_open(&made);
     selects(&made.view, &everything, NAMES(), 0);
@@ -361,7 +354,6 @@ static void fails_at_each_allocation(const struct made_view *made,
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     for (int i = 0; i < 100; i++) {
         uint32_t block = hs_graph_builder_block(&made.builder, 3, false);

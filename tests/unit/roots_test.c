@@ -16,7 +16,6 @@ struct fixture {
 /* Blocks of even "addresses" exist, at rank address / 2. */
 static uint64_t rank_even(const void *context, hs_addr block)
 {
-    (void)context;
     return block % 2 == 0 ? block / 2 : HS_NO_NODE;
 }
 
@@ -82,7 +81,6 @@ static void assert_tree(const struct fixture *f)
 
 static void groups_leaves_that_come_in_any_order(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     must_add(&f, HS_ROOT_STACK, "thread 1", "#1 f", "s1", 2);
     must_add(&f, HS_ROOT_GLOBAL, "prog", "M", "g1", 4);
@@ -105,7 +103,6 @@ static void groups_leaves_that_come_in_any_order(void **state)
 
 static void one_name_under_two_parents_is_two_groups(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     must_add(&f, HS_ROOT_GLOBAL, "x", "x", "x", 2);
     must_add(&f, HS_ROOT_C_ROOT, "x", "x", "x", 2);
@@ -117,7 +114,6 @@ static void one_name_under_two_parents_is_two_groups(void **state)
 
 static void a_group_is_as_sure_as_its_least_sure_leaf(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     must_add(&f, HS_ROOT_STACK, "t", "u", "sure", 2);
     must_add(&f, HS_ROOT_STACK, "t", "u", "guessed", 2);
@@ -140,7 +136,6 @@ static void a_group_is_as_sure_as_its_least_sure_leaf(void **state)
 
 static void frames_keep_their_place_in_their_group(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     must_add(&f, HS_ROOT_STACK, "thread 7", "#3 f (a.ml:5)", "f slot", 2);
     f.roots.leaves[0].root.frame = 3;
@@ -170,7 +165,6 @@ static void must_add_slot(struct fixture *f, const char *variable, const char *n
 
 static void slots_of_a_variable_stand_below_it(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     must_add_slot(&f, "server", "server.db", 0x1008, 8);
     must_add_slot(&f, NULL, "alone", 0x900, 0);
@@ -206,7 +200,6 @@ static void slots_of_a_variable_stand_below_it(void **state)
 /* A variable of the same name in another file, and one that is called like its file. */
 static void variables_belong_to_their_unit(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     struct hs_error err = HS_ERROR_INIT;
     must_add_slot(&f, "a.c", "x", 8, 16);
@@ -221,7 +214,6 @@ static void variables_belong_to_their_unit(void **state)
 
 static void no_roots_give_a_tree_of_one(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     finish(&f);
     assert_int_equal(f.n_tree, 1);
@@ -233,7 +225,6 @@ static void no_roots_give_a_tree_of_one(void **state)
 
 static void missing_group_names_are_said(void **state)
 {
-    (void)state;
     struct fixture f = {0};
     must_add(&f, HS_ROOT_GLOBAL, "", NULL, "x", 2);
     finish(&f);
@@ -246,7 +237,6 @@ static void missing_group_names_are_said(void **state)
  */
 static void many_leaves_are_linear(void **state)
 {
-    (void)state;
     enum { LEAVES = 1000000, GROUPS = 100000 };
     struct fixture f = {0};
     struct hs_error err = HS_ERROR_INIT;
@@ -266,7 +256,6 @@ static void many_leaves_are_linear(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 5) {
         struct fixture f = {0};
         struct hs_error err = HS_ERROR_INIT;

@@ -34,7 +34,6 @@ static bool glob(const char *pattern, const char *name)
 
 static void a_star_is_any_text(void **state)
 {
-    (void)state;
     assert_true(glob("abc", "abc"));
     assert_false(glob("abc", "abcd"));
     assert_false(glob("abcd", "abc"));
@@ -53,7 +52,6 @@ static void a_star_is_any_text(void **state)
 
 static void a_pattern_says_as_much_of_a_type_as_it_has(void **state)
 {
-    (void)state;
     static const struct {
         const char *pattern, *name;
         bool fits;
@@ -102,7 +100,6 @@ static void a_pattern_says_as_much_of_a_type_as_it_has(void **state)
 
 static void a_type_has_a_pattern(void **state)
 {
-    (void)state;
     char text[24];
     assert_true(hs_rule_pattern_of("my::Ptr<a::b, 1>", text, sizeof text));
     assert_string_equal(text, "my::Ptr<*>");
@@ -113,7 +110,6 @@ static void a_type_has_a_pattern(void **state)
 
 static void a_line_is_a_rule(void **state)
 {
-    (void)state;
     struct hs_rules rules =
         rules_of(FIRST "# a comment\n\n"
                        "  type \"a\" \"b<c d>\"\tpointers find # as weak_ptr\r\n"
@@ -135,7 +131,6 @@ static void a_line_is_a_rule(void **state)
 
 static void a_fault_has_line_column_and_reason(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *said;
     } cases[] = {
@@ -175,7 +170,6 @@ static void a_fault_has_line_column_and_reason(void **state)
 
 static void what_is_too_much_is_refused(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_rules rules = {0};
     char text[2 * HS_RULES_MAX_LINE_BYTES], pattern[HS_RULES_MAX_PATTERN_BYTES + 2];
@@ -201,7 +195,6 @@ static hs_status count_faults(void *context, const struct hs_rule_fault *fault,
                               struct hs_error *err)
 {
     unsigned *n = context;
-    (void)err;
     assert_true(fault->line != 0 && fault->column != 0 && fault->reason[0] != '\0');
     ++*n;
     return HS_OK;
@@ -209,7 +202,6 @@ static hs_status count_faults(void *context, const struct hs_rule_fault *fault,
 
 static void all_faults_of_a_file_are_told(void **state)
 {
-    (void)state;
     static const char text[] = FIRST "typ\ntype \"a\" pointers find\ntype \"b\"\n";
     struct hs_error err = HS_ERROR_INIT;
     struct hs_rules rules = {0};
@@ -282,7 +274,6 @@ static bool is_weak(const struct hs_rules *rules, const char *name)
 
 static void the_users_files_come_before_the_shipped_ones(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_rules rules, others;
     struct home home;
@@ -316,7 +307,6 @@ static void the_users_files_come_before_the_shipped_ones(void **state)
 
 static void wrong_files_are_told(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_rules rules = {0};
     struct home home;
@@ -348,7 +338,6 @@ static void wrong_files_are_told(void **state)
 
 static void nothing_is_left_when_memory_runs_out(void **state)
 {
-    (void)state;
     struct home home;
     home_make(&home);
     home_file(&home, "house.rules", FIRST "type \"house::Ref<*>\" pointers find\n", 0600);
@@ -363,7 +352,6 @@ static void nothing_is_left_when_memory_runs_out(void **state)
 
 static void shipped_rules_are_sound(void **state)
 {
-    (void)state;
     const struct hs_rules *rules = shipped_rules();
     assert_true(rules->n_sets >= 5 && rules->n_rules >= 40);
     for (size_t i = 0; i < HS_N_RULE_KINDS; i++)

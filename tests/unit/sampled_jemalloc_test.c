@@ -86,7 +86,6 @@ static const struct hs_note *note(const char *what)
 
 static void samples_have_their_backtraces(void **state)
 {
-    (void)state;
     begin(false, NULL);
     unsigned one = fake_prof_context(&prof, 3), other = fake_prof_context(&prof, 8);
     unsigned first = fake_prof_sample(&prof, one, CLASS_SMALL, SMALL_BYTES, LG);
@@ -113,7 +112,6 @@ static void samples_have_their_backtraces(void **state)
 
 static void every_period_is_found(void **state)
 {
-    (void)state;
     for (unsigned lg = 10; lg < 40; lg++) {
         begin(false, "x");
         unsigned context = fake_prof_context(&prof, 2);
@@ -127,7 +125,6 @@ static void every_period_is_found(void **state)
 
 static void counters_that_disagree_prove_nothing(void **state)
 {
-    (void)state;
     begin(false, NULL);
     unsigned context = fake_prof_context(&prof, 3);
     (void)fake_prof_sample(&prof, context, CLASS_SMALL, SMALL_BYTES, LG);
@@ -153,7 +150,6 @@ static void old_period_is_what_was_told(void **state)
         {"XMALLOC_CONF=prof:true,lg_prof_sample:16", 0},
         {NULL, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(true, cases[i].environment);
         unsigned context = fake_prof_context(&prof, 3);
@@ -180,7 +176,6 @@ static void other_words_are_no_samples(void **state)
                                      FAKE_JE_HEAP_AT,
                                      FAKE_JE_DATA_AT + 0x100,
                                      FAKE_PROF_CODE_AT};
-    (void)state;
     begin(false, NULL);
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
         unsigned extent = fake_jemalloc_extent(&fake, 5, CLASS_SMALL, false, JEMALLOC_ACTIVE);
@@ -195,7 +190,6 @@ static void other_words_are_no_samples(void **state)
 
 static void freed_into_a_cache_is_no_sample(void **state)
 {
-    (void)state;
     begin(false, NULL);
     unsigned context = fake_prof_context(&prof, 3);
     (void)fake_prof_sample(&prof, context, CLASS_SMALL, SMALL_BYTES, LG);
@@ -232,7 +226,6 @@ static void damage_is_left_out(void **state)
         {true, 16, 0, 2},                           /* the tree of counters is empty */
         {true, 16, UINT64_MAX, 2},                  /* it leads nowhere */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(false, NULL);
         unsigned good = fake_prof_context(&prof, 3), bad = fake_prof_context(&prof, 3);
@@ -251,7 +244,6 @@ static void damage_is_left_out(void **state)
 
 static void a_tree_in_a_circle_ends(void **state)
 {
-    (void)state;
     begin(false, NULL);
     unsigned context = fake_prof_context(&prof, 3);
     (void)fake_prof_sample(&prof, context, CLASS_SMALL, SMALL_BYTES, LG);
@@ -268,7 +260,6 @@ static void every_allocation_may_fail(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
 
-    (void)state;
     begin(false, NULL);
     unsigned context = fake_prof_context(&prof, 3);
     (void)fake_prof_sample(&prof, context, CLASS_SMALL, SMALL_BYTES, LG);

@@ -74,7 +74,6 @@ static void open_object(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(data, 0, sizeof data);
     anchor = (struct hs_record_anchor){.magic = HS_RECORD_MAGIC,
                                        .version = HS_RECORD_VERSION,
@@ -102,7 +101,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_sampled_fini(&set);
     hs_allocator_recorded.close(allocator);
     allocator = NULL;
@@ -148,7 +146,6 @@ static bool is_claimed(hs_addr at)
 
 static void samples_are_read(void **state)
 {
-    (void)state;
     put_stack(2, 3, 0x5555000010a0);
     put_slot(0, (struct hs_record_slot){BLOCK, 9, 100, 2, 2});
     put_slot(1, (struct hs_record_slot){1, 8, 100, 2, 1}); /* was used */
@@ -176,7 +173,6 @@ static void samples_are_read(void **state)
 /* Else it would keep every sampled block alive. */
 static void tables_belong_to_the_recorder(void **state)
 {
-    (void)state;
     assert_int_equal(read_all(), HS_OK);
     assert_true(is_claimed(ANCHOR) && is_claimed(ANCHOR + sizeof anchor - 1));
     assert_true(is_claimed(SLOTS) && is_claimed(SLOTS + N_SLOTS * 32 - 1));
@@ -187,7 +183,6 @@ static void tables_belong_to_the_recorder(void **state)
 
 static void what_never_began_is_no_sampler(void **state)
 {
-    (void)state;
     anchor.magic = 0;
     assert_int_equal(read_all(), HS_OK);
     assert_null(allocator);
@@ -196,7 +191,6 @@ static void what_never_began_is_no_sampler(void **state)
 
 static void a_forked_child_has_none(void **state)
 {
-    (void)state;
     anchor.pid = PID - 1;
     put_slot(0, (struct hs_record_slot){BLOCK, 9, 100, 0, 1});
     assert_int_equal(read_all(), HS_OK);
@@ -238,7 +232,6 @@ static void damaged_anchors_are_told_of(void **state)
 
 static void a_table_outside_of_the_copy_is_told_of(void **state)
 {
-    (void)state;
     anchor.n_slots = 1 << 20;
     assert_int_equal(read_all(), HS_OK);
     assert_int_equal(set.n_blocks, 0);
@@ -247,7 +240,6 @@ static void a_table_outside_of_the_copy_is_told_of(void **state)
 
 static void damaged_stacks_are_left_out(void **state)
 {
-    (void)state;
     put_stack(2, 200, 1);                  /* more frames than there may be */
     put_stack(STACKS_BYTES / 8 - 3, 4, 1); /* beyond the end */
     put_slot(0, (struct hs_record_slot){BLOCK, 1, 8, 2, 1});
@@ -282,7 +274,6 @@ static void places_of_scripts_are_read(void **state)
     const uint64_t lengths = UINT64_C(6) << 32 | UINT64_C(8) << 48;
     const uint32_t last = STACKS_BYTES / 8 - 3;
 
-    (void)state;
     hs_addr sound = put_script(2, 3, 42 | lengths,
                                "app.py"
                                "C.m\n()\x7f?"),
@@ -312,7 +303,6 @@ static void places_of_scripts_are_read(void **state)
 
 static void numbers_given_twice_are_left_out(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 5; i++)
         put_slot(i, (struct hs_record_slot){BLOCK + 1024 - 16 * i, 7, 8, 0, 1});
     assert_int_equal(read_all(), HS_OK);

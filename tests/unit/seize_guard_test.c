@@ -11,7 +11,6 @@
 
 static void *wait_for_ever(void *unused)
 {
-    (void)unused;
     for (;;)
         pause();
     return NULL;
@@ -54,7 +53,6 @@ static void wait_thread_dead(pid_t pid, pid_t tid)
  * who wait for the main thread. Without the guard the alarm ends this test. */
 static void seizing_goes_on_beside_an_exec(void **state)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         struct live_child child = live_child_start(body_exec_when_told);
         struct hs_thread thread = {.tid = other_thread(child.pid)};
@@ -74,7 +72,6 @@ static void seizing_goes_on_beside_an_exec(void **state)
 
 static void the_signal_is_given_back(void **state)
 {
-    (void)state;
     struct sigaction mine = {.sa_handler = SIG_IGN}, found;
     sigset_t mask;
     assert_int_equal(sigaction(SIGVTALRM, &mine, NULL), 0);

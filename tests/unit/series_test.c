@@ -62,7 +62,6 @@ static double score(const uint64_t *values, size_t n)
 
 static void the_score_is_as_it_is_written(void **state)
 {
-    (void)state;
     assert_true(SCORE(10, 20, 30, 40, 50) == 10);
     assert_true(SCORE(10, 17) == 7);
     assert_true(SCORE(17, 10) == 0);
@@ -86,7 +85,6 @@ static void uneven_times_are_allowed_for(void **state)
     const uint64_t words[] = {0, 10, 110, 120, 220};
     const uint64_t at[] = {HOUR_NS, 2 * HOUR_NS, 12 * HOUR_NS, 13 * HOUR_NS, 23 * HOUR_NS};
     const uint64_t odd[] = {HOUR_NS, 2 * HOUR_NS, 2 * HOUR_NS, 13 * HOUR_NS, 23 * HOUR_NS};
-    (void)state;
     double without = hs_series_score(words, NULL, 5).score;
     assert_true(hs_series_score(words, at, 5).even > 0.99);
     assert_true(hs_series_score(words, at, 5).score > 10 * without);
@@ -98,7 +96,6 @@ static void uneven_times_are_allowed_for(void **state)
 static void the_deepest_key_is_the_answer(void **state)
 {
     struct made made;
-    (void)state;
     made_begin(&made, 5);
     for (size_t t = 0; t < 5; t++) {
         struct hs_snap_keys *table = &made.tables[t];
@@ -133,7 +130,6 @@ static void times_that_fit_by_chance_are_no_answer(void **state)
     static const uint64_t names[] = {5750, 6500, 7250, 8300, 9050};
     static const uint64_t at[] = {10, 20, 30, 44, 54};
     struct made made;
-    (void)state;
     made_begin(&made, 5);
     for (size_t t = 0; t < 5; t++) {
         struct hs_snap_keys *table = &made.tables[t];
@@ -152,7 +148,6 @@ static void times_that_fit_by_chance_are_no_answer(void **state)
 static void what_comes_and_goes(void **state)
 {
     struct made made;
-    (void)state;
     made_begin(&made, 3);
     (void)made_keys_add(&made.tables[0], 0, "gone", HS_KEY_ROOT, 1, 5);
     (void)made_keys_add(&made.tables[2], 0, "new", HS_KEY_ROOT, 1, 9);
@@ -184,7 +179,6 @@ static enum hs_growth growth_of(size_t n, const uint64_t *words, uint64_t heap_w
 
 static void no_more_is_said_than_is_known(void **state)
 {
-    (void)state;
     assert_int_equal(growth_of(2, (const uint64_t[]){1, 2}, 0), HS_GROWTH_TWO);
     assert_int_equal(growth_of(2, (const uint64_t[]){2, 2}, 0), HS_GROWTH_NONE);
     assert_int_equal(growth_of(3, (const uint64_t[]){1, 2, 3}, 0), HS_GROWTH_UNSURE);
@@ -200,7 +194,6 @@ static void the_heap_may_grow_by_itself(void **state)
 {
     struct made made;
     uint32_t types[3];
-    (void)state;
     made_begin(&made, 5);
     for (size_t t = 0; t < 5; t++) {
         struct hs_snap_keys *table = &made.tables[t];
@@ -263,7 +256,6 @@ static struct hs_series_score score_among(unsigned n_moving, enum hs_growth *gro
 static void chance_is_allowed_for(void **state)
 {
     enum hs_growth growth;
-    (void)state;
     assert_true(score_among(0, &growth).chance == 0 && growth == HS_GROWTH_STEADY);
     /* The smallest step is 0.6 of the mean: k * 0.4^2 / 4! */
     assert_true(fabs(score_among(6, &growth).chance - 6 * 0.16 / 24) < 1e-12);
@@ -276,7 +268,6 @@ static void time_left_is_of_what_is_available(void **state)
 {
     struct hs_series series = {.word_bytes = 8, .resident_bytes = 8000};
     bool doubles;
-    (void)state;
     assert_true(hs_series_hours_left(&series, 100, &doubles) == 10 && doubles);
     series.room_bytes = 1600;
     assert_true(hs_series_hours_left(&series, 100, &doubles) == 2 && !doubles);
@@ -314,7 +305,6 @@ static void assert_words(const struct hs_series *series, uint32_t row, const uin
 static void a_type_that_becomes_known_is_one_key(void **state)
 {
     struct made made;
-    (void)state;
     made_begin(&made, 3);
     for (size_t t = 0; t < 3; t++) {
         struct hs_snap_keys *table = &made.tables[t];
@@ -342,7 +332,6 @@ static void sites_are_of_what_grew(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct made made;
-    (void)state;
     made_begin(&made, 4);
     for (size_t t = 0; t < 4; t++) {
         struct hs_snap_keys *table = &made.tables[t];
@@ -399,7 +388,6 @@ static void a_set_is_itself_with_a_root_more(void **state)
         {{"b, c, d", 51}, {"a, b, c, e and 9 more", 1300}, {"p, q, r", 9}, {"n, q", 1}},
     };
     struct made made;
-    (void)state;
     made_begin(&made, 3);
     for (size_t t = 0; t < 3; t++)
         for (size_t i = 0; i < 6 && sets[t][i].name != NULL; i++)
@@ -420,7 +408,6 @@ static void a_set_is_itself_with_a_root_more(void **state)
 static void a_set_that_is_there_is_no_other(void **state)
 {
     struct made made;
-    (void)state;
     made_begin(&made, 2);
     made_keys_put(&made.tables[0], HS_KEY_LIST_SETS, "a, b, c", 1, 100);
     made_keys_put(&made.tables[1], HS_KEY_LIST_SETS, "a, b, c", 1, 10);
@@ -436,7 +423,6 @@ static void a_set_that_is_there_is_no_other(void **state)
 static void each_allocation_may_fail(void **state)
 {
     struct made made;
-    (void)state;
     made_begin(&made, 3);
     for (size_t t = 0; t < 3; t++)
         (void)made_keys_add(&made.tables[t], 0, "x", HS_KEY_ROOT, 1, 10 * t);
@@ -459,7 +445,6 @@ static void a_budget_holds(void **state)
     struct hs_budget budget = {.limit_bytes = 100, .n_threads = 1};
     struct hs_series series;
     struct made made;
-    (void)state;
     made_begin(&made, 8);
     assert_int_equal(hs_series_find(made.borrowed, made.n, &budget, &series, &err), HS_LIMIT);
     assert_int_equal(budget.used_bytes, 0);
@@ -570,7 +555,6 @@ static unsigned simulate(uint64_t first_seed, size_t n, double step)
 
 static void leaks_come_first(void **state)
 {
-    (void)state;
     /* At the end 2.5 % of the heap, on average; 0.2 %; 0.1 %. */
     assert_true(simulate(FRESH_SEED, 5, 190000) >= 95);
     assert_true(simulate(1, 5, 10000) >= 95);
@@ -580,7 +564,6 @@ static void leaks_come_first(void **state)
 
 static void what_does_not_leak_is_not_called_steady(void **state)
 {
-    (void)state;
     assert_true(simulate(1, 12, 0) <= 1);
     assert_true(simulate(1, 8, 0) <= 2);
     assert_true(simulate(1, 4, 0) <= 12);

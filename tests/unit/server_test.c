@@ -83,7 +83,6 @@ static void expect_words(const char *target, const char *words)
 
 static void commands(void **state)
 {
-    (void)state;
     expect_words("/api/1/info", "info --json -- d/new.snap");
     expect_words("/api/1/info?snap=old.snap", "info --json -- d/old.snap");
     expect_words("/api/1/roots?limit=3&sort=name", "roots --json --sort=name -n 3 -- d/new.snap");
@@ -103,7 +102,6 @@ static void quick_ones(void **state)
     } rows[] = {{"/api/1/node/%235", true},        {"/api/1/node/0x7f00", true},
                 {"/api/1/node/root:x", false},     {"/api/1/node/%235/paths", false},
                 {"/api/1/node/%235/types", false}, {"/api/1/types", false}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct hs_server *server = a_server();
         struct hs_exchange exchange;
@@ -135,7 +133,6 @@ static void pages(void **state)
 {
     struct hs_server *server = a_server();
     char next[HS_SERVER_CURSOR_BYTES], target[200];
-    (void)state;
     expect_page(server, "/api/1/roots?after=&limit=2",
                 "{ \"name\": \"one\", \"group\": [\"x\"] },\n{ \"name\": \"two, }]\" }\n]}\n",
                 next);
@@ -156,7 +153,6 @@ static void other_cursors(void **state)
     struct hs_server *server = a_server();
     struct hs_exchange exchange;
     char next[HS_SERVER_CURSOR_BYTES], target[200];
-    (void)state;
     expect_page(server, "/api/1/roots?after=&limit=1",
                 "{ \"name\": \"one\", \"group\": [\"x\"] }\n]}\n", next);
     for (int round = 0; round < 2; round++) {
@@ -176,7 +172,6 @@ static void kept_answers(void **state)
     struct hs_server *server = a_server();
     struct hs_exchange exchange;
     char etag[HS_SERVER_ETAG_BYTES];
-    (void)state;
     assert_false(begin(server, "/api/1/roots", NULL, &exchange));
     finish(&exchange, document);
     assert_int_equal(exchange.answer.n_bytes, strlen(document));
@@ -206,7 +201,6 @@ static void kept_answers(void **state)
 
 static void without_memory(void **state)
 {
-    (void)state;
     for (uint64_t nth = 1; nth < 40; nth++) {
         struct hs_server *server = a_server();
         struct hs_exchange exchange;

@@ -28,7 +28,6 @@ static struct hs_sheet sheet;
 
 static int stop(void **state)
 {
-    (void)state;
     hs_sheet_fini(&sheet);
     hs_sheet_fini(&sheet);
     hs_sheet_fini(NULL);
@@ -96,7 +95,6 @@ static void fill_roots(void)
 
 static void a_table_closes_its_sum(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){.limit = 2});
     fill_roots();
     assert_rendered("RETAINED       %  OBJECTS  NAME\n"
@@ -109,7 +107,6 @@ static void a_table_closes_its_sum(void **state)
 
 static void nothing_is_folded_without_limit(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){.no_total = true});
     fill_roots();
     assert_rendered("RETAINED      %  OBJECTS  NAME\n"
@@ -122,7 +119,6 @@ static void nothing_is_folded_without_limit(void **state)
 
 static void people_get_units(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){.human = true, .limit = 3});
     fill_roots();
     assert_rendered("RETAINED       %  OBJECTS  NAME\n"
@@ -140,7 +136,6 @@ static void people_get_units(void **state)
 
 static void an_empty_sheet_still_says_its_total(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){0});
     assert_rendered("RETAINED     %  OBJECTS  NAME\n"
                     "       0  0.0%        0  TOTAL\n");
@@ -154,7 +149,6 @@ static void an_empty_sheet_still_says_its_total(void **state)
 
 static void rows_never_formed_are_summed_too(void **state)
 {
-    (void)state;
     const uint64_t sums[] = {20, 20, 5, 99, 99};
     uint64_t sum = 0;
     begin_roots((struct hs_sheet_options){.limit = 1});
@@ -173,7 +167,6 @@ static void rows_never_formed_are_summed_too(void **state)
 
 static void every_kind_in_a_table(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_sheet_options options = {.whole = 3};
     for (int human = 0; human < 2; human++) {
@@ -222,7 +215,6 @@ static void fill_kinds(enum hs_sheet_format format, uint64_t whole)
 
 static void programs_get_integers(void **state)
 {
-    (void)state;
     fill_kinds(HS_SHEET_TSV, 3);
     assert_rendered("text\tcount\twords\tbytes\tpercent\taddress\tnode\tpause_ns\texact\n"
                     "t\\t\"\\x1b\t1000\t2000\t3000\t33.33\t0x1388\t#6000\t7000\ttrue\n"
@@ -241,7 +233,6 @@ static void programs_get_integers(void **state)
 
 static void a_share_of_nothing_is_unknown(void **state)
 {
-    (void)state;
     static const struct hs_column column = {"percent", "%", HS_COLUMN_PERCENT, 0};
     static const char *const expected[] = {"%\n-\n", "[\n  { \"percent\": null }\n]\n",
                                            "{\"percent\":null}\n", "percent\n\n"};
@@ -257,7 +248,6 @@ static void a_share_of_nothing_is_unknown(void **state)
 
 static void json_rows_leave_out_what_is_for_eyes(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){.format = HS_SHEET_JSON, .limit = 2});
     fill_roots();
     assert_rendered("[\n"
@@ -270,7 +260,6 @@ static void json_rows_leave_out_what_is_for_eyes(void **state)
 
 static void rows_go_into_an_envelope(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_buffer buffer = {0};
     struct hs_json json;
@@ -297,7 +286,6 @@ static void rows_go_into_an_envelope(void **state)
 
 static void a_narrow_terminal_cuts_the_flexible_column(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){.width = 36, .no_total = true});
     add_root(600, 1, 3, "coqtop/Stm.VCS.branches.table");
     add_root(200, 2, 4, "short");
@@ -345,7 +333,6 @@ static void fill_small(unsigned n_small, uint64_t limit)
 
 static void small_rows_are_folded_and_one_is_not(void **state)
 {
-    (void)state;
     fill_small(3, 0);
     assert_rendered("WORDS  REACHED  NAME\n"
                     "  500      500  large\n"
@@ -384,7 +371,6 @@ static void small_rows_are_folded_and_one_is_not(void **state)
 /* RETAINED is spared last, NOTE first; the label reaches over what stands behind it. */
 static void what_can_be_spared_is_left_out_first(void **state)
 {
-    (void)state;
     static const struct hs_column columns[] = {
         {"words", "WORDS", HS_COLUMN_COUNT, HS_COLUMN_SPARE(1)},
         {"note", "NOTE", HS_COLUMN_STRING, HS_COLUMN_SPARE(2)},
@@ -422,7 +408,6 @@ static void what_can_be_spared_is_left_out_first(void **state)
 
 static void a_wrapped_column_is_not_cut(void **state)
 {
-    (void)state;
     static const struct hs_column columns[] = {
         {"what", "WHAT", HS_COLUMN_STRING, 0},
         {"value", "VALUE", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE | HS_COLUMN_WRAPS},
@@ -452,7 +437,6 @@ static void a_wrapped_column_is_not_cut(void **state)
 
 static void deep_rows_of_a_tree_keep_their_names(void **state)
 {
-    (void)state;
     static const struct hs_column columns[] = {
         {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE},
     };
@@ -470,7 +454,6 @@ static void deep_rows_of_a_tree_keep_their_names(void **state)
 
 static void counts_are_not_rounded(void **state)
 {
-    (void)state;
     static const struct hs_column columns[] = {
         {"count", "COUNT", HS_COLUMN_COUNT, 0},
         {"sample", "SAMPLE", HS_COLUMN_NUMBER, 0},
@@ -486,7 +469,6 @@ static void counts_are_not_rounded(void **state)
 
 static void a_column_without_anything_may_be_left_out(void **state)
 {
-    (void)state;
     static const struct hs_column columns[] = {
         {"rate", "RATE", HS_COLUMN_STRING, HS_COLUMN_IF_KNOWN},
         {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
@@ -506,7 +488,6 @@ static void a_column_without_anything_may_be_left_out(void **state)
 
 static void a_flexible_column_may_stand_in_the_middle(void **state)
 {
-    (void)state;
     static const struct hs_column columns[] = {
         {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
         {"file", "FILE", HS_COLUMN_STRING, 0},
@@ -531,7 +512,6 @@ static void a_flexible_column_may_stand_in_the_middle(void **state)
 
 static void hostile_names_stay_on_their_line(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){.no_total = true});
     add_root(1, 1, 3, "\x1b[2J\nTOTAL\r\xe2\x80\xae\xff\tx ");
     assert_rendered("RETAINED     %  OBJECTS  NAME\n"
@@ -544,7 +524,6 @@ static void hostile_names_stay_on_their_line(void **state)
 
 static void colours_only_the_frame(void **state)
 {
-    (void)state;
     begin_roots((struct hs_sheet_options){.colour = true, .limit = 1});
     fill_roots();
     assert_rendered("\033[1mRETAINED       %  OBJECTS  NAME\033[0m\n"
@@ -556,7 +535,6 @@ static void colours_only_the_frame(void **state)
 
 static void sums_stay_at_the_top(void **state)
 {
-    (void)state;
     uint64_t sum = 0;
     begin_roots((struct hs_sheet_options){.limit = 1, .human = true});
     for (int i = 0; i < 4; i++)
@@ -571,7 +549,6 @@ static void sums_stay_at_the_top(void **state)
 
 static void many_rows_need_few_allocations(void **state)
 {
-    (void)state;
     uint64_t before = hs_alloc_count();
     uint64_t sum = 0;
     begin_roots((struct hs_sheet_options){.limit = 100000});
@@ -597,7 +574,6 @@ static void fill_and_render(enum hs_sheet_format format, hs_status *ret_status,
 
 static void each_allocation_can_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     hs_status status;
     for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
@@ -612,7 +588,6 @@ static void each_allocation_can_fail(void **state)
 
 static void a_full_output_is_told(void **state)
 {
-    (void)state;
     for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_out out = {0};
@@ -631,7 +606,6 @@ static void a_full_output_is_told(void **state)
 /* Times count in microseconds and print as seconds; a time that never comes is no number. */
 static void times_and_shares(void **state)
 {
-    (void)state;
     static const struct hs_column columns[] = {
         {"born_us", "BORN", HS_COLUMN_SECONDS, 0},
         {"leaked_percent", "LEAKED", HS_COLUMN_SHARE, 0},

@@ -22,7 +22,6 @@ static size_t place_of(const char *const *names, size_t n)
 
 static void places(void **state)
 {
-    (void)state;
     assert_int_equal(PLACE_OF("Cache.add", "Main.run"), 0);
     assert_int_equal(PLACE_OF("malloc", "xmalloc", "main"), 2);
     assert_int_equal(PLACE_OF("mallopt", "main"), 0);
@@ -55,7 +54,6 @@ static size_t place_in(const char *const *names, const char *const *files, size_
 static void places_of_scripts(void **state)
 {
     static const char *const names[] = {"PyList_New", "array", "decode", "main", "run", "Py_Main"};
-    (void)state;
     assert_int_equal(
         place_in(names,
                  (const char *const[]){"", "a.c", "/usr/lib/python3.11/json/decoder.py",
@@ -92,7 +90,6 @@ static void check_text(struct hs_frame f, const char *expected)
 
 static void texts(void **state)
 {
-    (void)state;
     struct hs_frame f = {.function = "Stm.observe", .file = "stm/stm.ml", .module = "", .line = 3};
     check_text(f, "Stm.observe stm/stm.ml:3");
     f.line = 0;
@@ -122,7 +119,6 @@ static void texts(void **state)
 
 static void containing(void **state)
 {
-    (void)state;
     struct hs_frame f = {.function = "Stm.observe", .file = "stm/stm.ml", .module = "m", .line = 3};
     assert_true(hs_frame_contains(&f, "observe"));
     assert_true(hs_frame_contains(&f, "stm.ml:3"));

@@ -60,7 +60,6 @@ static hs_addr put_closure(struct fake_heap *fake, hs_addr code, hs_addr first, 
 /* Of the types in scope the only one that the block and what it leads to fit. */
 static void a_slot_has_the_type_that_fits(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr list = put_list(fake, 2, 1), record = put_record(fake, list);
@@ -76,7 +75,6 @@ static void a_slot_has_the_type_that_fits(void **state)
 /* What answers make of a slot that holds a record of M.t. */
 static void answers_of_slots(void **state)
 {
-    (void)state;
     static const struct {
         const char *lines, *type;
     } cases[] = {
@@ -117,7 +115,6 @@ static void answers_of_slots(void **state)
 /* One small block fits many types by chance; three do not. */
 static void a_slot_needs_more_than_chance(void **state)
 {
-    (void)state;
     for (size_t n = 1; n <= 4; n++) {
         struct fake_heap *fake = unit_heap();
         struct world w;
@@ -132,7 +129,6 @@ static void a_slot_needs_more_than_chance(void **state)
 /* A wrong guess meets what a variable of the module leads to, and says nothing of it. */
 static void a_slot_yields_to_variables(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr record = put_record(fake, put_list(fake, 2, 1));
@@ -149,7 +145,6 @@ static void a_slot_yields_to_variables(void **state)
  * was not tried has no type. */
 static void trials_are_bounded(void **state)
 {
-    (void)state;
     enum { SLOTS = 3000, IN_SCOPE = 10000, LINE_BYTES = 12 };
     struct fake_heap *fake = unit_heap();
     struct world w;
@@ -176,7 +171,6 @@ static void trials_are_bounded(void **state)
 /* What answers make of a closure of M.f that captured a list and a record. */
 static void answers_of_closures(void **state)
 {
-    (void)state;
 #define F(n) "captured\tM\tf_12\t" n "\n"
     static const struct {
         const char *lines, *list, *record;
@@ -216,7 +210,6 @@ static void answers_of_closures(void **state)
 /* Where one closure of a function does not fit, nothing more is said of that function. */
 static void a_function_that_misfits_is_dropped(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr list = put_list(fake, 1, 1), record = put_record(fake, list);
@@ -248,7 +241,6 @@ static size_t count(const struct hs_buffer *text, const char *line)
 
 static void asks_what_the_heap_has(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct hs_buffer text = {0};
     struct world w;
@@ -273,7 +265,6 @@ static void asks_what_the_heap_has(void **state)
 
 static void asks_no_more_than_it_may(void **state)
 {
-    (void)state;
     enum { CALLS = 5000, MOST = 4096 };
     struct fake_heap *fake = unit_heap();
     struct hs_buffer text = {0};
@@ -296,7 +287,6 @@ static hs_status bodies_use(struct world *w, struct hs_buffer *text)
 
 static void bodies_survive_failed_allocations(void **state)
 {
-    (void)state;
     FAIL_EACH (f, .at_least = 8) {
         struct fake_heap *fake = unit_heap();
         struct hs_buffer text = {0};

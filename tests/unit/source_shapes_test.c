@@ -69,7 +69,6 @@ static uint64_t field_of(const struct world *w, hs_addr block, size_t i)
 
 static void lists(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     const hs_addr four = put_list(fake, 4, INT(1)), three = put_list(fake, 3, INT(1)),
@@ -95,7 +94,6 @@ static void lists(void **state)
 /* Its heights must agree all the way down to a leaf; one node says too little. */
 static void trees(void **state)
 {
-    (void)state;
     static const struct {
         size_t n_fields;
         const char *name;
@@ -126,7 +124,6 @@ static void trees(void **state)
 
 static void hash_tables(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     const hs_addr good = put_table(fake, BUCKETS, 5, 5, INT(16)),
@@ -178,7 +175,6 @@ static hs_addr put_early_queue(struct fake_heap *fake, size_t n)
 /* A number beside a list says that it is a queue's or a stack's when it is its length. */
 static void queues_and_stacks(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     const hs_addr queue = put_queue(fake, 3, 3, true), wrong = put_queue(fake, 3, 2, true),
@@ -211,7 +207,6 @@ static const char chains[] = "type\tblock\tM.chain\tM.chain\n"
 /* What the source tells stays as it is, and what hangs on it is looked at. */
 static void the_source_comes_first(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     const hs_addr inner = put_list(fake, 5, INT(1)), chain = put_list(fake, 6, inner);
@@ -229,7 +224,6 @@ static void the_source_comes_first(void **state)
 /* Lists, tables and trees without end, and in circles: each block is looked at, and it ends. */
 static void circles_end(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     const hs_addr list = put_list(fake, 1, INT(1));
@@ -251,7 +245,6 @@ static void circles_end(void **state)
 /* Many that lead to one array cost no more than so much for each block. */
 static void what_would_cost_too_much_stops(void **state)
 {
-    (void)state;
     enum { N = 2000, LARGE = 256 };
     struct fake_heap *fake = unit_heap();
     struct world w;
@@ -271,7 +264,6 @@ static void what_would_cost_too_much_stops(void **state)
 /* Whatever is followed together: the same blocks. */
 static void regions_change_nothing(void **state)
 {
-    (void)state;
     uint64_t first = 0;
     for (unsigned bits = 6; bits < 30; bits += 6) {
         struct fake_heap *fake = unit_heap();
@@ -291,7 +283,6 @@ static void regions_change_nothing(void **state)
 /* Where there is no room for both, the source is what counts. */
 static void the_source_has_the_room(void **state)
 {
-    (void)state;
     for (int n_lacking = 0; n_lacking < 2; n_lacking++) {
         struct fake_heap *fake = unit_heap();
         struct world w;
@@ -317,7 +308,6 @@ static void the_source_has_the_room(void **state)
 
 static void failed_allocations(void **state)
 {
-    (void)state;
     FAIL_EACH (f, .at_least = 8) {
         struct fake_heap *fake = unit_heap();
         struct world w;

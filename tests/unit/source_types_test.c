@@ -40,7 +40,6 @@ static const char whole[] = HEAD "#compiler 4.13.1\n"
 
 static void parses(void **state)
 {
-    (void)state;
     struct hs_stables t = {0};
     assert_int_equal(hs_stables_parse(&t, whole, strlen(whole), &err), HS_OK);
     assert_int_equal(t.n_types, 2);
@@ -85,7 +84,6 @@ static void parses(void **state)
 /* Whatever it is cut to, what came in whole lines is there, and refers to nothing beyond. */
 static void parses_what_was_cut(void **state)
 {
-    (void)state;
     for (size_t n = 0; n <= strlen(whole); n++) {
         struct hs_stables t = {0};
         if (n != 0 && whole[n - 1] != '\n')
@@ -104,7 +102,6 @@ static void parses_what_was_cut(void **state)
 
 static void refuses_damaged_lines(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "type\tblock\tM.t\n",
         "type\tbrick\tM.t\tM.t\n",
@@ -154,7 +151,6 @@ static void refuses_damaged_lines(void **state)
 
 static void an_inner_circle_ends(void **state)
 {
-    (void)state;
     static const char text[] = HEAD "type\tblock\ta\ta\ninner\t1\ntype\tblock\tb\tb\ninner\t0\n";
     struct hs_stables t = {0};
     hs_stype type = 0;
@@ -165,7 +161,6 @@ static void an_inner_circle_ends(void **state)
 
 static void names_of_names(void **state)
 {
-    (void)state;
     static const char text[] = HEAD "type\tblock\ta\ta\nalias\t1\ntype\tblock\tb\tb\nalias\t2\n"
                                     "type\tblock\tc\tc\ntype\tblock\td\td\nalias\t4\n"
                                     "type\tblock\te\te\nalias\t3\ntype\tblock\tf\tf\nalias\t9\n"
@@ -183,7 +178,6 @@ static void names_of_names(void **state)
 
 static void parsing_survives_failed_allocations(void **state)
 {
-    (void)state;
     FAIL_EACH (f, .at_least = 10) {
         struct hs_stables t = {0};
         (void)FAIL_EACH_TRY(f, hs_stables_parse(&t, whole, strlen(whole), &err));
@@ -194,7 +188,6 @@ static void parsing_survives_failed_allocations(void **state)
 /* However they come, each of 10,000 cases is found by its hash; of two of one hash the first. */
 static void finds_cases_by_hash(void **state)
 {
-    (void)state;
     enum { N = 10000, STEP = 7919, LINE_BYTES = 32 };
     static char text[(N + 9) * LINE_BYTES];
     struct hs_stables t = {0};
@@ -239,7 +232,6 @@ static const char lists[] = HEAD "type\tblock\tlist\tint list\n"
 
 static void types_flow(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr text = fake_block(fake, HS_TAG_STRING, 2, NULL);
@@ -261,7 +253,6 @@ static void types_flow(void **state)
 /* A block that does not fit stays without a type, and what is behind it too. */
 static void a_misfit_is_charged(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr text = fake_block(fake, HS_TAG_STRING, 2, NULL);
@@ -279,7 +270,6 @@ static void a_misfit_is_charged(void **state)
 /* What is known less is refined, different arguments are forgotten, other types conflict. */
 static void types_join(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr text = fake_block(fake, HS_TAG_STRING, 2, NULL);
@@ -306,7 +296,6 @@ static void types_join(void **state)
 /* The empty array and static constants are of all types. */
 static void shared_constants_do_not_conflict(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr constant = fake_static(fake, 3, 1, (const uint64_t[]){1});
@@ -327,7 +316,6 @@ static void shared_constants_do_not_conflict(void **state)
  * witness, lazy values that were forced by the type inside. */
 static void types_told_by_values(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr constructor = fake_block(fake, HS_TAG_OBJECT, 2, (const uint64_t[]){1, 5});
@@ -381,7 +369,6 @@ static void types_told_by_values(void **state)
 /* Two types of one witness: neither is believed. */
 static void a_witness_of_two_types_is_none(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr list = put_list(fake, 1, 1);
@@ -400,7 +387,6 @@ static void a_witness_of_two_types_is_none(void **state)
 /* Joins of joins end: each pair of these types disagrees in more places. */
 static void joins_end(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     char lines[4096] = "";
@@ -467,7 +453,6 @@ static const char tied[] =
 /* Whatever is followed together, each block has the same type in the end. */
 static void regions_do_not_matter(void **state)
 {
-    (void)state;
     static const unsigned sizes[] = {24, 20, 16, 12, 9, 6, 3};
     static hs_addr blocks[CHANCE_BLOCKS];
     static const char *known[CHANCE_BLOCKS];
@@ -502,7 +487,6 @@ static void regions_do_not_matter(void **state)
  * one that allows it, and the rest is counted. */
 static void magic_everywhere(void **state)
 {
-    (void)state;
     static const unsigned tags[] = {0, 0, 0, 1, 3, 5, HS_TAG_STRING, HS_TAG_DOUBLE, 245, 0};
     static hs_addr blocks[CHANCE_BLOCKS];
     for (uint64_t seed = 1; seed < 40; seed++) {
@@ -541,7 +525,6 @@ static void magic_everywhere(void **state)
 
 static void pushing_survives_failed_allocations(void **state)
 {
-    (void)state;
     FAIL_EACH (f, .at_least = 8) {
         struct fake_heap *fake = unit_heap();
         struct world w;
@@ -559,7 +542,6 @@ static void pushing_survives_failed_allocations(void **state)
 
 static void names_and_members(void **state)
 {
-    (void)state;
     struct fake_heap *fake = unit_heap();
     struct world w;
     hs_addr leaf = fake_block(fake, 1, 1, (const uint64_t[]){1});

@@ -18,7 +18,6 @@ static struct hs_budget budget;
 
 static int make_directory(void **state)
 {
-    (void)state;
     (void)snprintf(directory, sizeof directory, "%s", "/tmp/hs_spill_test.XXXXXX");
     if (mkdtemp(directory) == NULL)
         return -1;
@@ -29,7 +28,6 @@ static int make_directory(void **state)
 /* Fails when anything is left, so each test also says: no litter. */
 static int remove_directory(void **state)
 {
-    (void)state;
     return rmdir(directory);
 }
 
@@ -57,7 +55,6 @@ static uint64_t number_next(uint64_t *state)
 
 static void reads_varints_back(void **state)
 {
-    (void)state;
     enum { N = 1500000 }; /* more than a piece, and more than two with the fixed ones */
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
@@ -89,7 +86,6 @@ static void reads_varints_back(void **state)
 
 static void reads_fixed_numbers_both_ways(void **state)
 {
-    (void)state;
     enum { N = 300000 };
     struct hs_error err = HS_ERROR_INIT;
 
@@ -133,7 +129,6 @@ static void skipped_bytes_are_zeros_that_take_no_disk(void **state)
     struct hs_spill spill;
     struct stat found;
     uint8_t bytes[8];
-    (void)state;
     spill_open(&spill);
     assert_int_equal(hs_spill_skip(&spill, n_hole, &err), HS_OK);
     assert_int_equal(hs_spill_write(&spill, "middle", 6, &err), HS_OK);
@@ -152,7 +147,6 @@ static void skipped_bytes_are_zeros_that_take_no_disk(void **state)
 
 static void writes_and_reads_runs_of_bytes(void **state)
 {
-    (void)state;
     enum { N = 3 << 20 }; /* longer than the buffer and than a piece */
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
@@ -198,7 +192,6 @@ static void writes_and_reads_runs_of_bytes(void **state)
 
 static void an_empty_spill_is_at_its_end(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
     struct hs_spill_reader reader = {0};
@@ -217,7 +210,6 @@ static void an_empty_spill_is_at_its_end(void **state)
 
 static void offsets_go_beyond_4_gib(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
     struct hs_spill_reader reader = {0};
@@ -261,7 +253,6 @@ static uint64_t write_until_full(struct hs_spill *spill, struct hs_error *err)
 
 static void a_limit_of_the_file_size_ends_it(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
     struct rlimit before, limit = {5 << 20, 5 << 20};
@@ -283,7 +274,6 @@ static void a_limit_of_the_file_size_ends_it(void **state)
 
 static void a_full_disk_ends_it(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
 
@@ -303,7 +293,6 @@ static void a_full_disk_ends_it(void **state)
 
 static void a_directory_that_does_not_take_files(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
     struct hs_budget nowhere;
@@ -320,7 +309,6 @@ static void a_directory_that_does_not_take_files(void **state)
 
 static void every_allocation_can_fail(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
     struct hs_spill_reader reader = {0};
@@ -341,7 +329,6 @@ static void every_allocation_can_fail(void **state)
 
 static void knows_where_files_go(void **state)
 {
-    (void)state;
     struct hs_budget here;
 
     assert_string_equal(hs_spill_directory(&budget), directory);
@@ -372,7 +359,6 @@ static bool directory_is_empty(void)
 
 static void has_no_name(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill spill = {0};
 
@@ -387,7 +373,6 @@ static void has_no_name(void **state)
 /* The most that is in files at a time. */
 static void counts_what_is_there(void **state)
 {
-    (void)state;
     static const uint8_t bytes[HS_SPILL_BUFFER_BYTES];
     struct hs_error err = HS_ERROR_INIT;
     struct hs_spill first = {0}, second = {0};

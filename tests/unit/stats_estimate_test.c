@@ -93,7 +93,6 @@ static void check(const struct outcome *outcome)
 
 static void test_rare_samples(void **state)
 {
-    (void)state;
     struct outcome outcome = simulate(0.01, 5000, 40);
     check(&outcome);
 }
@@ -101,7 +100,6 @@ static void test_rare_samples(void **state)
 /* Blocks with several samples each. */
 static void test_large_objects(void **state)
 {
-    (void)state;
     struct outcome outcome = simulate(0.01, 5000, 1000);
     check(&outcome);
 }
@@ -109,14 +107,12 @@ static void test_large_objects(void **state)
 /* Where 1 - r tells: without it the errors would be 1.4 times as large. */
 static void test_dense_samples(void **state)
 {
-    (void)state;
     struct outcome outcome = simulate(0.5, 2000, 40);
     check(&outcome);
 }
 
 static void test_exact(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace_objects objects;
     struct hs_trace_sum sum = {0};
@@ -147,7 +143,6 @@ static void test_exact(void **state)
 
 static void test_extremes(void **state)
 {
-    (void)state;
     struct hs_trace_objects none;
     hs_trace_objects_init(&none, NULL);
     struct hs_trace_scale scale = hs_trace_scale_of(&none, 1e-300);

@@ -65,7 +65,6 @@ static void check_counts(const struct made_trace *made, const struct hs_trace_co
 
 static void test_against_brute_force(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_trace_objects objects;
@@ -85,7 +84,6 @@ static void test_against_brute_force(void **state)
 
 static void test_timeline(void **state)
 {
-    (void)state;
     enum { POINTS = 37 };
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace_objects objects;
@@ -132,7 +130,6 @@ static hs_status add(struct hs_trace_objects *objects, unsigned kind, uint64_t t
 /* Events that do not fit together, as damaged files have them. */
 static void test_odd_events(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace_objects objects;
     hs_trace_objects_init(&objects, NULL);
@@ -157,7 +154,6 @@ static void test_odd_events(void **state)
 
 static void test_empty(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace_objects objects;
     hs_trace_objects_init(&objects, NULL);
@@ -169,7 +165,6 @@ static void test_empty(void **state)
 /* A trace that is too large is refused with what to do; all is given back. */
 static void test_budget(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget = {.limit_bytes = 4 << 20, .n_threads = 1};
     struct hs_trace_objects objects;
@@ -191,7 +186,6 @@ static void test_budget(void **state)
  */
 static void test_sparse_identifiers(void **state)
 {
-    (void)state;
     struct hs_budget budget = {.limit_bytes = 64 << 20, .n_threads = 1};
     struct hs_trace_objects objects;
     hs_trace_objects_init(&objects, &budget);
@@ -209,7 +203,6 @@ static void test_sparse_identifiers(void **state)
 
 static void test_failing_allocations(void **state)
 {
-    (void)state;
     struct made_trace made;
     made_trace_init(&made, 5, OBJECTS, 2);
     FAIL_EACH (each, .mode = FAIL_REST) {

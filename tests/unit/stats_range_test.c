@@ -17,7 +17,6 @@ static const struct hs_stats_whole whole = {200 * S, 50 * S, 200 * S};
 
 static void test_good_ranges(void **state)
 {
-    (void)state;
     static const struct range_case cases[] = {
         {"1..2", HS_RANGE_TIME, 1 * S, 2 * S},
         {"1s..2m", HS_RANGE_TIME, 1 * S, 120 * S},
@@ -58,7 +57,6 @@ static void test_good_ranges(void **state)
 
 static void test_bad_ranges(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum hs_stats_range_kind kind;
@@ -103,7 +101,6 @@ static void test_bad_ranges(void **state)
 
 static void test_never(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_stats_range range;
     assert_int_equal(hs_stats_range_parse("never", HS_RANGE_TIME, true, &range, &err), HS_OK);
@@ -115,7 +112,6 @@ static void test_never(void **state)
 /* What only the trace can tell. */
 static void test_backwards_when_resolved(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_stats_range range;
     struct hs_stats_span span;
@@ -127,7 +123,6 @@ static void test_backwards_when_resolved(void **state)
 
 static void test_patterns(void **state)
 {
-    (void)state;
     assert_true(name_matches("Set.", "Stdlib__Set.Make.bal"));
     assert_false(name_matches("set.", "Stdlib__Set.Make.bal"));
     assert_true(name_matches("/^Stdlib__(Set|Map)\\./", "Stdlib__Map.add"));
@@ -142,7 +137,6 @@ static void test_patterns(void **state)
 
 static void test_bad_patterns(void **state)
 {
-    (void)state;
     char longest[HS_PATTERN_MAX_BYTES + 2];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = 0;

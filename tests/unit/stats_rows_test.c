@@ -172,7 +172,6 @@ static bool live_at_peak(const struct made_object *o, const struct hs_trace_coun
 }
 static bool live_at_end(const struct made_object *o, const struct hs_trace_counts *run)
 {
-    (void)run;
     return o->died_us == HS_OBJECT_NEVER;
 }
 static bool live_in_first_tenth(const struct made_object *o, const struct hs_trace_counts *run)
@@ -190,29 +189,24 @@ static bool lived_long(const struct made_object *o, const struct hs_trace_counts
 }
 static bool lived_short(const struct made_object *o, const struct hs_trace_counts *run)
 {
-    (void)run;
     return o->died_us != HS_OBJECT_NEVER && o->died_us - o->born_us <= 200;
 }
 static bool is_large(const struct made_object *o, const struct hs_trace_counts *run)
 {
-    (void)run;
     return o->words * WORD_BYTES >= 24 && o->words * WORD_BYTES <= 1000;
 }
 static bool is_not_minor(const struct made_object *o, const struct hs_trace_counts *run)
 {
-    (void)run;
     return o->source != HS_TRACE_MINOR;
 }
 static bool inside_2_and_m1(const struct made_object *o, const struct hs_trace_counts *run)
 {
-    (void)run;
     return is_inside(o, 1U << 2) && is_inside(o, 1U << 1 | 1U << 4 | 1U << 7) &&
            !is_inside(o, 1U << 5);
 }
 
 static void test_filters(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_name_pattern inside[2], not_inside[1];
     struct hs_trace_filter filters[10] = {0};
@@ -389,7 +383,6 @@ static void check_rows(struct world *world, enum hs_rows_by by)
 
 static void test_rows(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct world world;
         world_open(&world, seed + 50);
@@ -498,7 +491,6 @@ static void check_tree(struct world *world, enum hs_call_tree_by by)
 
 static void test_trees(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         struct world world;
         world_open(&world, seed + 20);
@@ -518,7 +510,6 @@ static void test_trees(void **state)
 /* A backtrace of a hundred thousand frames costs no stack of ours. */
 static void test_deep(void **state)
 {
-    (void)state;
     enum { DEPTH = 100000 };
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace_objects objects;
@@ -579,7 +570,6 @@ static hs_status look_at_all(const struct made_trace *made, struct hs_budget *bu
 
 static void test_failing_allocations(void **state)
 {
-    (void)state;
     struct made_trace made;
     made_trace_init(&made, 3, 60, 1);
     FAIL_EACH (each, .mode = FAIL_REST) {

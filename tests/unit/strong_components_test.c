@@ -46,7 +46,6 @@ static void check(const struct hs_graph *graph)
 
 static void test_random(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 6),
                                         .n_blocks = 1 + (uint32_t)(seed % 40),
@@ -62,7 +61,6 @@ static void test_random(void **state)
 /* A ring of a million nodes is one component, a list as many as it has cells: no stack runs out. */
 static void test_deep(void **state)
 {
-    (void)state;
     enum { N = 1000000 };
     for (int is_ring = 0; is_ring < 2; is_ring++) {
         struct hs_edge_list list = {0};
@@ -85,7 +83,6 @@ static hs_status edges_run(const void *context, void (*put)(void *sink, uint32_t
 {
     const struct hs_graph *graph = context;
 
-    (void)error;
     for (uint32_t node = 0; node < graph->n_nodes; node++)
         for (uint32_t e = graph->begin[node]; e < graph->begin[node + 1]; e++)
             put(sink, node, graph->target[e]);
@@ -95,7 +92,6 @@ static hs_status edges_run(const void *context, void (*put)(void *sink, uint32_t
 /* Rows in a file are searched in the same order. */
 static void test_stored(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct hs_random_shape shape = {.n_leaves = 3,
                                         .n_blocks = seed % 20 == 0 ? 60000 : 50,

@@ -15,7 +15,6 @@ static hs_str add(struct hs_strtab *table, const char *text)
 
 static void numbers_distinct_texts_from_one(void **state)
 {
-    (void)state;
     struct hs_strtab table = {0};
     assert_string_equal(hs_strtab_get(&table, 0), "");
     assert_string_equal(hs_strtab_get(&table, 1), "");
@@ -35,7 +34,6 @@ static void numbers_distinct_texts_from_one(void **state)
 
 static void holds_many(void **state)
 {
-    (void)state;
     struct hs_strtab table = {0};
     char text[64];
     uint64_t before = hs_alloc_count();
@@ -55,7 +53,6 @@ static void holds_many(void **state)
 
 static void keeps_hostile_bytes_as_they_are(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_strtab table = {0};
     char text[4] = {0};
@@ -87,7 +84,6 @@ static void keeps_hostile_bytes_as_they_are(void **state)
 
 static void takes_parts_of_its_own_text(void **state)
 {
-    (void)state;
     struct hs_strtab table = {0};
     static char text[5001];
     memset(text, 'a', sizeof text - 1);
@@ -115,7 +111,6 @@ static hs_status fill(struct hs_strtab *table, struct hs_error *err)
 
 static void survives_each_failing_allocation(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_strtab table = {0};
     FAIL_EACH (each, .at_least = 10) {

@@ -9,7 +9,6 @@
 
 static void test_patterns(void **state)
 {
-    (void)state;
     static const struct {
         const char *pattern, *name;
         bool matches;
@@ -42,7 +41,6 @@ static void test_patterns(void **state)
 /* Nested stars must not explode. */
 static void test_hostile_pattern(void **state)
 {
-    (void)state;
     char name[2001];
     memset(name, 'a', 2000);
     name[2000] = '\0';
@@ -63,7 +61,6 @@ static hs_status load_text(const char *text, struct hs_suppressions *ret, struct
 
 static void test_load(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_suppressions s = {0};
     assert_int_equal(load_text("# known\n\n type:struct cache \r\nroot:g_table$", &s, &err), HS_OK);
@@ -80,7 +77,6 @@ static void test_load(void **state)
 
 static void test_refusals(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"leak:x", "type:", "type", "type:ok\nroot:  \n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct hs_error err = HS_ERROR_INIT;
@@ -95,7 +91,6 @@ static void test_refusals(void **state)
 
 static void test_allocations(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 2) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_suppressions s = {0};

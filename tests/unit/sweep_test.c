@@ -42,7 +42,6 @@ static struct hs_snap *small(struct hs_graph_builder *b, uint32_t *leaf, uint32_
 
 static void leaves_out_loops_duplicates_and_weak_edges(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_collected c;
     uint32_t leaf, weak_leaf;
@@ -70,7 +69,6 @@ static void leaves_out_loops_duplicates_and_weak_edges(void **state)
 
 static void node_0_holds_what_it_is_told_to(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_collected c;
     struct hs_bitmap held;
@@ -123,7 +121,6 @@ static struct hs_snap *large(struct hs_graph_builder *b, uint32_t n_edges)
 
 static void gives_what_a_graph_in_memory_has(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_budget budget;
     struct hs_graph graph;
@@ -152,7 +149,6 @@ static void gives_what_a_graph_in_memory_has(void **state)
 /* One block and node 0 hold more than a piece has room for. */
 static void long_rows_come_in_parts(void **state)
 {
-    (void)state;
     enum { N = 1500000 };
     struct hs_graph_builder b = {0};
     struct hs_budget budget;
@@ -204,7 +200,6 @@ static void long_rows_come_in_parts(void **state)
 
 static void sweeps_graphs_in_memory(void **state)
 {
-    (void)state;
     struct hs_collected c;
 
     for (uint64_t seed = 0; seed < HS_SEEDS(200); seed++) {
@@ -242,7 +237,6 @@ static bool refuse_at(void *context, const char *phase, uint64_t done, uint64_t 
 static hs_status count_to_failure(void *context, const struct hs_piece *piece, struct hs_error *e)
 {
     int *left = context;
-    (void)piece;
     return (*left)-- > 0 ? HS_OK : hs_fail(e, HS_BUG, "enough");
 }
 
@@ -254,7 +248,6 @@ static hs_status take_all(void *context, const struct hs_piece *piece, struct hs
 
 static void ends_when_it_is_told_to(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_budget budget;
     struct hs_sweep sweep;
@@ -283,7 +276,6 @@ static void ends_when_it_is_told_to(void **state)
 
 static void every_allocation_can_fail(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_budget budget;
     struct hs_sweep sweep;
@@ -306,7 +298,6 @@ static void every_allocation_can_fail(void **state)
 
 static void needs_memory_for_a_chunk(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_budget budget;
     struct hs_sweep sweep;

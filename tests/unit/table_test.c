@@ -8,7 +8,6 @@ static struct hs_error err;
 
 static void finds_by_content(void **state)
 {
-    (void)state;
     static const char *const words[] = {"root", "leaf", "", "stack", "leafs"};
     struct hs_table table = {0};
     uint64_t hash = hs_hash_bytes("root", 4);
@@ -30,7 +29,6 @@ static void finds_by_content(void **state)
 /* Of things with one hash each is found, by what it is. */
 static void tells_apart_what_has_one_hash(void **state)
 {
-    (void)state;
     struct hs_table table = {0};
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(hs_table_add(&table, 7, i, &err), HS_OK);
@@ -72,7 +70,6 @@ static void no_keys_collide_by_choice(uint64_t inverse)
  * distances together. */
 static void no_keys_collide(void **state)
 {
-    (void)state;
     const uint64_t secrets[] = {hs_hash_secret(),    0xf33f7b63a4a1335fU, 0x4f5888005169a347U,
                                 0x4116b14473b84f71U, 0xfcc0db234b27c89fU, 1};
     uint64_t inverse = 1;
@@ -88,7 +85,6 @@ static void no_keys_collide(void **state)
 
 static void grows_and_keeps_the_order(void **state)
 {
-    (void)state;
     enum { N = 200000 };
     struct hs_dict dict = {0};
     size_t n_bytes = 0;
@@ -116,7 +112,6 @@ static void grows_and_keeps_the_order(void **state)
 
 static void takes_any_key_and_value(void **state)
 {
-    (void)state;
     static const uint64_t numbers[] = {0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 32};
     struct hs_dict dict = {0};
     for (size_t i = 0; i < 5; i++)
@@ -129,7 +124,6 @@ static void takes_any_key_and_value(void **state)
 /* Room that was reserved is there. */
 static void reserved_room_is_there(void **state)
 {
-    (void)state;
     struct hs_table table = {0};
     size_t n_bytes = hs_table_growth_bytes(&table, 1000);
     assert_int_equal(hs_table_reserve(&table, 1000, &err), HS_OK);
@@ -147,7 +141,6 @@ static void reserved_room_is_there(void **state)
 /* Whichever allocation fails: what was there still is. */
 static void lives_on_without_memory(void **state)
 {
-    (void)state;
     struct hs_dict dict = {0};
     uint64_t n_failed = 0;
     for (uint64_t i = 0; i < 3000; i++) {
@@ -174,7 +167,6 @@ static void lives_on_without_memory(void **state)
 
 static void one_secret_for_all(void **state)
 {
-    (void)state;
     assert_true(hs_hash_secret() != 0);
     assert_true(hs_hash_secret() == hs_hash_secret());
     assert_true(hs_hash(1) == hs_hash(1) && hs_hash(1) != hs_hash(2));

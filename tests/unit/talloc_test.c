@@ -13,14 +13,12 @@ static struct hs_error err = HS_ERROR_INIT;
 
 static int set_up(void **state)
 {
-    (void)state;
     fake_talloc_make(&fake);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_heaps_close(&heaps);
     fake_talloc_close(&fake);
     return 0;
@@ -66,7 +64,6 @@ static void is_called(uint32_t chunk, const char *name)
 
 static void chunks_say_what_they_are(void **state)
 {
-    (void)state;
     read_fake();
     is_called(FAKE_NULL, "null_context");
     is_called(FAKE_SERVER, "struct server");
@@ -91,7 +88,6 @@ static void names_may_be_hostile(void **state)
     const hs_addr name = fake_talloc_text(&fake, HOSTILE_TEXT);
     char text[120];
 
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     uint32_t hostile = fake_talloc_chunk(&fake, FAKE_SERVER, name, 64);
@@ -104,7 +100,6 @@ static void names_may_be_hostile(void **state)
 
 static void parents_own(void **state)
 {
-    (void)state;
     read_fake();
     assert_int_equal(owner_of(FAKE_NULL), 0);
     assert_int_equal(owner_of(FAKE_ALONE), 0);
@@ -139,7 +134,6 @@ static size_t n_owned(uint32_t chunk)
 
 static void owners_list_what_they_own(void **state)
 {
-    (void)state;
     read_fake();
     assert_int_equal(n_owned(FAKE_NULL), 0);
     assert_int_equal(n_owned(FAKE_SERVER), 2);
@@ -152,7 +146,6 @@ static void owners_list_what_they_own(void **state)
 
 static void references_share(void **state)
 {
-    (void)state;
     read_fake();
     const struct hs_heap_block handle = block_of(FAKE_HANDLE), session = block_of(FAKE_SESSION);
     const struct hs_heap_block server = block_of(FAKE_SERVER), user = block_of(FAKE_USER);
@@ -166,7 +159,6 @@ static void references_share(void **state)
 /* All of a header but its limit is of lists, or no pointer. */
 static void headers_are_links(void **state)
 {
-    (void)state;
     read_fake();
     struct hs_heap_block block = block_of(FAKE_SESSION);
     assert_int_equal(hs_heaps_links(&heaps, &block), 0x5ff);
@@ -184,7 +176,6 @@ static void damage_is_told(void **state)
         bool is_still_owned;
     } links[] = {{8, true}, {16, false}, {24, false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         uint64_t *word = fake_talloc_word(&fake, fake.chunks[FAKE_HANDLE].header + links[i].at);
         uint64_t before = *word;
@@ -201,7 +192,6 @@ static void damage_is_told(void **state)
 /* Two that are each other's parents: nobody climbs. */
 static void circles_end(void **state)
 {
-    (void)state;
     hs_addr user = fake.chunks[FAKE_USER].header, session = fake.chunks[FAKE_SESSION].header;
     *fake_talloc_word(&fake, user + 32) = session;
     *fake_talloc_word(&fake, session + 24) = user;
@@ -214,7 +204,6 @@ static void circles_end(void **state)
 /* The name of a chunk's own, and what is larger than its block. */
 static void blocks_are_no_chunks(void **state)
 {
-    (void)state;
     *fake_talloc_word(&fake, fake.chunks[FAKE_ALONE].header) ^= 0x100;
     *fake_talloc_word(&fake, fake.chunks[FAKE_OF_OLD].header + 64) = 64;
     read_fake();
@@ -228,7 +217,6 @@ static void blocks_are_no_chunks(void **state)
 /* talloc keeps what is made a little smaller where it is, as often as that happens. */
 static void shrunk_chunks_are_chunks(void **state)
 {
-    (void)state;
     uint32_t large =
         fake_talloc_chunk(&fake, FAKE_SERVER, fake_talloc_text(&fake, "uint8_t"), 3000);
     fake.chunks[large].size = 5;
@@ -241,7 +229,6 @@ static void shrunk_chunks_are_chunks(void **state)
 
 static void nothing_is_found_where_nothing_is(void **state)
 {
-    (void)state;
     fake_talloc_begin(&fake);
     for (unsigned i = 0; i < 4; i++)
         memset(fake_talloc_word(&fake, fake_talloc_other(&fake, 120)), 0x11, 120);
@@ -256,7 +243,6 @@ static void nothing_is_found_where_nothing_is(void **state)
 /* What is known of chunks is in the plan of the dump, and is no more than half of what is left. */
 static void room_is_planned(void **state)
 {
-    (void)state;
     struct hs_budget budget;
     struct hs_dump_plan plan = {.budget = &budget, .image = &fake.image};
     hs_budget_init(UINT64_C(1) << 30, NULL, 1, &budget);
@@ -289,7 +275,6 @@ static void room_is_planned(void **state)
 
 static void without_memory(void **state)
 {
-    (void)state;
     hs_heaps_close(&heaps);
     FAIL_EACH (f, .at_least = 10, .keeps = true) {
         if (FAIL_EACH_TRY(f, fake_talloc_read(&fake, &heaps, &err)) == HS_OK)

@@ -39,7 +39,6 @@ static void expect_refusal(pid_t pid, const char *message, const char *hint)
 
 static void no_such_process(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     pid_t pid = child.pid;
     live_child_end(&child);
@@ -50,7 +49,6 @@ static void no_such_process(void **state)
 
 static void ourselves(void **state)
 {
-    (void)state;
     expect_refusal(getpid(), "heapsnap itself", "another process");
 }
 
@@ -61,7 +59,6 @@ static void body_end(struct live_shared *shared)
 
 static void a_zombie(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_end);
     char parent[32];
     assert_true(live_wait_state(child.pid, 'Z'));
@@ -72,7 +69,6 @@ static void a_zombie(void **state)
 
 static void a_kernel_thread(void **state)
 {
-    (void)state;
     struct hs_proc_stat stat;
     if (hs_proc_stat_of(2, 0, &stat, &err) != HS_OK || !(stat.flags & 0x00200000))
         skip(); /* a container that shows none */
@@ -81,7 +77,6 @@ static void a_kernel_thread(void **state)
 
 static void *wait_forever(void *ignored)
 {
-    (void)ignored;
     for (;;)
         pause();
     return NULL;
@@ -103,7 +98,6 @@ static void body_two_threads(struct live_shared *shared)
 
 static void a_thread_is_not_a_process(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_two_threads);
     char command[64];
     snprintf(command, sizeof command, "heapsnap dump %d", child.pid);
@@ -121,7 +115,6 @@ static void body_main_thread_ends(struct live_shared *shared)
 
 static void a_process_whose_main_thread_ended(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_main_thread_ends);
     assert_true(live_wait_state(child.pid, 'Z'));
     struct hs_target target = {0};
@@ -155,7 +148,6 @@ static void body_main_thread_ends_later(struct live_shared *shared)
 
 static void a_main_thread_that_ends_meanwhile(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_main_thread_ends_later);
     struct hs_target target = {0};
     uint64_t word = 0;
@@ -177,7 +169,6 @@ static void a_main_thread_that_ends_meanwhile(void **state)
 
 static void already_traced_names_the_tracer(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_sleep);
     char who[64];
     int ready[2];
@@ -231,7 +222,6 @@ static void refuse_as_nobody(pid_t pid, bool is_undumpable, char *text, size_t n
 
 static void another_user(void **state)
 {
-    (void)state;
     char text[1024];
     if (geteuid() != 0)
         skip();
@@ -252,7 +242,6 @@ static void body_nobody(struct live_shared *shared)
 
 static void not_dumpable(void **state)
 {
-    (void)state;
     char text[1024];
     if (geteuid() != 0)
         skip();

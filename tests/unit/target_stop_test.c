@@ -57,7 +57,6 @@ static void body_spin(struct live_shared *shared)
 
 static void stops_every_thread_and_reads_its_registers(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_spin);
     struct hs_target target;
     uint64_t frozen[SPINNERS];
@@ -93,7 +92,6 @@ static void stops_every_thread_and_reads_its_registers(void **state)
  * nothing, that a page took half of them does. */
 static void a_read_that_cannot_end_in_time_is_given_up_early(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_spin);
     const uint64_t second_ns = 1000000000;
     struct hs_target target;
@@ -128,7 +126,6 @@ static void a_read_that_cannot_end_in_time_is_given_up_early(void **state)
 
 static void stops_a_spinning_process_200_times(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_spin);
     struct hs_target target;
 
@@ -146,7 +143,6 @@ static void stops_a_spinning_process_200_times(void **state)
 
 static void close_lets_a_stopped_process_go(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_spin);
     struct hs_target target;
 
@@ -188,7 +184,6 @@ static void body_storm(struct live_shared *shared)
 
 static void stops_while_threads_come_and_go(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_storm);
     struct hs_target target;
 
@@ -299,7 +294,6 @@ static void body_calls(struct live_shared *shared)
 
 static void no_blocked_call_sees_a_stop(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_calls);
     struct hs_target target;
     uint64_t before[N_CALLS];
@@ -328,7 +322,6 @@ static struct live_shared *signal_shared;
 
 static void on_signal(int number)
 {
-    (void)number;
     atomic_fetch_add(&signal_shared->counters[1], 1);
 }
 
@@ -349,7 +342,6 @@ static void body_signals(struct live_shared *shared)
 /* Real-time signals queue: each must arrive once, whatever stops come in between. */
 static void signals_pass_through_stops(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_signals);
     struct hs_target target;
     uint64_t n_sent = 0;
@@ -371,7 +363,6 @@ static void signals_pass_through_stops(void **state)
 
 static void a_signal_during_the_stop_still_interrupts_the_call(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_signals);
     struct hs_target target;
 
@@ -391,7 +382,6 @@ static void a_signal_during_the_stop_still_interrupts_the_call(void **state)
 
 static void a_process_stopped_by_its_user_stays_stopped(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_spin);
     struct hs_target target;
 
@@ -441,7 +431,6 @@ static hs_status stop_until_refused(struct hs_target *target, hs_status status)
 
 static void a_process_that_ends_is_a_plain_error(void **state)
 {
-    (void)state;
     for (int i = 0; i < 40; i++) {
         struct live_child child = live_child_start(body_end_soon);
         struct hs_target target = {0};
@@ -472,7 +461,6 @@ static void body_lose_a_thread(struct live_shared *shared)
 /* Threads end one after the other, and with each the files by which it was asked. */
 static void another_thread_is_asked_when_one_has_ended(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_lose_a_thread);
     struct hs_target target;
 
@@ -508,7 +496,6 @@ static void body_exec_soon(struct live_shared *shared)
 
 static void a_process_that_executes_another_program_is_refused(void **state)
 {
-    (void)state;
     for (int i = 0; i < 40; i++) {
         struct live_child child = live_child_start(body_exec_soon);
         struct hs_target target;
@@ -565,7 +552,6 @@ static void await(bool (*is_so)(pid_t), pid_t pid)
 
 static void a_process_that_executes_itself_is_told(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_shell);
     struct hs_target target;
 
@@ -606,7 +592,6 @@ static void stop_and_hold(pid_t pid, bool is_copying)
 
 static void the_target_survives_our_death_at_any_moment(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_spin);
     unsigned seed = 7;
 
@@ -629,7 +614,6 @@ static void the_target_survives_our_death_at_any_moment(void **state)
 
 static void every_failed_allocation_lets_the_target_go(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_spin);
     bool is_through = false;
 

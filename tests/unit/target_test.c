@@ -35,7 +35,6 @@ static void body_memory(struct live_shared *shared)
 
 static void reads_all_or_nothing(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_memory);
     struct hs_target target;
     size_t n_bytes = PAGES * PAGE, n = 0;
@@ -68,7 +67,6 @@ static void reads_all_or_nothing(void **state)
 
 static void a_dead_target_is_gone(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_memory);
     struct hs_target target;
     hs_addr begin = atomic_load(&child.shared->begin);
@@ -89,7 +87,6 @@ static void a_dead_target_is_gone(void **state)
 
 static void close_takes_zeroed_and_closed_ones(void **state)
 {
-    (void)state;
     struct hs_target target = {0};
     hs_target_close(NULL);
     hs_target_close(&target);
@@ -105,7 +102,6 @@ static void body_command(struct live_shared *shared)
 
 static void the_command_line_is_sanitised(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_command);
     struct hs_target target = {0};
     for (int i = 0; i < 500; i++) {
@@ -122,7 +118,6 @@ static void the_command_line_is_sanitised(void **state)
 
 static void tells_two_programs_apart(void **state)
 {
-    (void)state;
     struct live_child one = live_child_start(body_memory), two = live_child_start(body_memory);
     struct hs_identity a, b, again;
     assert_int_equal(hs_target_identify(one.pid, &a, &err), HS_OK);
@@ -137,7 +132,6 @@ static void tells_two_programs_apart(void **state)
 
 static void finds_the_file_behind_a_mapping(void **state)
 {
-    (void)state;
     struct live_child child = live_child_start(body_memory);
     struct hs_target target;
     struct stat found, own;

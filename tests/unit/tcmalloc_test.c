@@ -15,14 +15,12 @@ static struct hs_error err = HS_ERROR_INIT;
 
 static int set_up(void **state)
 {
-    (void)state;
     fake_tcmalloc_make(&fake, false);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     hs_heaps_close(&heaps);
     fake_tcmalloc_close(&fake);
     return 0;
@@ -166,7 +164,6 @@ static void all_is_read(void)
 
 static void reads_both_forms_of_the_table(void **state)
 {
-    (void)state;
     for (unsigned is_late = 0; is_late < 2; is_late++) {
         make_again(is_late != 0);
         all_is_read();
@@ -204,7 +201,6 @@ static void tables_that_are_none(void **state)
         {FAKE_TC_SIZES + 4, UINT64_C(0x0000001000000008) + 1}, /* its second is no 8 */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         make_again(false);
         put(damage[i].at, damage[i].word);
@@ -214,7 +210,6 @@ static void tables_that_are_none(void **state)
 
 static void a_table_without_a_page_map(void **state)
 {
-    (void)state;
     put(FAKE_TC_ROOT_WORD, 0);
     put(FAKE_TC_ROOT_WORD + 8, 0);
     is_none();
@@ -228,7 +223,6 @@ static void a_table_without_a_page_map(void **state)
  * another variable that leads there. */
 static void a_root_before_its_object(void **state)
 {
-    (void)state;
     put(FAKE_TC_SPARE, FAKE_TC_LEAF);
     all_is_read();
     make_again(false);
@@ -241,7 +235,6 @@ static void a_root_before_its_object(void **state)
 /* A leaf by which its word would be beyond the root. */
 static void a_leaf_of_no_user_address(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < FAKE_TC_SPANS; i++)
         put(fake.spans[i].address, HS_USER_END / FAKE_TC_PAGE);
     is_none();
@@ -257,7 +250,6 @@ static void a_leaf_at_the_end_of_the_address_space(void **state)
         HS_USER_END - 8, HS_USER_END - FAKE_TC_LEAF_BYTES, UINT64_MAX - 7, HS_USER_END, 1,
         FAKE_TC_PAGE};
 
-    (void)state;
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
         make_again(false);
         put(FAKE_TC_ROOT_WORD - 8, leaves[i]);
@@ -275,7 +267,6 @@ static void leaves_that_overlap(void **state)
     const hs_addr damage[] = {FAKE_TC_LEAF, FAKE_TC_LEAF + 8,
                               FAKE_TC_LEAF + 2 * FAKE_TC_LEAF_BYTES - 8};
 
-    (void)state;
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         make_again(false);
         put(FAKE_TC_ROOT_WORD + 16, damage[i]);
@@ -289,7 +280,6 @@ static void leaves_that_overlap(void **state)
 
 static void without_central_lists(void **state)
 {
-    (void)state;
     put(fake_tcmalloc_central(CLASS_64, 0), 6); /* so they are none */
     read_fake();
     assert_true(is_told("central lists were not found"));
@@ -303,7 +293,6 @@ static void without_central_lists(void **state)
 
 static void without_caches(void **state)
 {
-    (void)state;
     put(FAKE_TC_VARIABLE, 0);
     read_fake();
     assert_true(is_told("caches of threads were not found"));
@@ -348,7 +337,6 @@ static void free_lists_that_are_none(void **state)
         UINT64_MAX,
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         make_again(false);
         put(fake.free[1], words[i]);
@@ -364,7 +352,6 @@ static void free_lists_that_are_none(void **state)
 
 static void counts_that_are_wrong(void **state)
 {
-    (void)state;
     put(of_span(FAKE_TC_SMALL, FAKE_TC_SPAN_BITS),
         get(of_span(FAKE_TC_SMALL, FAKE_TC_SPAN_BITS)) + 1);
     read_fake();
@@ -395,7 +382,6 @@ static void is_damaged(unsigned span, uint64_t n_torn)
 
 static void a_class_too_large_for_its_span(void **state)
 {
-    (void)state;
     put(of_span(FAKE_TC_FULL, FAKE_TC_SPAN_BITS), CLASS_32768 << 16 | 1);
     is_damaged(FAKE_TC_FULL, 1 + 1); /* and the list of the cache that holds one of it */
     make_again(false);
@@ -409,7 +395,6 @@ static void a_span_of_too_many_blocks(void **state)
 {
     const unsigned first = 15, most = 65535 * 48 / FAKE_TC_PAGE;
 
-    (void)state;
     put(of_span(FAKE_TC_FULL, FAKE_TC_SPAN_N_PAGES), most);
     put(fake_tcmalloc_entry(first + most - 1), fake.spans[FAKE_TC_FULL].address);
     read_fake();
@@ -423,7 +408,6 @@ static void a_span_of_too_many_blocks(void **state)
 
 static void spans_that_overlap(void **state)
 {
-    (void)state;
     put(of_span(FAKE_TC_LARGE, FAKE_TC_SPAN_N_PAGES), 6);
     put(fake_tcmalloc_entry(3 + 6 - 1), fake.spans[FAKE_TC_LARGE].address);
     read_fake();
@@ -443,7 +427,6 @@ static void spans_of_another_length(void **state)
     const uint64_t n_pages[] = {5, 7, 1000,
                                 (HS_USER_END - fake.spans[FAKE_TC_CROSSING].begin) / FAKE_TC_PAGE};
 
-    (void)state;
     for (size_t i = 0; i < sizeof n_pages / sizeof *n_pages; i++) {
         make_again(false);
         put(of_span(FAKE_TC_CROSSING, FAKE_TC_SPAN_N_PAGES), n_pages[i]);
@@ -458,7 +441,6 @@ static void memory_of_somebody_else(void **state)
         {fake.spans[FAKE_TC_CROSSING].begin - 8, fake.spans[FAKE_TC_CROSSING].begin + 8},
         {fake.spans[FAKE_TC_FULL].end - 48, fake.spans[FAKE_TC_FULL].end + 8}};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         make_again(false);
         fake.other = (struct hs_heap_span){.begin = ends[i][0],
@@ -481,7 +463,6 @@ static void a_pool_in_a_block(void **state)
     const uint64_t offsets[] = {0, 16};
     uint64_t n_whole;
 
-    (void)state;
     make_again(false);
     read_fake();
     n_whole = n_live(FAKE_TC_SMALL);
@@ -518,7 +499,6 @@ static void spans_that_can_be_none(void **state)
         {FAKE_TC_SPAN_BITS, 255 << 16},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         make_again(false);
         put(of_span(FAKE_TC_CROSSING, damage[i].offset), damage[i].word);
@@ -551,7 +531,6 @@ static void lists_of_caches(void **state)
         UINT64_MAX,
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         make_again(false);
         put(second, words[i]);
@@ -567,7 +546,6 @@ static void lists_of_caches(void **state)
 
 static void a_list_that_is_not_as_long_as_it_says(void **state)
 {
-    (void)state;
     *fake_tcmalloc_word(fake_tcmalloc_cache(0, CLASS_48, 8)) += 1;
     read_fake();
     assert_false(holds(LISTS));
@@ -585,7 +563,6 @@ static void a_list_that_is_not_as_long_as_it_says(void **state)
 /* They are met once, however they are linked. */
 static void caches_in_a_circle(void **state)
 {
-    (void)state;
     put(fake_tcmalloc_cache(1, 0, FAKE_TC_CACHE_NEXT), fake_tcmalloc_cache(0, 0, 0));
     put(FAKE_TC_SPARE, fake_tcmalloc_cache(1, 0, 0));
     put(fake_tcmalloc_cache(0, 0, FAKE_TC_CACHE_NEXT + 16), UINT64_MAX - 7);
@@ -638,13 +615,11 @@ static double seconds_of_caches(size_t n)
  * long. They took fifty times as long when each was looked for among all. */
 static void many_caches_take_their_time(void **state)
 {
-    (void)state;
     assert_true(seconds_of_caches(8000) < 24 * seconds_of_caches(1000));
 }
 
 static void slots_that_are_too_many(void **state)
 {
-    (void)state;
     put(fake_tcmalloc_central(CLASS_48, FAKE_TC_CENTRAL_USED), 65);
     read_fake();
     assert_int_equal(n_live(FAKE_TC_SMALL), 170 - 3 - 2); /* its slots are not believed */
@@ -676,7 +651,6 @@ static void slots_that_do_not_end_as_they_say(void **state)
         {slot + 8, first, 2},                        /* another end */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         make_again(false);
         put(damage[i].at, damage[i].word);
@@ -691,7 +665,6 @@ static void slots_that_do_not_end_as_they_say(void **state)
 
 static void survives_without_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (f, .mode = FAIL_BOTH, .at_least = 10) {
         (void)FAIL_EACH_TRY(f, fake_tcmalloc_read(&fake, &heaps, &err));
         hs_heaps_close(&heaps);

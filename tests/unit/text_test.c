@@ -13,7 +13,6 @@ static struct hs_buffer buffer;
 
 static int stop(void **state)
 {
-    (void)state;
     hs_buffer_fini(&buffer);
     return 0;
 }
@@ -35,7 +34,6 @@ static void sanitises(enum hs_text_escape escape, const char *text, const char *
 
 static void decodes_only_valid_utf8(void **state)
 {
-    (void)state;
     for (uint32_t code = 0x80; code <= 0x10ffff; code++) {
         char text[4];
         size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
@@ -58,7 +56,6 @@ static void decodes_only_valid_utf8(void **state)
 
 static void refuses_other_forms(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "\x80",
         "\xbf",
@@ -83,7 +80,6 @@ static void refuses_other_forms(void **state)
 
 static void makes_names_safe_for_the_terminal(void **state)
 {
-    (void)state;
     sanitises(HS_TEXT_TERMINAL, "", "");
     sanitises(HS_TEXT_TERMINAL, "Stm.VCS \\ caf\xc3\xa9 \xe4\xb8\xad",
               "Stm.VCS \\ caf\xc3\xa9 \xe4\xb8\xad");
@@ -119,7 +115,6 @@ static void makes_names_safe_for_the_terminal(void **state)
 
 static void makes_one_cell_of_tsv(void **state)
 {
-    (void)state;
     sanitises(HS_TEXT_TSV, "a\tb\nc\rd\\e", "a\\tb\\nc\\rd\\\\e");
     sanitises(HS_TEXT_TSV, "\x1b[31m", "\\x1b[31m");
     sanitises(HS_TEXT_TSV, "caf\xc3\xa9", "caf\xc3\xa9");
@@ -127,7 +122,6 @@ static void makes_one_cell_of_tsv(void **state)
 
 static void nothing_hidden_comes_out(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     for (unsigned triple = 0; triple < 1 << 20; triple += 7) {
         const char text[3] = {(char)(0xc0 | triple >> 14), (char)(triple >> 7), (char)triple};
@@ -142,7 +136,6 @@ static void nothing_hidden_comes_out(void **state)
 
 static void measures_columns(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t width;
@@ -185,7 +178,6 @@ static void fits_names(const char *text, size_t width, const char *expected)
 
 static void several_names_are_cut_behind_one(void **state)
 {
-    (void)state;
     fits_names("server, cache, lctx", 19, "server, cache, lctx");
     fits_names("server, cache, lctx", 18, "server, cache, ...");
     fits_names("server, cache, lctx", 17, "server, ...");
@@ -203,7 +195,6 @@ static void several_names_are_cut_behind_one(void **state)
 
 static void cuts_in_the_middle(void **state)
 {
-    (void)state;
     fits("abcdefghij", 10, "abcdefghij");
     fits("abcdefghij", 9, "abcd\xe2\x80\xa6ghij");
     fits("abcdefghij", 8, "abcd\xe2\x80\xa6hij");
@@ -243,7 +234,6 @@ static void cuts_in_the_middle(void **state)
 
 static void qualified_names_keep_what_tells_most(void **state)
 {
-    (void)state;
     const char *self = "core::result::Result<app::Args, alloc::boxed::Box<dyn E>>::and_then<T, fn("
                        ") -> i32> argument self";
     fits(self, 200, self);
@@ -293,7 +283,6 @@ static void fills(const char *text, size_t width, const char *expected)
 
 static void sentences_are_filled(void **state)
 {
-    (void)state;
     fills("", 30, "\n");
     fills("short", 30, "short\n");
     fills("hint: most of the heap is kept by several", 0,
@@ -314,7 +303,6 @@ static void sentences_are_filled(void **state)
 
 static void lines_of_wide_text_fit(void **state)
 {
-    (void)state;
     const char *text = "a \xe4\xb8\xad e\xcc\x81 /lib/x86_64\xe4\xb8\xad-linux,b\xcc\x81";
     for (size_t width = 2; width < 30; width++)
         for (size_t at = 0; text[at] != 0;) {
@@ -331,7 +319,6 @@ static void lines_of_wide_text_fit(void **state)
 
 static void cut_text_always_fits(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     const char *text = "a\xe4\xb8\xad"
                        "e\xcc\x81\xf0\x9f\x90\xab/lib/x86_64\xe4\xb8\xad"
@@ -351,7 +338,6 @@ static void cut_text_always_fits(void **state)
 
 static void says_when_there_is_no_room(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     FAIL_EACH (each, .at_least = 1) {
         (void)FAIL_EACH_TRY(
@@ -373,7 +359,6 @@ static void says_when_there_is_no_room(void **state)
 
 static void what_is_no_terminal_is_plain_and_unlimited(void **state)
 {
-    (void)state;
     struct hs_terminal terminal = {true, true, true, 7, 7};
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     hs_terminal_ask(fd, &terminal);
@@ -391,7 +376,6 @@ static void set(const char *name, const char *value)
 
 static void terminals_are_asked(void **state)
 {
-    (void)state;
     static const struct {
         const char *term, *no_colour, *columns;
         unsigned short window;
@@ -432,7 +416,6 @@ static void what_is_no_terminal_is_as_wide_as_it_is_told(void **state)
         size_t width;
     } cases[] = {{NULL, 0}, {"80", 80}, {"", 0}, {"5", 0}, {"-3", 0}, {"wide", 0}};
     int fds[2];
-    (void)state;
     assert_int_equal(pipe(fds), 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hs_terminal terminal = {0};

@@ -177,7 +177,6 @@ static void check_tiers(const struct world *w, const struct hs_bitmap *types, bo
 static void test_tiers(void **state)
 {
     static struct world w;
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(2000); seed++) {
         world_make(&w, seed);
         struct hs_bitmap types;
@@ -281,7 +280,6 @@ static const struct hs_policy policies[] = {
 static void test_policies(void **state)
 {
     static struct world w;
-    (void)state;
     for (uint64_t seed = 0; seed < HS_SEEDS(240); seed++) {
         world_make(&w, seed);
         for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
@@ -303,7 +301,6 @@ static void test_policies(void **state)
 static void test_doubtful_cycle(void **state)
 {
     static struct world w;
-    (void)state;
     memset(&w, 0, sizeof w);
     uint32_t first = hs_graph_builder_blocks(&w.builder, 4, 2);
     uint32_t global = hs_graph_builder_leaf(&w.builder, HS_ROOT_GLOBAL, "m", "U", "g", first);
@@ -333,7 +330,6 @@ static void test_unknown_type(void **state)
     static const char *const names[] = {"struct nowhere"};
     const struct hs_index_options options = {.policy = {.pointers_in = names, .n_pointers_in = 1}};
     struct hs_index *index;
-    (void)state;
     world_make(&w, 1);
     assert_int_equal(hs_index_open(w.snap, &options, &index, &err), HS_USAGE);
     assert_non_null(strstr(err.message, "no type 'struct nowhere'"));
@@ -343,7 +339,6 @@ static void test_unknown_type(void **state)
 static void test_out_of_memory(void **state)
 {
     static struct world w;
-    (void)state;
     world_make(&w, 21);
     for (int in_memory = 0; in_memory < 2; in_memory++)
         FAIL_EACH (each) {

@@ -53,7 +53,6 @@ static void check(const struct hs_trace_join *join, uint64_t id)
 
 static void joined(void **state)
 {
-    (void)state;
     static const uint64_t ids[] = {0, 1, 7, 8, 50, 51, 99, 100, UINT64_MAX};
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace_join join;
@@ -72,7 +71,6 @@ static void joined(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     static const uint64_t ids[] = {1, 2, 3};
     FAIL_EACH (each, .at_least = 4) {
         struct hs_error err = HS_ERROR_INIT;
@@ -88,7 +86,6 @@ static void out_of_memory(void **state)
 
 static void over_the_budget(void **state)
 {
-    (void)state;
     static const uint64_t ids[] = {1, 2, 3};
     struct hs_budget budget = {.limit_bytes = 100};
     struct hs_error err = HS_ERROR_INIT;
@@ -102,7 +99,6 @@ static void over_the_budget(void **state)
 /* Random bytes in a random place: an answer or a clear failure. */
 static void hostile(void **state)
 {
-    (void)state;
     static uint8_t bytes[1 << 16];
     uint64_t random = 4711;
     FILE *file = fopen(path, "rb");
@@ -141,7 +137,6 @@ static void hostile(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
     int fd = mkstemp(path);
     if (fd < 0)
         return -1;
@@ -152,7 +147,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 

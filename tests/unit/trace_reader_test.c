@@ -101,7 +101,6 @@ static void check_small(struct hs_trace *trace)
 
 static void reads_every_version(void **state)
 {
-    (void)state;
     for (uint32_t version = 1; version <= 3; version++) {
         struct ctf_writer w;
         write_small(&w, version);
@@ -126,7 +125,6 @@ static void reads_every_version(void **state)
  */
 static void reads_domains(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_trace_event event;
     ctf_writer_init(&w, 3, PID);
@@ -158,7 +156,6 @@ static void reads_domains(void **state)
 /* Packets of a forked child, with numbers and caches of its own, between the parent's. */
 static void skips_other_processes(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     ctf_writer_init(&w, 2, PID);
     for (unsigned i = 0; i < 6; i++) {
@@ -183,7 +180,6 @@ static void skips_other_processes(void **state)
 
 static void takes_any_cut(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_error err;
     write_small(&w, 2);
@@ -211,7 +207,6 @@ static void takes_any_cut(void **state)
 /* What follows a damaged packet is read; frames that only the lost part knew are 0. */
 static void goes_on_behind_damage(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_trace_event event;
     ctf_writer_init(&w, 3, PID);
@@ -246,7 +241,6 @@ static void goes_on_behind_damage(void **state)
 /* The header says what one slot holds: when it holds something else the packet is left out. */
 static void checks_the_cache(void **state)
 {
-    (void)state;
     for (unsigned is_wrong = 0; is_wrong < 2; is_wrong++) {
         struct ctf_writer w;
         ctf_writer_init(&w, 2, PID);
@@ -274,7 +268,6 @@ static void checks_the_cache(void **state)
 /* A backtrace that was cut as it was written: the next shares more with it than there is. */
 static void keeps_a_cut_backtrace(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_trace_event event;
     ctf_writer_init(&w, 2, PID);
@@ -309,7 +302,6 @@ static void keeps_a_cut_backtrace(void **state)
 /* One packet of 200 KB, with more frames than a byte counts. */
 static void takes_large_packets(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_trace_event event;
     uint64_t many[20000];
@@ -331,7 +323,6 @@ static void takes_large_packets(void **state)
 /* Numbers that no allocation can have. */
 static void refuses_hostile_numbers(void **state)
 {
-    (void)state;
     static const int64_t hostile[][3] = {/* words, samples, common */
                                          {-1, 1, 0},       {INT64_MIN, 1, 0}, {1, 0, 0},
                                          {1, -7, 0},       {1, INT64_MIN, 0}, {1, 1, -1},
@@ -359,7 +350,6 @@ static void refuses_hostile_numbers(void **state)
 /* Runs of predictions that lead in circles make at most a million frames of a few bytes. */
 static void bounds_backtraces(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     ctf_writer_init(&w, 2, PID);
     ctf_writer_begin(&w, 0, 0, 1);
@@ -393,7 +383,6 @@ static void expect_refusal(const void *bytes, size_t n, const char *message)
 
 static void tells_refusals_apart(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace *trace = NULL;
@@ -435,7 +424,6 @@ static void fail_each_allocation(const uint8_t *bytes, size_t n_bytes)
 
 static void survives_failed_allocations(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_map map;
     struct hs_error err;
@@ -453,7 +441,6 @@ static void survives_failed_allocations(void **state)
  * the names of no other location. */
 static void loses_no_other_names(void **state)
 {
-    (void)state;
     struct ctf_writer w;
     struct hs_trace_event event;
     size_t n;
@@ -496,7 +483,6 @@ static struct hs_map map_shared(const char *name)
 
 static void takes_any_cut_of_a_real_trace(void **state)
 {
-    (void)state;
     struct hs_map map = map_shared("viewer-v2.ctf");
     struct hs_error err;
     for (size_t n = 0; n <= map.n_bytes; n++) {
@@ -516,7 +502,6 @@ static void takes_any_cut_of_a_real_trace(void **state)
 /* The fault of memtrace 0.2.3: no name may differ from those of the sound twin. */
 static void recovers_names(void **state)
 {
-    (void)state;
     struct hs_map maps[2] = {map_shared("ocamlopt413-v2.ctf"),
                              map_shared("ocamlopt413-overflow-v2.ctf")};
     struct hs_trace *traces[2];

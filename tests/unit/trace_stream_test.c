@@ -55,7 +55,6 @@ static void test_events(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_packet_event event;
     bool more = true;
-    (void)state;
     make_info(1000);
     make_packet(2000, "a-module", 0x1f3c);
     struct hs_packet found = opened();
@@ -84,7 +83,6 @@ static void test_damage(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_packet found;
-    (void)state;
     make_info(1000);
     make_packet(2000, "a-module", 0x1f3c);
     for (size_t n = 0; n < packet.n_bytes; n++) {
@@ -181,7 +179,6 @@ static void test_names(void **state)
     struct hs_buffer all = {0};
     char own[4096];
     size_t n_named;
-    (void)state;
     assert_non_null(realpath("/proc/self/exe", own));
     assert_int_equal(hs_namer_new(NULL, 0, &namer, &err), HS_OK);
     struct hs_translator t = {.namer = namer};
@@ -211,7 +208,6 @@ static void test_undo(void **state)
     struct hs_error err = HS_ERROR_INIT;
     hs_auto(hs_namer) *namer = NULL;
     struct hs_buffer all = {0};
-    (void)state;
     assert_int_equal(hs_namer_new(NULL, 0, &namer, &err), HS_OK);
     struct hs_translator t = {.namer = namer};
     make_info(1000);
@@ -243,7 +239,6 @@ static void test_replaced_file(void **state)
     const struct hs_place_name *names;
     char own[4096];
     size_t n;
-    (void)state;
     assert_non_null(realpath("/proc/self/exe", own));
     assert_int_equal(hs_namer_new(NULL, 0, &namer, &err), HS_OK);
     hs_namer_process(namer, 0, 1);
@@ -262,7 +257,6 @@ static void test_split(void **state)
     static char name[5000];
     struct hs_packet found;
     size_t n_locations = 0, n_packets = 0;
-    (void)state;
     make_info(1000);
     make_packet(2000, "a-module", 0x1f3c);
     struct hs_packet like = opened();
@@ -293,7 +287,6 @@ static void test_split(void **state)
 static void test_out_of_memory(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
-    (void)state;
     make_info(1000);
     make_packet(2000, "a-module", 0x1f3c);
     struct hs_packet found = opened();

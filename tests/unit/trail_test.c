@@ -56,7 +56,6 @@ static void fill(struct trail *trail, struct plain *plain, hs_node first, uint32
 
 static void walks_back(void **state)
 {
-    (void)state;
     static struct plain plain;
     static const hs_node sizes[] = {MOST * 3, ((hs_node)1 << 32) + 3 * MOST};
     for (unsigned i = 0; i < 2; i++) {
@@ -80,7 +79,6 @@ static void walks_back(void **state)
 /* Marks that are no entry's stay when the entries go. */
 static void marks_stay(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct trail trail;
     assert_int_equal(trail_init(100000, NULL, &trail, &err), HS_OK);
@@ -94,7 +92,6 @@ static void marks_stay(void **state)
 
 static void over_the_budget(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct trail trail;
     struct hs_budget budget = {.limit_bytes = 400000};
@@ -112,7 +109,6 @@ static void over_the_budget(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .at_least = 4) {
         struct hs_error err = HS_ERROR_INIT;
         struct trail trail = {.n = 77};

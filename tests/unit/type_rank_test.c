@@ -6,7 +6,6 @@
 
 static void ranks(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         unsigned form;

@@ -53,7 +53,6 @@ static void fill(struct hs_graph_builder *b)
 
 static void counts(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -89,7 +88,6 @@ static void first_is(struct made_view *made, enum hs_type_sort sort, const char 
 
 static void order_and_limits(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
@@ -135,7 +133,6 @@ static void brute_force(const struct made_view *made, uint32_t first, uint64_t *
 /* More types than a byte tells apart, with room for two bytes per block, for one, and for less. */
 static void lots_of_types(void **state)
 {
-    (void)state;
     static const uint64_t limits[] = {UINT64_MAX, 2 * N_RANDOM, N_RANDOM, N_RANDOM - 1};
     static uint64_t retained[N_TYPES + 1];
     struct made_view made = {0};
@@ -177,7 +174,6 @@ static void lots_of_types(void **state)
 /* What waits while smaller children are visited stays short in a comb, whichever way it leans. */
 static void combs(void **state)
 {
-    (void)state;
     enum { TEETH = 20000 };
     for (unsigned leaning = 0; leaning < 2; leaning++) {
         struct made_view made = {0};
@@ -203,7 +199,6 @@ static void combs(void **state)
 /* The walk of the dominator tree keeps its own stack: depth is the input's to choose. */
 static void a_deep_tree(void **state)
 {
-    (void)state;
     enum { DEPTH = 300000 };
     struct made_view made = {0};
     uint32_t first = hs_graph_builder_blocks(&made.builder, DEPTH, 3);
@@ -220,7 +215,6 @@ static void a_deep_tree(void **state)
 
 static void nothing(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     made_view_open(&made);
     struct hs_type_rows rows = select_rows(&made, &everything);
@@ -232,7 +226,6 @@ static void nothing(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);

@@ -25,7 +25,6 @@ static void is(const struct hs_unit_sizes *sizes, uint64_t at, struct hs_sizes e
 /* The greatest that fit, one more, and what is added to those that do not. */
 static void test_limits(void **state)
 {
-    (void)state;
     struct hs_unit_sizes sizes;
     assert_int_equal(hs_unit_sizes_init(4, NULL, &sizes, &err), HS_OK);
     add(&sizes, 0, (struct hs_sizes){.words = HS_UNIT_MAX_WORDS, .objects = HS_UNIT_MAX_OBJECTS});
@@ -49,7 +48,6 @@ static void test_limits(void **state)
 /* What is wide is paid for as it grows; all is given back. */
 static void test_budget(void **state)
 {
-    (void)state;
     struct hs_budget budget;
     struct hs_unit_sizes sizes;
     unsigned n_refused = 0;

@@ -24,7 +24,6 @@ static void refuses(parser parse, const char *text, const char *message)
 
 static void counts(void **state)
 {
-    (void)state;
     takes(hs_parse_count, "0", 0);
     takes(hs_parse_count, "007", 7);
     takes(hs_parse_count, "18446744073709551615", UINT64_MAX);
@@ -45,7 +44,6 @@ static void counts(void **state)
 
 static void sizes(void **state)
 {
-    (void)state;
     takes(hs_parse_size, "512", 512);
     takes(hs_parse_size, "512B", 512);
     takes(hs_parse_size, "1k", 1000);
@@ -93,7 +91,6 @@ static void sizes(void **state)
 
 static void amounts(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -112,7 +109,6 @@ static void amounts(void **state)
 
 static void durations(void **state)
 {
-    (void)state;
     takes(hs_parse_duration, "2", 2000000000);
     takes(hs_parse_duration, "2s", 2000000000);
     takes(hs_parse_duration, "7ns", 7);
@@ -132,7 +128,6 @@ static void durations(void **state)
 
 static void addresses(void **state)
 {
-    (void)state;
     takes(hs_parse_address, "0x0", 0);
     takes(hs_parse_address, "0x7fFf00001000", 0x7fff00001000);
     takes(hs_parse_address, "0xffffffffffffffff", UINT64_MAX);
@@ -152,7 +147,6 @@ static void addresses(void **state)
 
 static void hints_say_how_to_write_it(void **state)
 {
-    (void)state;
     const parser parsers[] = {hs_parse_count, hs_parse_size, hs_parse_duration, hs_parse_address};
     for (int i = 0; i < 4; i++) {
         struct hs_error err = HS_ERROR_INIT;
@@ -171,7 +165,6 @@ static void prints(void (*format)(uint64_t, char *), uint64_t value, const char 
 
 static void bytes_for_eyes(void **state)
 {
-    (void)state;
     prints(hs_format_bytes, 0, "0 B");
     prints(hs_format_bytes, 312, "312 B");
     prints(hs_format_bytes, 1023, "1023 B");
@@ -185,7 +178,6 @@ static void bytes_for_eyes(void **state)
 
 static void durations_for_eyes(void **state)
 {
-    (void)state;
     prints(hs_format_duration, 0, "0 ns");
     prints(hs_format_duration, 999, "999 ns");
     prints(hs_format_duration, 1000, "1.0 us");

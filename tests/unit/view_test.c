@@ -9,7 +9,6 @@
 
 static void facts(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t a = hs_graph_builder_block(b, 3, false);
@@ -41,7 +40,6 @@ static void facts(void **state)
 
 static void retaining_root(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t first = hs_graph_builder_blocks(b, 5, 4);
@@ -67,7 +65,6 @@ static void retaining_root(void **state)
 /* Slots belong to their variable, other leaves to themselves, groups to none. */
 static void root_of(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t first = hs_graph_builder_blocks(b, 3, 4);
@@ -94,7 +91,6 @@ static void root_of(void **state)
 
 static void retaining_roots(void **state)
 {
-    (void)state;
     enum { N = 2000 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -124,7 +120,6 @@ static void retaining_roots(void **state)
 
 static void facts_of_many(void **state)
 {
-    (void)state;
     enum { N = HS_CHUNK_BLOCKS + 1000 };
     struct made_view made = {0};
     for (uint32_t i = 0; i < N; i++)
@@ -166,7 +161,6 @@ static void facts_of_many(void **state)
 /* More chunks than slots, in an order that throws them out; columns added to a chunk at hand. */
 static void chunks(void **state)
 {
-    (void)state;
     enum { CHUNKS = HS_VIEW_CHUNKS + 2 };
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
@@ -200,7 +194,6 @@ static void chunks(void **state)
 /* A chunk is damaged: nodes in it cannot be looked at, others can. */
 static void damaged_chunk(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     b->zstd_level = -1;
@@ -234,7 +227,6 @@ static void damaged_chunk(void **state)
 
 static void out_of_memory(void **state)
 {
-    (void)state;
     struct made_view made = {0};
     struct hs_graph_builder *b = &made.builder;
     uint32_t first = hs_graph_builder_blocks(b, 20, 4);
@@ -256,7 +248,6 @@ static void out_of_memory(void **state)
 
 static void refuses(void **state)
 {
-    (void)state;
     struct hs_session session = {0};
     struct hs_view view = {0};
     struct hs_error err = HS_ERROR_INIT;

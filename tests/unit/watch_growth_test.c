@@ -67,7 +67,6 @@ static struct hs_watch_rate rate_of(uint64_t steady)
 
 static void a_key_has_its_rate(void **state)
 {
-    (void)state;
     struct hs_watch_rate rate = rate_of(80);
     assert_string_equal(rate.key, "leak");
     assert_true(rate.bytes_per_hour == 640);
@@ -75,7 +74,6 @@ static void a_key_has_its_rate(void **state)
 
 static void the_heap_has_one_where_no_key_does(void **state)
 {
-    (void)state;
     struct hs_watch_rate rate = rate_of(0);
     assert_string_equal(rate.key, "[the whole heap]");
     assert_true(rate.bytes_per_hour == 800);

@@ -12,7 +12,6 @@ enum { MANY = 20000 };
 /* As after each dump: what is there, less what the rule takes. */
 static void thinned_step_by_step(void **state)
 {
-    (void)state;
     static bool is_there[MANY + 1];
     for (uint64_t newest = 1; newest <= MANY; newest++) {
         is_there[newest] = true;
@@ -56,7 +55,6 @@ static bool is_there(int dir_fd, const char *name)
 
 static void in_a_directory(void **state)
 {
-    (void)state;
     char path[] = "/tmp/heapsnap-keys-XXXXXX", name[HS_WATCH_KEYS_NAME_BYTES];
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_keys keys;

@@ -16,7 +16,6 @@ static int dir_fd;
 
 static int set_up(void **state)
 {
-    (void)state;
     snprintf(top, sizeof top, "/tmp/hs_watch_log_test.XXXXXX");
     if (mkdtemp(top) == NULL)
         return -1;
@@ -26,7 +25,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     (void)unlinkat(dir_fd, HS_WATCH_LOG, 0);
     (void)unlinkat(dir_fd, HS_WATCH_LOG_OLD, 0);
     (void)unlinkat(dir_fd, "elsewhere", 0);
@@ -42,7 +40,6 @@ static const char *text_of(struct hs_watch_line *line)
 
 static void a_line(void **state)
 {
-    (void)state;
     struct hs_watch_line line;
     hs_watch_line_begin(&line, NOON, "dump");
     hs_watch_line_text(&line, "file", "heap-20261122T080000Z-000012.snap");
@@ -62,7 +59,6 @@ static void value_is(const char *value, const char *expected)
 
 static void values_are_one_word_or_quoted(void **state)
 {
-    (void)state;
     value_is("plain:/value,1", "why=plain:/value,1");
     value_is("", "why=\"\"");
     value_is("two words", "why=\"two words\"");
@@ -76,7 +72,6 @@ static void values_are_one_word_or_quoted(void **state)
 
 static void what_does_not_fit_is_left_out(void **state)
 {
-    (void)state;
     struct hs_watch_line line;
     char long_text[3000];
     memset(long_text, 'x', sizeof long_text - 1);
@@ -105,7 +100,6 @@ static off_t size_of(const char *name)
 
 static void the_file_is_bounded(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_log log;
     assert_int_equal(hs_watch_log_init(dir_fd, true, &log, &err), HS_OK);
@@ -136,7 +130,6 @@ static void the_file_is_bounded(void **state)
 /* Whoever tends logs may move it away at any moment. */
 static void a_moved_file_is_made_anew(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_log log;
     struct hs_watch_line line;
@@ -152,7 +145,6 @@ static void a_moved_file_is_made_anew(void **state)
 
 static void a_link_is_not_written_through(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_log log;
     struct hs_watch_line line;
@@ -189,7 +181,6 @@ static void plain_is(const char *message, const char *expected)
 
 static void messages_name_plain_files(void **state)
 {
-    (void)state;
     plain_is("cannot write '/proc/self/fd/5/heap.snap': no", "cannot write 'heap.snap': no");
     plain_is("'/proc/self/fd/12/a' '/proc/self/fd/12/b'", "'a' 'b'");
     plain_is("in '/proc/self/fd/5'", "in ''");

@@ -7,7 +7,6 @@
 
 static void there_and_back(void **state)
 {
-    (void)state;
     static const struct {
         int64_t unix_s;
         uint64_t number;
@@ -34,7 +33,6 @@ static void there_and_back(void **state)
 
 static void not_ours(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "",
         "heap.snap",
@@ -64,7 +62,6 @@ static void not_ours(void **state)
 
 static void key_files(void **state)
 {
-    (void)state;
     uint64_t number = 0;
     assert_true(hs_watch_name_parse_keys("heap-20261122T080000Z-000012.snap.keys", &number));
     assert_int_equal(number, 12);
@@ -81,7 +78,6 @@ static void key_files(void **state)
 
 static void neighbours(void **state)
 {
-    (void)state;
     assert_true(hs_watch_name_is_neighbour(".heap-20261122T080000Z-000012.snap.abcxyz"));
     assert_true(hs_watch_name_is_neighbour(".heap-20261122T080000Z-1000012.snap.012345"));
     assert_true(hs_watch_name_is_neighbour(".heap-20261122T080000Z-000012.snap.keys.abcxyz"));
@@ -108,7 +104,6 @@ static void neighbours(void **state)
  * series sort by time. */
 static void many_times(void **state)
 {
-    (void)state;
     char before[HS_WATCH_NAME_BYTES] = "";
     for (int64_t day = 0; day < 400 * 366; day++) {
         char name[HS_WATCH_NAME_BYTES];

@@ -10,7 +10,6 @@
 
 static void ticks_do_not_drift(void **state)
 {
-    (void)state;
     struct hs_watch_plan plan;
     uint64_t start = 77 * SECOND, now = start;
     hs_watch_plan_init(10 * SECOND, 0, now, &plan);
@@ -26,7 +25,6 @@ static void ticks_do_not_drift(void **state)
 
 static void missed_ticks_are_counted(void **state)
 {
-    (void)state;
     struct hs_watch_plan plan;
     hs_watch_plan_init(10 * SECOND, 3 * SECOND, 0, &plan);
     assert_int_equal(hs_watch_plan_wait_ns(&plan, 0), 3 * SECOND);
@@ -39,7 +37,6 @@ static void missed_ticks_are_counted(void **state)
 
 static void the_longest_interval(void **state)
 {
-    (void)state;
     struct hs_watch_plan plan;
     hs_watch_plan_init(HS_WATCH_MAX_EVERY_NS, HS_WATCH_MAX_EVERY_NS, MINUTE, &plan);
     assert_int_equal(hs_watch_plan_wait_ns(&plan, MINUTE), HS_WATCH_MAX_EVERY_NS);
@@ -51,7 +48,6 @@ static void the_longest_interval(void **state)
 
 static void failures_rest_longer_and_longer(void **state)
 {
-    (void)state;
     static const uint64_t expected[] = {1, 2, 4, 8, 16, 32, 32, 32};
     struct hs_watch_plan plan;
     hs_watch_plan_init(MINUTE, 0, 0, &plan);
@@ -68,7 +64,6 @@ static void failures_rest_longer_and_longer(void **state)
 
 static void missed_ticks_count_as_rest(void **state)
 {
-    (void)state;
     struct hs_watch_plan plan;
     hs_watch_plan_init(MINUTE, 0, 0, &plan);
     for (int i = 0; i < 4; i++)
@@ -82,7 +77,6 @@ static void missed_ticks_count_as_rest(void **state)
 
 static void a_rest_is_at_most_an_hour_or_a_tick(void **state)
 {
-    (void)state;
     struct hs_watch_plan plan;
     hs_watch_plan_init(10 * MINUTE, 0, 0, &plan);
     uint64_t n_ticks = 0;
@@ -98,7 +92,6 @@ static void a_rest_is_at_most_an_hour_or_a_tick(void **state)
 
 static void a_new_watch_keeps_the_distance(void **state)
 {
-    (void)state;
     assert_int_equal(hs_watch_delay_ns(MINUTE, 0, 5000), 0);         /* none yet */
     assert_int_equal(hs_watch_delay_ns(MINUTE, 5000, 5000), MINUTE); /* just now */
     assert_int_equal(hs_watch_delay_ns(MINUTE, 5000, 25000), 40 * SECOND);

@@ -19,7 +19,6 @@ static int dir_fd;
 
 static int set_up(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     snprintf(top, sizeof top, "/tmp/hs_watch_series_test.XXXXXX");
     if (mkdtemp(top) == NULL)
@@ -30,7 +29,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     char command[PATH_MAX + 16];
     close(dir_fd);
     snprintf(command, sizeof command, "%s", top);
@@ -95,7 +93,6 @@ static size_t excess(size_t n, const uint64_t *n_bytes, uint64_t keep, uint64_t 
 
 static void what_is_too_much(void **state)
 {
-    (void)state;
     static const uint64_t n_bytes[] = {10, 20, 30, 40, 50};
     assert_int_equal(excess(0, n_bytes, 3, 0), 0);
     assert_int_equal(excess(5, n_bytes, 0, 0), 0);
@@ -115,7 +112,6 @@ static void what_is_too_much(void **state)
 
 static void room(void **state)
 {
-    (void)state;
     assert_true(hs_watch_has_room(0, 0));
     assert_true(hs_watch_has_room(150, 100));
     assert_false(hs_watch_has_room(149, 100));
@@ -130,7 +126,6 @@ static void room(void **state)
 
 static void lists_its_own(void **state)
 {
-    (void)state;
     struct hs_watch_series series = {0};
     scan(0, &series);
     assert_int_equal(series.n, 0);
@@ -164,7 +159,6 @@ static void lists_its_own(void **state)
 
 static void removes_the_oldest_with_their_indexes(void **state)
 {
-    (void)state;
     struct hs_watch_series series = {0};
     for (uint64_t i = 1; i <= 6; i++)
         put_snap(i, 10);
@@ -203,7 +197,6 @@ static void removes_the_oldest_with_their_indexes(void **state)
 /* Between listing and removing a name may come to mean something else. */
 static void a_link_put_there_is_not_followed(void **state)
 {
-    (void)state;
     struct hs_watch_series series = {0};
     char name[HS_WATCH_NAME_BYTES], victim[PATH_MAX];
     put_snap(1, 10);
@@ -228,7 +221,6 @@ static void a_link_put_there_is_not_followed(void **state)
 /* The directory is replaced by a link to another: what is done goes on in the first. */
 static void a_replaced_directory(void **state)
 {
-    (void)state;
     struct hs_watch_series series = {0};
     char moved[PATH_MAX], other[PATH_MAX], foreign[2 * PATH_MAX], name[HS_WATCH_NAME_BYTES];
     snprintf(moved, sizeof moved, "%s/moved", top);
@@ -254,7 +246,6 @@ static void a_replaced_directory(void **state)
 
 static void killed_dumps_are_swept(void **state)
 {
-    (void)state;
     put(".heap-20261122T080000Z-000001.snap.abcdef", 100);
     put(".heap-20261122T080500Z-000002.snap.012345", 0);
     put(".heap-20261122T080500Z-000002.snap.0123456", 0);
@@ -271,7 +262,6 @@ static void killed_dumps_are_swept(void **state)
 
 static void no_memory(void **state)
 {
-    (void)state;
     struct hs_watch_series series = {0};
     for (uint64_t i = 1; i <= 40; i++)
         put_snap(i, 10);
@@ -296,7 +286,6 @@ static hs_status open_as(const char *what, struct hs_error *err)
 
 static void what_is_no_directory_of_ours(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     char other[PATH_MAX];
 
@@ -332,7 +321,6 @@ static void what_is_no_directory_of_ours(void **state)
 
 static void one_watch_at_a_time(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     assert_int_equal(open_as(path, &err), HS_IO);
     assert_non_null(strstr(err.message, "another watch is at work there"));

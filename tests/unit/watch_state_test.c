@@ -16,7 +16,6 @@ static int dir_fd;
 
 static int set_up(void **state)
 {
-    (void)state;
     snprintf(top, sizeof top, "/tmp/hs_watch_state_test.XXXXXX");
     if (mkdtemp(top) == NULL)
         return -1;
@@ -26,7 +25,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     (void)unlinkat(dir_fd, HS_WATCH_STATE, 0);
     (void)unlinkat(dir_fd, HS_WATCH_STATE, AT_REMOVEDIR);
     (void)unlinkat(dir_fd, ".watch.json.new", 0);
@@ -63,7 +61,6 @@ static bool read_state(struct hs_watch_state *ret, const char **why)
 
 static void there_and_back(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_state found = {0};
     const char *why = "?";
@@ -87,7 +84,6 @@ static void there_and_back(void **state)
 
 static void who_is_who(void **state)
 {
-    (void)state;
     struct hs_watch_state other = example;
     other.next_number = 99;
     assert_true(hs_watch_state_is_same(&example, &other));
@@ -104,7 +100,6 @@ static void who_is_who(void **state)
 /* What was written, cut at each length and with each byte changed. */
 static void damaged(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     char text[1024], changed[1024];
     assert_int_equal(hs_watch_state_write(dir_fd, &example, &err), HS_OK);
@@ -148,7 +143,6 @@ static void damaged(void **state)
 
 static void numbers_that_cannot_be(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_state bad = example, found;
     const char *why;
@@ -163,7 +157,6 @@ static void numbers_that_cannot_be(void **state)
 
 static void not_a_plain_file(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_state found;
     const char *why = NULL;
@@ -190,7 +183,6 @@ static void not_a_plain_file(void **state)
 
 static void no_memory(void **state)
 {
-    (void)state;
     FAIL_EACH (each, .mode = FAIL_REST) {
         struct hs_error err = HS_ERROR_INIT;
         (void)FAIL_EACH_TRY(each, hs_watch_state_write(dir_fd, &example, &err));

@@ -13,7 +13,6 @@ static struct hs_watch_when parsed(const char *text)
 
 static void spellings(void **state)
 {
-    (void)state;
     struct hs_watch_when when = parsed("rss>4GiB");
     assert_int_equal(when.n, 1);
     assert_int_equal(when.conditions[0].measure, HS_WATCH_RSS);
@@ -37,7 +36,6 @@ static void spellings(void **state)
 
 static void nonsense(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"",
                                       "|",
                                       "rss",
@@ -90,7 +88,6 @@ static void nonsense(void **state)
 
 static void rates(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *described;
         double least; /* bytes an hour that are not more */
@@ -123,7 +120,6 @@ static void rates(void **state)
 
 static void too_many(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_watch_when when = {0};
     for (int i = 0; i < HS_WATCH_MAX_CONDITIONS; i++)
@@ -134,7 +130,6 @@ static void too_many(void **state)
 
 static void what_holds(void **state)
 {
-    (void)state;
     struct hs_watch_when when = parsed("rss>1000");
     assert_null(hs_watch_when_holds(&when, 1000, 0));
     assert_ptr_equal(hs_watch_when_holds(&when, 1001, 0), &when.conditions[0]);

@@ -16,7 +16,6 @@ static bool sizes_are(struct hs_sizes a, struct hs_sizes b)
 
 static void test_set_and_get(void **state)
 {
-    (void)state;
     static const uint64_t words[] = {
         1, 2, UINT32_MAX - 1, UINT32_MAX, (uint64_t)UINT32_MAX + 1, UINT64_MAX, 0, 77};
     enum { N = sizeof words / sizeof *words, TREE = 3 };
@@ -44,7 +43,6 @@ static void test_set_and_get(void **state)
 
 static void test_load(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_weights weights = {0};
     (void)hs_graph_builder_block(&b, 3, false);

@@ -69,7 +69,6 @@ static void test_portions(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_wire_peer peer;
     struct heard heard;
-    (void)state;
     for (size_t portion = 1; portion < 300; portion += 7) {
         struct hs_buffer all = {0};
         begin(&peer, &heard);
@@ -106,7 +105,6 @@ static void test_changed(void **state)
     struct hs_wire_peer peer;
     struct heard heard;
     struct hs_buffer all = {0};
-    (void)state;
     begin(&peer, &heard);
     make_session(&peer, &all);
     hs_wire_peer_fini(&peer);
@@ -139,7 +137,6 @@ static void test_other_token(void **state)
     uint8_t hello[HS_WIRE_HELLO_BYTES], key[HS_WIRE_KEY_BYTES];
     struct hs_wire_peer peer;
     struct heard heard;
-    (void)state;
     begin(&peer, &heard);
     make_hello(&peer, &other, hello, key);
     assert_int_equal(hs_wire_peer_hear(&peer, hello, sizeof hello, &err), HS_TARGET);
@@ -155,7 +152,6 @@ static void test_replay(void **state)
     struct hs_wire_peer peer;
     struct heard heard;
     struct hs_buffer all = {0};
-    (void)state;
     begin(&peer, &heard);
     make_session(&peer, &all);
     hs_wire_peer_fini(&peer);
@@ -174,7 +170,6 @@ static void test_limits(void **state)
     struct hs_wire_peer peer;
     struct hs_buffer frame = {0};
     struct heard heard;
-    (void)state;
     begin(&peer, &heard);
     assert_int_equal(hs_wire_peer_hear(&peer, "GET / HTTP/1.1\r\n", 16, &err), HS_FORMAT);
     hs_wire_peer_fini(&peer);
@@ -209,7 +204,6 @@ static void test_token_file(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_token found = {0};
     char path[] = "token.XXXXXX";
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
@@ -230,7 +224,6 @@ static void test_token_file(void **state)
 static void test_names(void **state)
 {
     char name[HS_GATHER_NAME_BYTES];
-    (void)state;
     hs_gather_name("web-1.example", 42, UINT64_C(1700000000) * 1000000, name);
     assert_string_equal(name, "web-1.example-42-20231114T221320Z");
     hs_gather_name("../../etc/passwd", 42, UINT64_C(1700000000) * 1000000, name);

@@ -225,14 +225,12 @@ static void round_trip(uint32_t n_blocks, uint32_t n_edges, int level)
 
 static void test_round_trip_small(void **state)
 {
-    (void)state;
     for (uint32_t n = 0; n < 60; n++)
         round_trip(n, n * 3, (int)(n % 2) - 1);
 }
 
 static void test_round_trip_chunks(void **state)
 {
-    (void)state;
     round_trip(HS_CHUNK_BLOCKS - 1, 100000, 0);
     round_trip(HS_CHUNK_BLOCKS, 100000, 0);
     round_trip(HS_CHUNK_BLOCKS + 1, 100000, 0);
@@ -243,7 +241,6 @@ static void test_round_trip_chunks(void **state)
 
 static void test_same_calls_same_bytes(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     void *bytes[2];
     size_t n[2];
@@ -304,7 +301,6 @@ static void refusal_end(struct refusal *r, const char *message)
 
 static void test_refuses_malformed_trees(void **state)
 {
-    (void)state;
     struct refusal r;
     refusal_begin(&r);
     r.roots[4].parent = 4;
@@ -354,7 +350,6 @@ static void refuse_block(struct hs_block_record block, struct hs_edge edge, cons
 
 static void test_refuses_malformed_blocks(void **state)
 {
-    (void)state;
     struct hs_block_record good = {.address = 0x1020, .words = 2};
     struct hs_edge edge = {.target = 5};
     struct hs_block_record block = good;
@@ -380,7 +375,6 @@ static void test_refuses_malformed_blocks(void **state)
 
 static void test_refuses_a_wrong_end(void **state)
 {
-    (void)state;
     struct refusal r;
     struct hs_snap_totals totals;
     struct hs_block_record block = {.address = 0x1000, .words = 4, .type = 1};
@@ -434,7 +428,6 @@ static void test_refuses_a_wrong_end(void **state)
 
 static void test_full_device(void **state)
 {
-    (void)state;
     struct hs_graph_builder b = {0};
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
@@ -498,7 +491,6 @@ static hs_status write_small(struct hs_error *err)
 
 static void test_every_allocation_fails_once(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 20) {
         (void)FAIL_EACH_TRY(each, write_small(&err));
@@ -604,7 +596,6 @@ static void test_parts_write_the_same(void **state)
 /* The disk that all parts of a block take is asked for with the first. */
 static void test_foresees_the_disk_of_parts(void **state)
 {
-    (void)state;
     struct refusal r;
     struct hs_block_record block = {.address = 0x1000, .words = 4};
     struct hs_edge edges[2] = {{.target = 5, .offset_words = 9}, {.target = 5}};
@@ -621,7 +612,6 @@ static void test_foresees_the_disk_of_parts(void **state)
 /* A word that its block does not have is found behind the merge, too. */
 static void test_refuses_malformed_parts(void **state)
 {
-    (void)state;
     struct refusal r;
     struct hs_block_record block = {.address = 0x1000, .words = 4};
     struct hs_edge edges[2] = {{.target = 5, .offset_words = 9}, {.target = 5}};
@@ -636,7 +626,6 @@ static void test_refuses_malformed_parts(void **state)
 
 static void test_large_node_numbers(void **state)
 {
-    (void)state;
     enum { N = 1000 };
     const hs_node first = (UINT64_C(1) << 40) + 12345;
     const struct hs_chunk_limits limits = {.version = HS_FORMAT_VERSION,
@@ -680,7 +669,6 @@ static void test_large_node_numbers(void **state)
 /* A cut file may promise more than 2^32 blocks. */
 static void test_large_promise(void **state)
 {
-    (void)state;
     struct hs_root root = {.target = HS_NO_NODE};
     const struct hs_snap_facts facts = {.word_bytes = 8};
     const uint64_t promised = UINT64_C(1) << 33;
@@ -715,7 +703,6 @@ static void test_large_promise(void **state)
 /* One block with many edges, given backwards. */
 static void test_wide_block(void **state)
 {
-    (void)state;
     enum { N = 100000 };
     struct hs_graph_builder b = {0};
     struct hs_error err = HS_ERROR_INIT;
