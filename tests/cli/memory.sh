@@ -36,7 +36,7 @@ left()
 {
     local found
     found=$(cd "$work" && ls -A |
-        { grep -vxE 'heap.snap|heap.snap.keys|as.dumped|out|err|cache|reference|spill' || true; } |
+        { grep -vxE 'heap.snap(.keys|.types)?|as.dumped|out|err|cache|reference|spill' || true; } |
         sort | xargs)
     [ "$found" = "$1" ] || fail "found '$found' in place of '$1'"
 }
