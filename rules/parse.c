@@ -307,12 +307,21 @@ static bool read_subject(struct parser *p, const char **ret)
     return unexpected(p, word, "rule", "'type', 'library' or 'symbol'");
 }
 
-static hs_status add_rule(struct hs_rules *rules, const struct hs_rule *rule, struct hs_error *err)
+/* Does it lower what a word or a root is worth, so that a snapshot tells which one did? */
+static bool lowers(const struct hs_rule *rule)
+{
+    return rule->kind == HS_RULE_FIND || rule->kind == HS_RULE_BORROWED ||
+           strstr(hs_rule_says(rule), "tier runtime") != NULL;
+}
+
+static hs_status add_rule(struct hs_rules *rules, struct hs_rule *rule, struct hs_error *err)
 {
     struct hs_rule_list *list = &rules->of[rule->kind];
 
     HS_TRY(HS_GROW(&rules->rules, &rules->rules_capacity, rules->n_rules + 1, err));
     if (rules->sets[rule->set].is_enabled) {
+        if (lowers(rule) && rules->n_numbered < HS_RULES_MOST_NUMBERED)
+            rule->number = ++rules->n_numbered;
         HS_TRY(HS_GROW(&list->rules, &list->capacity, list->n + 1, err));
         list->rules[list->n++] = (uint32_t)rules->n_rules;
     }

@@ -46,6 +46,23 @@ void hs_rules_tell(const struct hs_rules *rules, char *text, size_t n_bytes)
         hs_append(text, n_bytes, "none");
 }
 
+void hs_rule_place(const struct hs_rules *rules, const struct hs_rule *rule, char *text,
+                   size_t n_bytes)
+{
+    const struct hs_rule_set *set = &rules->sets[rule->set];
+
+    (void)snprintf(text, n_bytes, "%s%s.rules:%u", set->path == NULL ? "rules.d/" : "", set->name,
+                   rule->line);
+}
+
+const struct hs_rule *hs_rules_numbered(const struct hs_rules *rules, uint8_t number)
+{
+    for (size_t i = 0; number != 0 && i < rules->n_rules; i++)
+        if (rules->rules[i].number == number)
+            return &rules->rules[i];
+    return NULL;
+}
+
 static hs_status ignore_fault(void *context, const struct hs_rule_fault *fault,
                               struct hs_error *err)
 {

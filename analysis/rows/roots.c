@@ -1,6 +1,7 @@
 /* Roots: all nodes of the tree of roots, by number. */
 #include <string.h>
 
+#include "analysis/reason.h"
 #include "analysis/root_rows.h"
 #include "getters.h"
 #include "graph/edges.h"

@@ -3,6 +3,7 @@
 #include "graph/edges.h"
 #include "analysis/field_path.h"
 #include "analysis/neighbours.h"
+#include "analysis/reason.h"
 #include "analysis/used_edges.h"
 #include "hub.h"
 #include "node_columns.h"
@@ -157,7 +158,7 @@ static hs_status edges_column(struct hs_sql_cursor *cursor, sqlite3_context *ret
         hs_sql_put_name(ret, hs_edge_class_name(link->edge_class));
         return HS_OK;
     case EDGES_RULE:
-        hs_sql_put_name(ret, hs_reason_name(link->reason));
+        hs_sql_put_name(ret, hs_reason_rule_name(view, link->reason));
         return HS_OK;
     case EDGES_STRONG:
         sqlite3_result_int(ret, link->edge_class <= HS_EDGE_EPHEMERON);

@@ -267,8 +267,8 @@ static unsigned build_language(uint16_t language)
 
 /* Looks up the rules about a record by its name. Most names are told by their last part to have
  * none. */
-static unsigned build_by_rules(struct hs_ctypes *types, hs_type_file file,
-                               const struct debug_entry *entry, const char *name)
+static unsigned build_by_rules(struct hs_ctypes *types, const struct debug_entry *entry,
+                               const char *name, struct ctypes_type *type)
 {
     static const struct {
         enum hs_rule_kind kind;
@@ -279,9 +279,14 @@ static unsigned build_by_rules(struct hs_ctypes *types, hs_type_file file,
     for (size_t i = 0; name != NULL && i < sizeof said / sizeof *said; i++) {
         if (!hs_rules_may_type(types->rules, said[i].kind, language, name))
             continue;
-        const char *whole = hs_ctypes_name_of_(types, file, entry);
-        if (whole != NULL && hs_rules_type(types->rules, said[i].kind, language, whole) != NULL)
-            flags |= said[i].flag;
+        const char *whole = hs_ctypes_name_of_(types, type->file, entry);
+        const struct hs_rule *rule =
+            whole == NULL ? NULL : hs_rules_type(types->rules, said[i].kind, language, whole);
+        if (rule == NULL)
+            continue;
+        flags |= said[i].flag;
+        if (rule->kind == HS_RULE_FIND)
+            type->weak_by = rule->number;
     }
     return flags;
 }
@@ -300,7 +305,7 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
         build_members(types, info, entry, type);
     bool is_rust = entry->unit->language == DW_LANG_Rust;
     type->flags |= (uint16_t)((is_rust ? TYPE_DANGLES | TYPE_FREES : 0) |
-                              build_by_rules(types, type->file, entry, name));
+                              build_by_rules(types, entry, name, type));
     hs_ctypes_mark_told_(types, type, name, is_rust);
 }
 

@@ -129,6 +129,7 @@ struct ctypes_type {
     hs_ctype definition; /* of what this was only a declaration: members and slots are its */
     uint32_t first_member, n_members;
     uint32_t n_slots;
+    uint8_t weak_by;   /* with TYPE_WEAK: see struct hs_cslot */
     const char *alias; /* the typedef through which it was reached first, for want of a name */
     const char *name;
     struct hs_cslot *slots; /* owned, unless definition is not 0 */

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "parts.h"
+#include "rules/rules.h"
 
 enum { SLOTS_WORD_BYTES = 8, SLOTS_MAX_HIDDEN = 16 /* bases of one record */ };
 
@@ -390,11 +391,34 @@ static void slots_keep(struct hs_ctypes *types, hs_ctype number, bool is_whole)
     types->n_all_slots += n;
 }
 
-/* GLib's weak reference has a name by its typedef alone. */
-static bool is_weak(const struct ctypes_type *type)
+/* Do the pointers of a record find by a rule, of its own name or, for want of one, of its typedef's
+ * (GLib's GWeakRef)? *ret_by is the rule's number. */
+static bool is_weak(const struct hs_ctypes *types, const struct ctypes_type *type, uint8_t *ret_by)
 {
-    return (type->flags & TYPE_WEAK) != 0 ||
-           (type->alias != NULL && strcmp(type->alias, "GWeakRef") == 0);
+    const struct hs_rule *rule = NULL;
+
+    *ret_by = type->weak_by;
+    if ((type->flags & TYPE_WEAK) != 0 || type->alias == NULL)
+        return (type->flags & TYPE_WEAK) != 0;
+    rule = hs_rules_type(types->rules, HS_RULE_FIND, HS_RULE_C, type->alias);
+    *ret_by = rule == NULL ? 0 : rule->number;
+    return rule != NULL;
+}
+
+/* What a record says of all pointers in it. */
+static void slots_of_record(struct hs_ctypes *types, const struct ctypes_type *type)
+{
+    uint8_t weak_by;
+    bool finds = is_weak(types, type, &weak_by);
+
+    for (size_t i = 0; i < types->n_scratch; i++) {
+        struct hs_cslot *slot = &types->scratch[i].slot;
+        slot->may_dangle |= (type->flags & TYPE_DANGLES) != 0;
+        slot->is_owned |= (type->flags & TYPE_OWNS) != 0;
+        if (finds && !slot->is_weak)
+            slot->weak_by = weak_by;
+        slot->is_weak |= finds;
+    }
 }
 
 static void slots_finish(struct hs_ctypes *types, hs_ctype number)
@@ -413,11 +437,7 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         is_sorted &= types->scratch[i - 1].slot.offset_bytes <= types->scratch[i].slot.offset_bytes;
     if (!is_sorted)
         qsort(types->scratch, types->n_scratch, sizeof(*types->scratch), found_order);
-    for (size_t i = 0; i < types->n_scratch; i++) {
-        types->scratch[i].slot.may_dangle |= (type.flags & TYPE_DANGLES) != 0;
-        types->scratch[i].slot.is_weak |= is_weak(&type);
-        types->scratch[i].slot.is_owned |= (type.flags & TYPE_OWNS) != 0;
-    }
+    slots_of_record(types, &type);
     slots_merge(types, &parts);
     if (type.kind != HS_CTYPE_ARRAY)
         hs_ctypes_untold_adopt_(types, number);

@@ -243,11 +243,14 @@ def doubt_is_marked():
 
 def why_an_edge_counts_for_less():
     snap = Snap()
-    owner, finder, kept, only, later = (snap.block(3) for _ in range(5))
+    owner, finder, kept, only, later = (snap.block(4) for _ in range(5))
+    snap.record("note", "rule 65 is weak-pointer by rules.d/std.rules:12", 0)
+    snap.record("note", "rule 250 is no-such-rule by x.rules:1", 0)
     snap.edge(owner, kept)
     snap.edge(finder, kept, 0, edge_class=3, reason=10)
     snap.edge(finder, only, 1, edge_class=3, reason=16)
     snap.edge(finder, later, 2, edge_class=3, reason=250)
+    snap.edge(finder, later, 3, edge_class=3, reason=65)
     snap.root(owner, "A.a")
     snap.root(finder, "B.b")
     path, n_tree = snap.write(), snap.graph().n_tree
@@ -255,11 +258,13 @@ def why_an_edge_counts_for_less():
     plain, why = run("object", path, at[0]).out, run("object", path, at[0], "--why").out
     check("by rule" not in plain, plain)
     for text in ("[not counted: non-owning by rule weak-pointer]",
+                 "[in doubt: non-owning by rule weak-pointer (rules.d/std.rules:12)]",
                  "[in doubt: left in the last word of the block by rule slack-word]",
                  "[in doubt: by rule 250 of a later heapsnap]"):
         check(text in why, why)
     fields = run("object", path, at[0], "--json").json()["fields"]
-    equal([field["rule"] for field in fields], ["weak-pointer", "slack-word", "rule 250"], "rules")
+    equal([field["rule"] for field in fields],
+          ["weak-pointer", "slack-word", "rule 250", "weak-pointer"], "rules")
     found = run("object", path, at[1], "--json").json()["referrers"]
     equal(sorted(str(one["rule"]) for one in found), ["None", "weak-pointer"], "of referrers")
     steps = run("paths", path, "--to", at[2], "--json").json()["paths"][0]["steps"]
@@ -268,7 +273,7 @@ def why_an_edge_counts_for_less():
     check("[in doubt: left in the last word of the block by rule slack-word]" in out, out)
     rows = run("sql", path, "select rule from edges where rule is not null order by offset",
                "--format", "tsv").out.split()[1:]
-    equal(rows, ["weak-pointer", "slack-word"], "rules in SQL")
+    equal(rows, ["weak-pointer", "slack-word", "weak-pointer"], "rules in SQL")
 
 
 def trees_close():

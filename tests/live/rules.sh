@@ -40,6 +40,29 @@ grep -q '^note.*rules [0-9a-f]\{16\}: .*std, of the user house' "$work/said" ||
 "$HEAPSNAP" suspects "$work/heap.snap" --policy conservative | grep -q 'roots together' ||
     fail "rules lower what a word is worth: by --policy conservative all count alike"
 
+# Why says which line of which file it was.
+"$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json" || fail "info --json"
+for line in 'weak-pointer by house.rules:2' 'borrowed-by-call by house.rules:3' \
+    'runtime-table by house.rules:4' 'runtime-table by rules.d/libc.rules:'; do
+    grep -q "is $line" "$work/info.json" || fail "no line: $line"
+done
+node=$("$HEAPSNAP" sql "$work/heap.snap" "select r.target from roots r where r.rule = 'weak-pointer'
+    and r.name like '%observed%'" --format tsv | tail -1)
+"$HEAPSNAP" object "$work/heap.snap" "#$node" --why | grep -qF 'weak-pointer (house.rules:2)' ||
+    fail "why: $("$HEAPSNAP" object "$work/heap.snap" "#$node" --why)"
+
+# Rules of roots can be switched off one by one, and then none of these is lowered so.
+for rule in weak-pointer borrowed-by-call runtime-table no-variable; do
+    count="select count(*) from roots where rule = '$rule'"
+    [ "$("$HEAPSNAP" sql "$work/heap.snap" "$count" --format tsv | tail -1)" != 0 ] ||
+        fail "$rule lowers nothing"
+    "$HEAPSNAP" dump "$pid" --rules "$work/house.rules" --rules="-$rule" -o "$work/off.snap" \
+        2>"$work/talk" || fail "dump without $rule: $(cat "$work/talk")"
+    [ "$("$HEAPSNAP" sql "$work/off.snap" "$count" --format tsv | tail -1)" = 0 ] ||
+        fail "$rule was not switched off"
+    rm -f "$work"/off.snap*
+done
+
 # One line less is one owner more, and the other lines still hold.
 for line in 2 3 4; do
     sed "${line}d" "$work/house.rules" >"$work/less.rules"

@@ -25,7 +25,8 @@ static bool borrows(hs_ctype type, bool is_argument, bool is_outer, bool is_c, u
 {
     const struct hs_native_frame_label label = {.n_outer = is_outer, .is_c = is_c};
     const struct hs_local local = {.type = type, .is_argument = is_argument};
-    return hs_native_borrowed(&f->native, &label, &local, 0, word) == HS_BORROWED;
+    uint8_t by;
+    return hs_native_borrowed(&f->native, &label, &local, 0, word, &by) == HS_BORROWED;
 }
 
 /* Of a variable of C++ of a call of main's, or of one further in. */
@@ -33,7 +34,8 @@ static enum hs_borrowed borrowed_in(hs_ctype type, bool is_outer, uint64_t offse
 {
     const struct hs_native_frame_label label = {.n_outer = is_outer};
     const struct hs_local local = {.type = type};
-    return hs_native_borrowed(&f->native, &label, &local, offset, word);
+    uint8_t by;
+    return hs_native_borrowed(&f->native, &label, &local, offset, word, &by);
 }
 
 static void pointers(void **state)
@@ -56,7 +58,8 @@ static void inlined_calls(void **state)
         for (uint8_t n_inlined = 0; n_inlined < 3; n_inlined++) {
             const struct hs_native_frame_label label = {.n_outer = n_outer};
             const struct hs_local local = {.type = FAKE_NODE_P, .n_inlined = n_inlined};
-            enum hs_borrowed is = hs_native_borrowed(&f->native, &label, &local, 0, start);
+            uint8_t by;
+            enum hs_borrowed is = hs_native_borrowed(&f->native, &label, &local, 0, start, &by);
             assert_int_equal(is, n_inlined >= n_outer ? HS_BORROWED : HS_SHARED);
         }
 }

@@ -4,6 +4,7 @@
 #include "fail_each.h"
 #include "native/firm.h"
 #include "native/scan.h"
+#include "native/verdict.h"
 #include "native_world.h"
 #include "postgres/contexts.h"
 
@@ -159,6 +160,10 @@ static void others_borrow(void **state)
     is_edge(0, t, HS_EDGE_GUESSED);
     is_edge(1, contexts[CHILD].address, HS_EDGE_GUESSED);
     is_edge(2, outside, HS_EDGE_EXACT);
+    scan.rules = hs_verdict_without(UINT64_C(1) << HS_REASON_OWNED_ELSEWHERE);
+    edges_of(outside);
+    is_edge(0, a, HS_EDGE_EXACT);
+    scan.rules = HS_RULES_ALL;
     edges_of(outside);
     is_edge(0, a, HS_EDGE_GUESSED);
     is_edge(1, outside, HS_EDGE_EXACT);

@@ -33,7 +33,10 @@ static void libraries_are_told_by_name(void **state)
 
 static unsigned tier_of(const struct fake_native *f, const char *name)
 {
-    return hs_native_tier_of(&f->native, 0, name, true);
+    struct hs_root root = {0};
+
+    hs_native_set_tier(&f->native, 0, name, true, &root);
+    return root.tier;
 }
 
 static void variables_are_told_by_name(void **state)

@@ -1,13 +1,12 @@
 /* links: hs_native */
-/* Each rule of native/verdict.def decides one word, and does not when it is switched off. Words of
- * arrays and ends, and owners' blocks, have their worlds in native_scan_test and native_owned_test.
- */
+/* Each rule of native/verdict.def decides one word, and does not when it is switched off. Owners'
+ * blocks have their world in native_owned_test. */
 #include "unit.h"
 
 #include "native/verdict.h"
 #include "native_world.h"
 
-enum { NODE = 1 };
+enum { NODE = 1, POINTER, OTHER };
 
 static struct world *w;
 static struct hs_flow flow;
@@ -26,6 +25,9 @@ static int set_up(void **state)
     world_no_types();
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 16);
     world_slot(NODE, "next", 0, NODE);
+    world_type(POINTER, "struct node *", HS_CTYPE_POINTER, 8);
+    world_types[POINTER].facts.of = NODE;
+    world_slot(POINTER, "", 0, NODE);
     return 0;
 }
 
@@ -45,11 +47,14 @@ static void find(hs_addr address, struct hs_heap_block *ret)
     assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, address, ret), HS_POINTER_START);
 }
 
-/* Two blocks, of which the first leads to the second by its first words; the first is of `type`. */
+/* Two blocks, one behind the other, of which the first leads to the second by its first words; the
+ * first is of `type`. */
 static void begin(hs_ctype type)
 {
-    hs_addr from = world_block(w, 32), to = world_block(w, 40);
+    hs_addr from = world_block(w, 32), to;
 
+    w->next = from + 32;
+    to = world_block(w, 40);
     *world_word(w, from) = *world_word(w, from + 8) = to;
     if (type != 0)
         world_seed(w, from, type);
@@ -187,6 +192,35 @@ static void tokio_task(void)
     w->native.tasks.of_block = bits;
     bits = (struct hs_bitmap){0};
 }
+static void unwritten(void)
+{
+    span.form = HS_SPAN_HEADERS;
+    *world_word(w, block.begin) = block.begin >> 12; /* the last of glibc's list of free blocks */
+    *world_word(w, block.begin + 8) = 0;
+    at = 16;
+}
+static void stale(void)
+{
+    hs_ntype array, other;
+
+    world_type(OTHER, "struct other", HS_CTYPE_RECORD, 40);
+    WORLD_OK(hs_native_types_of_ctype(&flow.types, POINTER, true, &array, &world_err));
+    WORLD_OK(hs_native_types_of_ctype(&flow.types, OTHER, false, &other, &world_err));
+    hs_flow_set_type(&flow, target.rank, other);
+    hs_scan_said(&scan, hs_native_type_of(&flow.types, array), &block, HS_RULES_ALL, &said);
+}
+static void end_pointer(void)
+{
+    *world_word(w, block.begin) = block.begin;
+    *world_word(w, block.begin + 16) = target.begin;
+    at = 8;
+}
+static void visitor(void)
+{
+    WORLD_OK(hs_bitmap_init(&scan.own, w->dump.heaps.map.n_blocks, &world_err));
+    WORLD_OK(hs_bitmap_init(&scan.visits, w->dump.heaps.map.n_blocks, &world_err));
+    hs_bitmap_set(&scan.visits, block.rank);
+}
 static void past_end(void)
 {
     how = HS_POINTER_PAST_END;
@@ -219,6 +253,10 @@ static const struct verdict_case {
     {HS_REASON_PYTHON_NAMED, 0, python_named},
     {HS_REASON_PYTHON_PART, 0, python_part},
     {HS_REASON_TOKIO_TASK, 0, tokio_task},
+    {HS_REASON_UNWRITTEN, 0, unwritten},
+    {HS_REASON_STALE, NODE, stale},
+    {HS_REASON_END_POINTER, 0, end_pointer},
+    {HS_REASON_VISITOR, 0, visitor},
     {HS_REASON_PAST_END, 0, past_end},
 };
 
@@ -241,6 +279,18 @@ static void each_rule_decides_and_can_be_switched_off(void **state)
     }
 }
 
+/* A pointer that is weak by a line of a file of rules says which. */
+static void a_line_of_a_file_has_a_number(void **state)
+{
+    (void)state;
+    begin(NODE);
+    weak_pointer();
+    first_slot()->weak_by = 7;
+    assert_int_equal(reason_with(HS_RULES_ALL), HS_FIRST_LINE_REASON + 6);
+    assert_int_equal(w->dump.findings.rule_lines[0], 1 << 7);
+    assert_int_equal(reason_with(hs_verdict_without(UINT64_C(1) << HS_REASON_WEAK_POINTER)), 0);
+}
+
 /* A number is for ever, and a name is one rule's. */
 static void names_are_of_one_rule(void **state)
 {
@@ -261,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_rule_decides_and_can_be_switched_off, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_line_of_a_file_has_a_number, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_are_of_one_rule, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

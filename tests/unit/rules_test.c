@@ -126,6 +126,14 @@ static void a_line_is_a_rule(void **state)
     assert_null(hs_rules_type(&rules, HS_RULE_FIND, HS_RULE_CPP, "alloc::Weak<u8>"));
     assert_non_null(hs_rules_name(&rules, HS_RULE_EXECUTABLE, "_x#1"));
     assert_null(hs_rules_name(&rules, HS_RULE_SYMBOL, "_x#1"));
+
+    char place[48];
+    assert_int_equal(rules.n_numbered, 3); /* in their order; a rule that lowers nothing has none */
+    assert_ptr_equal(hs_rules_numbered(&rules, 2), &rules.rules[1]);
+    assert_null(hs_rules_numbered(&rules, 0));
+    assert_null(hs_rules_numbered(&rules, 4));
+    hs_rule_place(&rules, &rules.rules[1], place, sizeof place);
+    assert_non_null(strstr(place, ".rules:5"));
     hs_rules_fini(&rules);
 }
 

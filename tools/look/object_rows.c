@@ -51,7 +51,7 @@ static void add_why(const struct hs_view *view, const struct hs_link *link, hs_n
     bool counts = tier != HS_TIER_NONE && tier <= hs_index_tier(view->index, target);
     char why[HS_WHY_BYTES];
     size_t n = strlen(what);
-    hs_why_text(link->reason, counts, why);
+    hs_why_text(around->view, link->reason, counts, why);
     if (why[0] != '\0')
         (void)snprintf(what + n, n_bytes - n, "  [%s]", why);
 }
@@ -80,7 +80,7 @@ hs_status hs_object_put_link(struct hs_sink *sink, const struct hs_surroundings 
         .place = hs_or_null(place),
         .class = is_edge ? hs_edge_class_name(link->edge_class) : NULL,
         .tier = hs_tier_name(tier),
-        .rule = is_edge ? hs_why_rule(link->reason, rule) : NULL,
+        .rule = is_edge ? hs_why_rule(view, link->reason, rule) : NULL,
         .id = link->other,
         .address = hs_or_unknown(facts.address),
         .name = facts.is_root ? facts.label : NULL,

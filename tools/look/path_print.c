@@ -50,11 +50,12 @@ static struct line line_of(size_t path, const char *what)
 }
 
 /* "  [in doubt: non-owning by rule weak-pointer]" */
-static void mark_of(unsigned reason, bool is_doubtful, bool with_why, char *text, size_t n_bytes)
+static void mark_of(const struct hs_view *view, unsigned reason, bool is_doubtful, bool with_why,
+                    char *text, size_t n_bytes)
 {
     char why[HS_WHY_BYTES];
     (void)snprintf(text, n_bytes, "%s", is_doubtful ? "  [doubtful]" : "");
-    hs_why_text(reason, /* counts= */ true, why);
+    hs_why_text(view, reason, /* counts= */ true, why);
     if (with_why && why[0] != '\0')
         (void)snprintf(text, n_bytes, "  [%s]", why);
 }
@@ -71,7 +72,7 @@ static hs_status put_step(struct hs_sink *sink, struct hs_view *view, size_t pat
         return hs_sink_row(sink, &line, err);
     HS_TRY(hs_view_facts(view, step->node, &facts, err));
     hs_field_name(view, step->type, step->offset_words, place, sizeof place);
-    mark_of(step->reason, step->tier == HS_TIER_DOUBTFUL, with_why, mark, sizeof mark);
+    mark_of(view, step->reason, step->tier == HS_TIER_DOUBTFUL, with_why, mark, sizeof mark);
     (void)snprintf(what, sizeof what, "  %.400s%s%s%s%s", facts.label, place[0] == 0 ? "" : "  ",
                    hs_field_arrow(view, step->type, place), place, mark);
     line.id = step->node;
@@ -87,7 +88,7 @@ static hs_status put_step(struct hs_sink *sink, struct hs_view *view, size_t pat
     if (step->edge_class < HS_N_EDGE_CLASSES) {
         line.class = hs_edge_class_name(step->edge_class);
         line.tier = hs_tier_name(step->tier);
-        line.rule = hs_why_rule(step->reason, rule);
+        line.rule = hs_why_rule(view, step->reason, rule);
     }
     line.what = what;
     return hs_sink_row(sink, &line, err);
@@ -147,7 +148,7 @@ static hs_status put_root_line(struct hs_sink *sink, const struct hs_view *view,
     struct line line = line_of(path, what);
     hs_root_where(view, root, where);
     bool is_doubtful = hs_index_tier(view->index, leaf) == HS_TIER_DOUBTFUL;
-    mark_of(root->reason, is_doubtful, with_why, mark, sizeof mark);
+    mark_of(view, root->reason, is_doubtful, with_why, mark, sizeof mark);
     (void)snprintf(what, sizeof what, "%s %.400s%s%s%s%s", hs_root_kind_name(root->kind),
                    hs_view_string(view, root->name), where[0] != 0 ? " (" : "", where,
                    where[0] != 0 ? ")" : "", mark);

@@ -85,6 +85,6 @@ hs_status hs_slot_one(void *context, struct hs_sink *sink, struct hs_error *err)
                  HS_COUNT("field", root->field != HS_NO_FIELD ? root->field : HS_UNKNOWN),
                  HS_VALUE("address", ADDRESS, hs_or_unknown(root->address)),
                  HS_TEXT("class", hs_edge_class_name(root->edge_class)),
-                 HS_TEXT("rule", hs_why_rule(root->reason, rule))),
+                 HS_TEXT("rule", hs_why_rule(of->view, root->reason, rule))),
         err);
 }

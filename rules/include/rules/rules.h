@@ -46,6 +46,7 @@ enum {
     HS_RULES_MAX_RULES = 1 << 16,
     HS_RULES_MAX_SETS = 256,
     HS_RULES_MAX_NAME_BYTES = 64, /* of a set */
+    HS_RULES_MOST_NUMBERED = 191,
 };
 
 /* The bounds of the last part of a type's name, behind its scopes: at its template arguments, or
@@ -63,6 +64,8 @@ struct hs_rule_pattern {
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
     uint8_t languages; /* enum hs_rule_language; 0: any */
+    uint8_t number; /* from 1 of those that lower a word or a root, in their order; 0: none, or it
+                       is one of more than HS_RULES_MOST_NUMBERED */
     uint16_t set;
     uint32_t line;
     uint32_t first_pattern, n_patterns;
@@ -88,6 +91,7 @@ struct hs_rules {
         size_t n, capacity;
     } of[HS_N_RULE_KINDS];
     uint64_t hash; /* of names and texts of the sets that are enabled, in their order */
+    uint8_t n_numbered;
 };
 
 /* A line that is no rule. Lines and columns count from 1; a column is of a byte. */
@@ -154,6 +158,12 @@ bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, con
 /* "rules 0123456789abcdef: qt, std, of the user mine": the hash and the sets that are enabled. Cut
  * at n_bytes. */
 void hs_rules_tell(const struct hs_rules *rules, char *text, size_t n_bytes);
+
+/* Where a rule stands: "rules.d/std.rules:7" of a shipped one, "my.rules:2" of others. */
+void hs_rule_place(const struct hs_rules *rules, const struct hs_rule *rule, char *text,
+                   size_t n_bytes);
+/* The one with this number; NULL: none. */
+const struct hs_rule *hs_rules_numbered(const struct hs_rules *rules, uint8_t number);
 
 /* "type", and "pointers find". */
 const char *hs_rule_subject(const struct hs_rule *rule);

@@ -40,11 +40,14 @@ static bool is_inside(const struct hs_native *native, uint64_t word)
     return hs_native_resolve(native, word, &how, &block) && how != HS_POINTER_START;
 }
 
-/* Does a record only find what its pointers lead to, by its name? */
-static bool is_borrower(const struct hs_native *native, const char *name)
+/* Does a record only find what its pointers lead to, by its name? *ret_by is set if so. */
+static bool is_borrower(const struct hs_native *native, const char *name, uint8_t *ret_by)
 {
-    return hs_rules_type(native->dump->options->rules, HS_RULE_BORROWED, HS_RULE_CPP | HS_RULE_RUST,
-                         name) != NULL;
+    const struct hs_rule *rule = hs_rules_type(native->dump->options->rules, HS_RULE_BORROWED,
+                                               HS_RULE_CPP | HS_RULE_RUST, name);
+    if (rule != NULL)
+        *ret_by = rule->number;
+    return rule != NULL;
 }
 
 /* Is a pointer that nothing frees when the call ends somebody else's? */
@@ -90,7 +93,7 @@ static bool is_mains(const struct hs_native_frame_label *label, const struct hs_
 static enum hs_borrowed borrowed_within(const struct hs_native *native,
                                         const struct hs_native_frame_label *label,
                                         const struct hs_local *local, uint64_t offset,
-                                        uint64_t word)
+                                        uint64_t word, uint8_t *ret_by)
 {
     hs_ctype around[HS_CTYPE_MAX_AROUND];
     struct hs_ctype_facts facts = {0};
@@ -100,7 +103,7 @@ static enum hs_borrowed borrowed_within(const struct hs_native *native,
 
     for (size_t i = 0; i < n; i++) {
         hs_ctype_facts(native->ctypes, around[i], &facts);
-        if (facts.kind == HS_CTYPE_RECORD && is_borrower(native, facts.name))
+        if (facts.kind == HS_CTYPE_RECORD && is_borrower(native, facts.name, ret_by))
             return HS_BORROWED;
         owns |= is_owner(&facts);
         counts |= is_counted(facts.name);
@@ -114,16 +117,18 @@ static enum hs_borrowed borrowed_within(const struct hs_native *native,
 
 enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
                                     const struct hs_native_frame_label *label,
-                                    const struct hs_local *local, uint64_t offset, uint64_t word)
+                                    const struct hs_local *local, uint64_t offset, uint64_t word,
+                                    uint8_t *ret_by)
 {
     struct hs_ctype_facts facts;
+    *ret_by = 0;
     if (native->ctypes == NULL || local->type == 0)
         return HS_OWNED;
     hs_ctype_facts(native->ctypes, local->type, &facts);
-    if (facts.kind == HS_CTYPE_RECORD && !label->is_c && is_borrower(native, facts.name))
+    if (facts.kind == HS_CTYPE_RECORD && !label->is_c && is_borrower(native, facts.name, ret_by))
         return HS_BORROWED;
     if (facts.kind != HS_CTYPE_POINTER && !label->is_c)
-        return borrowed_within(native, label, local, offset, word);
+        return borrowed_within(native, label, local, offset, word, ret_by);
     if (begins_with(facts.name, "alloc::boxed::Box<"))
         return HS_OWNED;
     return is_reference(facts.name) || is_lent(native, label, local, word) ? HS_BORROWED

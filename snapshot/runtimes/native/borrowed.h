@@ -24,10 +24,12 @@ enum hs_borrowed {
  *                                               of a block and is no argument
  *   T * in another record of C++ or Rust        maybe, where such a pointer alone is borrowed
  *
- * `offset`: of the word in the variable. `word` need not lead anywhere. O(depth of members). */
+ * `offset`: of the word in the variable. `word` need not lead anywhere.
+ * *ret_by: number of the rule of a file that says so, or 0. O(depth of members). */
 enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
                                     const struct hs_native_frame_label *label,
-                                    const struct hs_local *local, uint64_t offset, uint64_t word);
+                                    const struct hs_local *local, uint64_t offset, uint64_t word,
+                                    uint8_t *ret_by);
 
 /* Is the pointer at `offset` of such a value one that frees what it leads to, and the only one that
  * does: of a container, a std::unique_ptr, a Box? Not of a std::shared_ptr, nor a plain one. */

@@ -1,6 +1,7 @@
 #include "facts.h"
 
 #include "base/alloc.h"
+#include "rule_lines.h"
 #include "rules/rules.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
@@ -152,6 +153,7 @@ hs_status hs_native_note(struct hs_native *native, const struct hs_flow *flow,
                          const struct hs_scan *scan, struct hs_error *err)
 {
     HS_TRY(facts_note_rules(native, err));
+    HS_TRY(hs_native_note_lines(native, err));
     HS_TRY(facts_note_types(native, flow, err));
     HS_TRY(hs_native_note_wrappers(native, flow, err));
     return facts_note_marks(native, scan, err);

@@ -70,7 +70,7 @@ static hs_status find_described(struct hs_native *native, size_t object, hs_addr
 {
     const struct hs_object *o = &native->dump->objects.objects[object];
     struct hs_cvariable found = {0};
-    ret->leaf.root.tier = hs_native_tier_of(native, object, NULL, false);
+    hs_native_set_tier(native, object, NULL, false, &ret->leaf.root);
     *ret_found = native->ctypes != NULL && native->of_object[object].types != 0 &&
                  hs_ctypes_variable_at(native->ctypes, native->of_object[object].types,
                                        at - o->bias, &found);
@@ -78,7 +78,7 @@ static hs_status find_described(struct hs_native *native, size_t object, hs_addr
         return HS_OK;
     HS_TRY(hs_native_describe(native, &found, o->bias, at, ret, ret_found, err));
     if (*ret_found)
-        ret->leaf.root.tier = hs_native_tier_of(native, object, found.name, false);
+        hs_native_set_tier(native, object, found.name, false, &ret->leaf.root);
     return HS_OK;
 }
 
@@ -154,7 +154,7 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
     else
         HS_TRY(hs_strtab_add(&native->dump->strings, text, &v->name, err));
     v->leaf.root.symbol = v->name;
-    v->leaf.root.tier = hs_native_tier_of(native, object, symbol->name, symbol->is_global);
+    hs_native_set_tier(native, object, symbol->name, symbol->is_global, &v->leaf.root);
     if (!o->is_executable || !symbol->is_global)
         return HS_OK;
     snprintf(plain, sizeof plain, "%.*s", (int)strcspn(symbol->name, "@"), symbol->name);

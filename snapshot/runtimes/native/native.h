@@ -41,6 +41,7 @@ struct hs_native_object {
     uint64_t tls_offset; /* its block begins so far below each thread pointer; 0: not static */
     bool is_system;      /* the loader, libc, an allocator: their own group of roots */
     bool is_runtime;     /* its data is a runtime's own: of tier runtime */
+    uint8_t runtime_by;  /* number of the rule that says so */
     bool is_python;      /* CPython: likewise, but for what leads to the program's objects */
 };
 

@@ -12,11 +12,11 @@
 enum { LEAST_LISTS = 4 }; /* of what lists may take, a part that may be enough */
 
 /* Whose variables are not the program's. */
-static bool prepare_is(const struct hs_native *native, const struct hs_object *object,
-                       enum hs_rule_kind kind)
+static const struct hs_rule *prepare_is(const struct hs_native *native,
+                                        const struct hs_object *object, enum hs_rule_kind kind)
 {
-    return !object->is_executable &&
-           hs_rules_name(native->dump->options->rules, kind, object->name) != NULL;
+    return object->is_executable ? NULL
+                                 : hs_rules_name(native->dump->options->rules, kind, object->name);
 }
 
 static hs_status prepare_reserve(struct hs_native *native, uint64_t n_bytes, struct hs_error *err)
@@ -149,8 +149,10 @@ hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *e
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
         struct hs_native_object *known = &native->of_object[i];
-        known->is_system = prepare_is(native, object, HS_RULE_SYSTEM);
-        known->is_runtime = prepare_is(native, object, HS_RULE_LIBRARY);
+        const struct hs_rule *runtime = prepare_is(native, object, HS_RULE_LIBRARY);
+        known->is_system = prepare_is(native, object, HS_RULE_SYSTEM) != NULL;
+        known->is_runtime = runtime != NULL;
+        known->runtime_by = runtime == NULL ? 0 : runtime->number;
         known->is_python = hs_native_is_python(object);
     }
     return HS_OK;

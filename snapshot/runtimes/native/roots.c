@@ -9,6 +9,7 @@
 #include "base/bisect.h"
 #include "ends.h"
 #include "flow.h"
+#include "rule_lines.h"
 #include "tiers.h"
 
 enum { ROOTS_ARRAY_DEPTH = 16 };
@@ -27,13 +28,6 @@ bool hs_native_resolve(const struct hs_native *native, uint64_t word, enum hs_po
         how = hs_heap_map_resolve(map, word & ~mask, ret);
     *ret_how = how;
     return how != HS_POINTER_NONE;
-}
-
-static uint8_t edge_class_of(enum hs_pointer how)
-{
-    if (how == HS_POINTER_INTERIOR)
-        return HS_EDGE_INTERIOR;
-    return how == HS_POINTER_PAST_END ? HS_EDGE_PAST_END : HS_EDGE_EXACT;
 }
 
 static hs_status add_seed(struct hs_native *native, const struct hs_root_leaf *leaf,
@@ -106,6 +100,20 @@ static bool is_end_of_other(const struct hs_native *native, const struct hs_root
     return hs_ends_is(native, &place, block, to->is_end, &before);
 }
 
+/* One past the end, where that rule is switched off, is taken to be inside. */
+static void set_class(const struct hs_native *native, enum hs_pointer how, bool is_end,
+                      struct hs_root *root)
+{
+    bool is_past = how == HS_POINTER_PAST_END && hs_native_asks(native, HS_REASON_PAST_END);
+
+    root->edge_class = (uint8_t)(is_end                    ? HS_EDGE_GUESSED
+                                 : is_past                 ? HS_EDGE_PAST_END
+                                 : how == HS_POINTER_START ? HS_EDGE_EXACT
+                                                           : HS_EDGE_INTERIOR);
+    if (is_end || is_past)
+        root->reason = is_end ? HS_REASON_END_POINTER : HS_REASON_PAST_END;
+}
+
 static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                           const struct hs_native_chosen *to, struct hs_error *err)
 {
@@ -118,14 +126,10 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
         python.model->is_list_end(python.state, &block, leaf->root.address, word))
         return HS_OK; /* the first and the last object that Python's collector tracks */
     leaf->target = block.begin;
-    bool is_end = how == HS_POINTER_START && is_end_of_other(native, leaf, to, &block);
-    if (leaf->root.edge_class != HS_EDGE_GUESSED) {
-        leaf->root.edge_class = is_end ? HS_EDGE_GUESSED : edge_class_of(how);
-        if (is_end)
-            leaf->root.reason = HS_REASON_END_POINTER;
-        else if (how == HS_POINTER_PAST_END)
-            leaf->root.reason = HS_REASON_PAST_END;
-    }
+    bool is_end = how == HS_POINTER_START && hs_native_asks(native, HS_REASON_END_POINTER) &&
+                  is_end_of_other(native, leaf, to, &block);
+    if (leaf->root.edge_class != HS_EDGE_GUESSED)
+        set_class(native, how, is_end, &leaf->root);
     if (!hs_edge_is_sure(leaf->root.edge_class))
         ; /* doubtful, and why is known */
     else if (is_interpreters(native, &python, leaf, &block))
@@ -287,9 +291,26 @@ static hs_status note_union(struct hs_native *native, const struct hs_native_var
     if (slot == NULL || !slot->is_untold)
         return HS_OK;
     HS_TRY(hs_unions_note(native, variable, slot, &leaf->untold, err));
-    if (leaf->untold == 0) /* there are more than are told apart */
-        leaf->root.edge_class = HS_EDGE_GUESSED;
+    if (leaf->untold == 0 && hs_native_asks(native, HS_REASON_UNSURE_UNION)) {
+        leaf->root.edge_class = HS_EDGE_GUESSED; /* there are more than are told apart */
+        leaf->root.reason = HS_REASON_UNSURE_UNION;
+    }
     return HS_OK;
+}
+
+/* Lowers a root by what its type says of the slot; weak_by: the rule by which it is weak. */
+static void lower_slot(const struct hs_native *native, enum hs_slot_form form, uint8_t weak_by,
+                       bool is_there, struct hs_root *root)
+{
+    enum hs_reason reason = form == HS_SLOT_NONE   ? HS_REASON_NO_POINTER
+                            : form == HS_SLOT_WEAK ? HS_REASON_WEAK_POINTER
+                            : !is_there            ? HS_REASON_INACTIVE_ALTERNATIVE
+                                                   : HS_REASON_NONE;
+
+    if (reason == HS_REASON_NONE || !hs_native_asks(native, reason))
+        return;
+    root->edge_class = HS_EDGE_GUESSED;
+    root->reason = hs_native_line(native, reason, weak_by);
 }
 
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
@@ -312,12 +333,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     to.is_end = slot != NULL ? slot->is_end : form == HS_SLOT_POINTER && is_named_end(variable);
     if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;
-    if (form == HS_SLOT_NONE || form == HS_SLOT_WEAK || !to.is_there) {
-        leaf.root.edge_class = HS_EDGE_GUESSED;
-        leaf.root.reason = form == HS_SLOT_NONE   ? HS_REASON_NO_POINTER
-                           : form == HS_SLOT_WEAK ? HS_REASON_WEAK_POINTER
-                                                  : HS_REASON_INACTIVE_ALTERNATIVE;
-    }
+    lower_slot(native, form, form == HS_SLOT_WEAK ? slot->weak_by : 0, to.is_there, &leaf.root);
     HS_TRY(note_union(native, variable, slot, &leaf, err));
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;

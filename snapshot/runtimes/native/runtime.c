@@ -18,6 +18,7 @@
 #include "prepare.h"
 #include "qt.h"
 #include "rings.h"
+#include "rule_lines.h"
 #include "signal_stacks.h"
 #include "sites.h"
 #include "strangers.h"
@@ -241,6 +242,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(native_reserve(&s->native, err));
     HS_TRY(hs_native_prepare_types(&s->native, err));
     HS_TRY(native_collect(&s->native, err));
+    hs_native_raise_roots(&s->native);
     HS_TRY(hs_native_note_uncopied(&s->native, err));
     HS_TRY(hs_progress_tell(progress, "naming types", 0, 0, err));
     HS_TRY(hs_native_flow(&s->native, &s->flow, err));
@@ -252,6 +254,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
         hs_dump_plan_release(&dump->plan, HS_OWNED_BYTES(dump->heaps.map.n_blocks) / 3 * 2);
     HS_TRY(hs_unions_learn(&s->scan, err));
     HS_TRY(hs_scan_find_owners(&s->scan, err));
+    hs_native_raise_roots(&s->native);
     HS_TRY(hs_scan_mark_roots(&s->scan, err));
     HS_TRY(hs_scan_mark_below_names(&s->scan, err));
     if (dump->n_listing > 1)

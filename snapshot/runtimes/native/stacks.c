@@ -17,6 +17,7 @@
 #include "borrowed.h"
 #include "frames_label.h"
 #include "roots.h"
+#include "rule_lines.h"
 
 enum {
     STACKS_FIRST = 1000, /* frames of a deep stack that are told one by one */
@@ -118,9 +119,11 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     ret->leaf.n_inlined = local->n_inlined;
     ret->is_alone = local->offset_bytes != 0;
     ret->is_whole = ret->n_bytes > HS_WORD_BYTES && local->reg >= HS_N_REGISTERS;
-    enum hs_borrowed borrowed = hs_native_borrowed(s->native, label, local, offset, word);
+    uint8_t by;
+    enum hs_borrowed borrowed = hs_native_borrowed(s->native, label, local, offset, word, &by);
     if (borrowed == HS_BORROWED)
-        hs_root_lower(&ret->leaf.root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
+        hs_root_lower(&ret->leaf.root, HS_TIER_RUNTIME,
+                      hs_native_line(s->native, HS_REASON_BORROWED_BY_CALL, by));
     ret->leaf.may_own = borrowed == HS_MAYBE_OWNED;
     ret->leaf.may_share = borrowed == HS_SHARED;
     ret->leaf.is_argument = local->is_argument;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rule_lines.h"
 #include "rules/rules.h"
 
 enum { TIERS_NAME_BYTES = 256 };
@@ -70,20 +71,19 @@ static bool is_pythons(const char *name)
     return BEGINS_WITH(name, beginnings) || strstr(name, "_toplevel_consts_") != NULL;
 }
 
-static bool is_runtimes_own(const struct hs_native *native, size_t object, const char *name,
-                            bool is_global)
+/* The rule by which a variable of this name is a runtime's; NULL: none. */
+static const struct hs_rule *rule_of(const struct hs_native *native, size_t object,
+                                     const char *name)
 {
-    const struct hs_object *o = &native->dump->objects.objects[object];
     const struct hs_rules *rules = native->dump->options->rules;
+    const struct hs_rule *rule = hs_rules_name(rules, HS_RULE_SYMBOL, name);
 
-    if (hs_rules_name(rules, HS_RULE_SYMBOL, name) != NULL)
-        return true;
-    if (!o->is_executable)
-        return false;
-    if (hs_rules_name(rules, HS_RULE_EXECUTABLE, name) != NULL ||
-        (is_global && is_copied(native, object, name)))
-        return true;
-    return hs_rules_name(rules, HS_RULE_STATIC, name) != NULL && is_static(native);
+    if (rule != NULL || !native->dump->objects.objects[object].is_executable)
+        return rule;
+    rule = hs_rules_name(rules, HS_RULE_EXECUTABLE, name);
+    if (rule == NULL)
+        rule = hs_rules_name(rules, HS_RULE_STATIC, name);
+    return rule != NULL && rule->kind == HS_RULE_STATIC && !is_static(native) ? NULL : rule;
 }
 
 bool hs_native_is_python_cache(const char *place)
@@ -98,25 +98,35 @@ bool hs_native_is_interpreters(const struct hs_native *native, size_t object)
                                  is_extension(&native->dump->objects.objects[object]));
 }
 
-uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const char *name,
-                          bool is_global)
+/* Is it CPython's? Its program has names of its own for all of C (is_python), and an interpreter
+ * that is in the program itself is known by its names. */
+static bool is_interpreters(const struct hs_native *native, size_t object, const char *name)
 {
+    return native->is_python || hs_native_is_interpreters(native, object) ||
+           (native->has_names && is_pythons(name)) ||
+           (native->of_object[object].is_python && strcmp(name, "_PyRuntime") != 0);
+}
+
+void hs_native_set_tier(const struct hs_native *native, size_t object, const char *name,
+                        bool is_global, struct hs_root *root)
+{
+    const struct hs_native_object *known = &native->of_object[object];
     char plain[TIERS_NAME_BYTES] = "";
     size_t n = name == NULL ? 0 : strcspn(name, "@"); /* a version follows */
-    if (native->of_object[object].is_runtime)
-        return HS_TIER_RUNTIME;
+    const struct hs_rule *rule = NULL;
+
     if (n != 0 && n < sizeof plain) {
         memcpy(plain, name, n);
         plain[n] = '\0';
     }
-    if (native->is_python) /* all of C is there for its program, which has names of its own */
-        return HS_TIER_RUNTIME;
-    if (hs_native_is_interpreters(native, object))
-        return HS_TIER_RUNTIME;
-    if (native->has_names && is_pythons(plain)) /* of one that is in the program itself */
-        return HS_TIER_RUNTIME;
-    if (native->of_object[object].is_python)
-        return strcmp(plain, "_PyRuntime") == 0 ? HS_TIER_FIRM : HS_TIER_RUNTIME;
-    return plain[0] != '\0' && is_runtimes_own(native, object, plain, is_global) ? HS_TIER_RUNTIME
-                                                                                 : HS_TIER_FIRM;
+    bool is_runtimes = known->is_runtime || is_interpreters(native, object, plain);
+    if (!is_runtimes && !known->is_python && plain[0] != '\0') {
+        rule = rule_of(native, object, plain);
+        is_runtimes = rule != NULL || (native->dump->objects.objects[object].is_executable &&
+                                       is_global && is_copied(native, object, plain));
+    }
+    root->tier = is_runtimes ? HS_TIER_RUNTIME : HS_TIER_FIRM;
+    uint8_t by = rule != NULL ? rule->number : known->runtime_by;
+    root->reason = is_runtimes && by != 0 ? hs_native_line(native, HS_REASON_RUNTIME_TABLE, by)
+                                          : HS_REASON_NONE;
 }

@@ -16,10 +16,11 @@ bool hs_native_is_python_program(const struct hs_object *object);
  * its variables, and those of its functions on a stack, keep only what no name keeps. */
 bool hs_native_is_interpreters(const struct hs_native *native, size_t object);
 
-/* The tier of a variable of an object, by its name in the symbol table or the debug information;
- * NULL: it has none. `is_global`: it is a symbol that other objects see. Some searches by name. */
-uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const char *name,
-                          bool is_global);
+/* Sets the tier of a variable of an object, and the line of a rule that says so, by its name in the
+ * symbol table or the debug information; NULL: it has none. `is_global`: it is a symbol that other
+ * objects see. Some searches by name. */
+void hs_native_set_tier(const struct hs_native *native, size_t object, const char *name,
+                        bool is_global, struct hs_root *root);
 
 /* Is this place in CPython's `_PyRuntime` a list of free objects or a cache? "dict_state.free_list"
  */

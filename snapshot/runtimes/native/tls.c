@@ -117,7 +117,7 @@ static hs_status find_by_symbol(struct tls *t, const struct tls_block *block, hs
     v->is_whole = n > HS_WORD_BYTES;
     HS_TRY(hs_strtab_add(&t->native->dump->strings, text, &v->name, t->err));
     v->leaf.root.symbol = v->name;
-    v->leaf.root.tier = hs_native_tier_of(t->native, block->object, symbol->name, false);
+    hs_native_set_tier(t->native, block->object, symbol->name, false, &v->leaf.root);
     return HS_OK;
 }
 
@@ -129,13 +129,13 @@ static hs_status find_in_block(struct tls *t, const struct tls_block *block, hs_
     struct hs_cvariable found = {0};
     bool is_described = false;
     *v = (struct hs_native_variable){.leaf = t->leaf};
-    v->leaf.root.tier = hs_native_tier_of(native, block->object, NULL, false);
+    hs_native_set_tier(native, block->object, NULL, false, &v->leaf.root);
     if (native->ctypes != NULL && native->of_object[block->object].types != 0 &&
         hs_ctypes_tls_variable_at(native->ctypes, native->of_object[block->object].types,
                                   at - block->begin, &found))
         HS_TRY(hs_native_describe(native, &found, block->begin, at, v, &is_described, t->err));
     if (is_described)
-        v->leaf.root.tier = hs_native_tier_of(native, block->object, found.name, false);
+        hs_native_set_tier(native, block->object, found.name, false, &v->leaf.root);
     else
         HS_TRY(find_by_symbol(t, block, at));
     /* Here the group of the object is the unit: the thread stands above it. */

@@ -5,6 +5,7 @@
 #include "firm.h"
 #include "flow.h"
 #include "roots.h"
+#include "rule_lines.h"
 #include "unions_private.h"
 
 enum { SOLE_ROUNDS = 16, SOLE_ONE_IN = 8, SOLE_LEAST = 4 };
@@ -141,6 +142,8 @@ static void sole_judge(struct hs_union *u)
 
 static void lower_roots(struct hs_native *native)
 {
+    if (!hs_native_asks(native, HS_REASON_UNSURE_UNION))
+        return;
     for (size_t i = 0; i < native->roots.n_leaves; i++) {
         struct hs_root_leaf *leaf = &native->roots.leaves[i];
         struct hs_value_place place = {&native->dump->image, leaf->root.address};

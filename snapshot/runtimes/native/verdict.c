@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "owned.h"
 #include "qt.h"
+#include "rule_lines.h"
 #include "unwritten.h"
 #include "visits.h"
 
@@ -387,8 +388,13 @@ static struct hs_word_verdict ask(const struct word *w, uint32_t rules)
 {
     for (uint32_t left = rules; left != 0; left &= left - 1) {
         unsigned rule = (unsigned)__builtin_ctz(left);
-        if (rule_holds((enum hs_rule_place)rule, w))
-            return verdicts[rule];
+        if (!rule_holds((enum hs_rule_place)rule, w))
+            continue;
+        struct hs_word_verdict verdict = verdicts[rule];
+        if (rule == HS_RULE_AT_WEAK_POINTER)
+            verdict.reason =
+                hs_native_line(w->said->native, HS_REASON_WEAK_POINTER, w->slot->weak_by);
+        return verdict;
     }
     /* One past the end, where that rule is switched off, is taken to be inside. */
     return (struct hs_word_verdict){.edge_class = w->how == HS_POINTER_START ? HS_EDGE_EXACT

@@ -72,6 +72,7 @@ struct hs_cslot {
     bool is_weak;          /* by a rule, of a weak_ptr: it finds, and does not keep */
     bool is_owned;         /* by a rule: in a smart pointer or a container, which frees it */
     bool may_dangle;       /* of Rust: where there is nothing to lead to it is hs_cslot_dangles */
+    uint8_t weak_by;       /* number of the rule by which it is (hs_rule); 0: of none */
     bool is_end;           /* its name says that it is one behind what another member leads to */
     bool is_untold;        /* of a union of C or C++: nothing tells when it is there */
     uint8_t n_choices;     /* not 0: the value tells more of it: hs_ctypes_choose */

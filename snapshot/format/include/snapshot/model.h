@@ -120,7 +120,8 @@ const char *hs_edge_class_name(unsigned edge_class);
 enum hs_reason {
     HS_REASON_NONE, /* it counts; or, in files before version 4, nobody wrote it down */
 #include "snapshot/reasons.def"
-    HS_MAX_REASON = 255, /* what a file may say: later programs have more rules */
+    HS_FIRST_LINE_REASON = 64, /* from here on a line of a file of rules each: HS_NOTE_LINE */
+    HS_MAX_REASON = 255,       /* what a file may say: later programs have more rules */
 };
 #undef REASON
 /* "weak-pointer"; NULL for 0, and for a rule that this program does not know. */
@@ -343,6 +344,12 @@ struct hs_binary {
  * type that it leads to. */
 #define HS_NOTE_WRAPPER "no rule says whether it owns: "
 #define HS_NOTE_WRAPPER_OF ", which leads to "
+
+/* A reason that is a line of a file of rules: its number, the rule of snapshot/reasons.def that it
+ * is a case of, and where it stands, as in "rule 64 is weak-pointer by rules.d/std.rules:7". */
+#define HS_NOTE_LINE "rule "
+#define HS_NOTE_LINE_IS " is "
+#define HS_NOTE_LINE_BY " by "
 
 /* The words of warning and of method that `info` prints: what was assumed, what is missing. */
 struct hs_note {

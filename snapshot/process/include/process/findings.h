@@ -12,7 +12,9 @@ struct hs_findings {
     size_t n_proofs, proofs_capacity;
     struct hs_note *notes; /* owned */
     size_t n_notes, notes_capacity;
-    uint64_t n_torn; /* structures caught in the middle of a change: another stop may be better */
+    uint64_t
+        rule_lines[4]; /* of numbers of rules in files (hs_rule): a bit for each that decided */
+    uint64_t n_torn;   /* structures caught in the middle of a change: another stop may be better */
 };
 
 void hs_findings_fini(struct hs_findings *findings);

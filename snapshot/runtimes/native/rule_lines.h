@@ -1,0 +1,32 @@
+/* Which line of a file of rules lowered a word: a snapshot gives each line that decided a reason of
+ * its own, and a note that says what it is (HS_NOTE_LINE). */
+#ifndef HS_NATIVE_RULE_LINES_H
+#define HS_NATIVE_RULE_LINES_H
+
+#include "native.h"
+
+/* The reason of a word that rule `base` lowers, by the line with this number (hs_rule); `base`
+ * itself for 0. Notes that the line decided. */
+static inline uint8_t hs_native_line(const struct hs_native *native, enum hs_reason base,
+                                     uint8_t number)
+{
+    if (number == 0)
+        return (uint8_t)base;
+    native->dump->findings.rule_lines[number / 64] |= UINT64_C(1) << number % 64;
+    return (uint8_t)(HS_FIRST_LINE_REASON - 1 + number);
+}
+
+/* Notes the lines that decided. */
+hs_status hs_native_note_lines(struct hs_native *native, struct hs_error *err);
+
+/* Is a rule asked: not switched off (--rules=-NAME)? */
+static inline bool hs_native_asks(const struct hs_native *native, enum hs_reason reason)
+{
+    return (native->dump->options->reasons_off >> reason & 1) == 0;
+}
+
+/* Gives back the tier that a rule took which is switched off: who lowers tiers of roots need not
+ * ask whether it is. */
+void hs_native_raise_roots(struct hs_native *native);
+
+#endif
