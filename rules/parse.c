@@ -1,7 +1,7 @@
 /* Lines of a file of rules. A line is words between blanks, or texts in quotes: patterns. A rule is
  * a subject, its patterns, where it holds, two words of what it says, and when:
  *
- *   SUBJECT "PATTERN"... [in PLACE] SAYS SAYS [when language NAME]     # comment
+ *   SUBJECT "PATTERN"... [in PLACE] SAYS SAYS|"NAME" [when language NAME]     # comment
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,9 +26,11 @@ struct parser {
     uint32_t end_column; /* of the line: where something is missing */
 };
 
+static const char runtime[] = "runtime";
+
 /* The directives, with their subjects and places. */
 static const struct directive {
-    const char *subject, *place, *first, *second, *says;
+    const char *subject, *place, *first, *second, *says; /* second: NULL for a name in quotes */
     enum hs_rule_kind kind;
 } directives[] = {
     {"type", NULL, "pointers", "find", "pointers find", HS_RULE_FIND},
@@ -43,6 +45,14 @@ static const struct directive {
     {"symbol", NULL, "tier", "runtime", "tier runtime", HS_RULE_SYMBOL},
     {"symbol", "executable", "tier", "runtime", "in executable tier runtime", HS_RULE_EXECUTABLE},
     {"symbol", "static", "tier", "runtime", "in static tier runtime", HS_RULE_STATIC},
+    {"library", NULL, "heap", NULL, "heap", HS_RULE_SEEN_FILE},
+    {"library", NULL, runtime, NULL, runtime, HS_RULE_SEEN_FILE},
+    {"symbol", NULL, "heap", NULL, "heap", HS_RULE_SEEN_SYMBOL},
+    {"symbol", NULL, runtime, NULL, runtime, HS_RULE_SEEN_SYMBOL},
+    {"section", NULL, "heap", NULL, "heap", HS_RULE_SEEN_SECTION},
+    {"section", NULL, runtime, NULL, runtime, HS_RULE_SEEN_SECTION},
+    {"mapping", NULL, "heap", NULL, "heap", HS_RULE_SEEN_MAPPING},
+    {"mapping", NULL, runtime, NULL, runtime, HS_RULE_SEEN_MAPPING},
 };
 enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
 
@@ -51,22 +61,14 @@ static const struct {
     uint8_t bit;
 } languages[] = {{"c", HS_RULE_C}, {"c++", HS_RULE_CPP}, {"rust", HS_RULE_RUST}};
 
-static const struct directive *directive_of(const struct hs_rule *rule)
-{
-    for (size_t i = 0; i < N_DIRECTIVES; i++)
-        if (directives[i].kind == (enum hs_rule_kind)rule->kind)
-            return &directives[i];
-    return &directives[0];
-}
-
 const char *hs_rule_subject(const struct hs_rule *rule)
 {
-    return directive_of(rule)->subject;
+    return directives[rule->directive].subject;
 }
 
 const char *hs_rule_says(const struct hs_rule *rule)
 {
-    return directive_of(rule)->says;
+    return directives[rule->directive].says;
 }
 
 /* Notes the first fault of the line; always false. */
@@ -225,7 +227,7 @@ static bool unexpected_says(struct parser *p, const struct word *word, const cha
         const struct directive *one = &directives[i];
         if (is_said_of(one, subject, place) && n < sizeof names)
             n += (size_t)snprintf(names + n, sizeof names - n, "%s'%s %s'", n == 0 ? "" : ", ",
-                                  one->first, one->second);
+                                  one->first, one->second != NULL ? one->second : "\"NAME\"");
     }
     if (word == NULL)
         return fault(p, p->end_column, "the line ends too early: expected %s", names);
@@ -250,6 +252,24 @@ static bool read_place(struct parser *p, const char *subject, const char **ret)
     return unexpected(p, word, "place", "'executable' or 'static'");
 }
 
+/* The name of what is only recognised. What is looked up by its name has no stars. */
+static bool read_name(struct parser *p, const struct word *word, struct hs_rule *rule)
+{
+    bool is_exact = rule->kind == HS_RULE_SEEN_SYMBOL || rule->kind == HS_RULE_SEEN_SECTION;
+
+    if (word->n == 0 || word->n > HS_RULES_MAX_NAME_BYTES)
+        return fault(p, word->column, "a name of 1 to %d bytes is needed", HS_RULES_MAX_NAME_BYTES);
+    for (uint32_t i = 0; is_exact && i < rule->n_patterns; i++) {
+        const struct word *pattern = &p->words[1 + i];
+        size_t n = strcspn(pattern->text, "*?");
+        if (n != pattern->n)
+            return fault(p, pattern->column + 1 + (uint32_t)n, "a name of one %s, without '%c'",
+                         directives[rule->directive].subject, pattern->text[n]);
+    }
+    rule->value = word->text;
+    return true;
+}
+
 static bool read_says(struct parser *p, const char *subject, struct hs_rule *rule)
 {
     const char *place;
@@ -263,10 +283,13 @@ static bool read_says(struct parser *p, const char *subject, struct hs_rule *rul
         if (!is_said_of(one, subject, place) || !is_word(first, one->first))
             continue;
         is_begun = true;
-        if (is_word(second, one->second)) {
-            rule->kind = (uint8_t)one->kind;
-            return true;
-        }
+        bool is_name = one->second == NULL && second != NULL && second->is_pattern;
+        if (!is_name && (one->second == NULL || !is_word(second, one->second)))
+            continue;
+        rule->kind = (uint8_t)one->kind;
+        rule->directive = (uint8_t)i;
+        rule->is_runtime = one->first == runtime;
+        return !is_name || read_name(p, second, rule);
     }
     return unexpected_says(p, is_begun ? second : first, subject, place);
 }
@@ -304,7 +327,7 @@ static bool read_subject(struct parser *p, const char **ret)
             *ret = directives[i].subject;
             return true;
         }
-    return unexpected(p, word, "rule", "'type', 'library' or 'symbol'");
+    return unexpected(p, word, "rule", "'type', 'library', 'symbol', 'section' or 'mapping'");
 }
 
 /* Does it lower what a word or a root is worth, so that a snapshot tells which one did? */

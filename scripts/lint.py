@@ -99,7 +99,7 @@ BELOW = {
     "format": {"base"},
     "target": {"base", "arch", "symbols"},
     "process": {"base", "arch", "symbols", "format", "target"},
-    "heaps": {"base", "arch", "recorder", "symbols", "format", "target", "process"},
+    "heaps": {"base", "arch", "rules", "recorder", "symbols", "format", "target", "process"},
     # A runtime knows the list of all, and never another one.
     "runtimes": {"base", "arch", "recorder", "symbols", "format", "target", "process", "heaps"},
     "ocaml": {"base", "arch", "symbols", "format", "target", "process", "heaps", "runtimes"},

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "dump/diagnosis.h"
 #include "dump_run.h"
+#include "rules/rules.h"
 #include "tool.h"
 
 struct line {
@@ -58,9 +59,14 @@ hs_status hs_cmd_doctor(struct hs_tool *tool, const struct hs_invocation *inv, s
         .budget = hs_tool_budget(tool),
     };
     struct hs_diagnosis diagnosis;
+    struct hs_rules rules = {0};
     hs_tool_go_first();
     HS_TRY(hs_pid_parse(inv->arguments[0], &options.pid, err));
-    HS_TRY(hs_diagnose_dump(&options, &diagnosis, err));
+    HS_TRY(hs_rules_load(NULL, 0, &rules, err));
+    options.rules = &rules;
+    hs_status status = hs_diagnose_dump(&options, &diagnosis, err);
+    hs_rules_fini(&rules);
+    HS_TRY(status);
     HS_TRY(print_checks(tool, inv, &diagnosis, err));
     if (hs_diagnosis_refusal(&diagnosis) == NULL)
         return HS_OK;

@@ -226,7 +226,8 @@ static hs_status capture_check(struct hs_dump *dump, struct hs_error *err)
     for (size_t i = 0; i < dump->n_serving; i++)
         if (dump->serving[i].runtime->has_own_heap)
             return HS_OK;
-    hs_heaps_recognise(&dump->process, hs_heaps_in_use(&dump->heaps), seen, sizeof seen);
+    hs_heaps_recognise(&dump->process, dump->options->rules, hs_heaps_in_use(&dump->heaps), seen,
+                       sizeof seen);
     hs_heaps_join_names(seen, sizeof seen);
     if (!capture_has_block(&dump->heaps.map))
         return capture_refuse(dump, seen, err);

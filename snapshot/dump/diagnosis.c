@@ -80,7 +80,7 @@ static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
     const char *kind = hs_program_kind(objects), *hint = NULL;
     char unread[NAMES_BYTES];
 
-    hs_heaps_recognise_runtimes(&process, unread, sizeof unread);
+    hs_heaps_recognise_runtimes(&process, dump->options->rules, unread, sizeof unread);
     if (has_library(objects, "libjvm."))
         hint = "for its own heap: jcmd PID GC.heap_dump FILE, then heapsnap import --from hprof";
     else if (strncmp(unread, "V8 ", 3) == 0)
@@ -140,7 +140,7 @@ static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
     char known[NAMES_BYTES], other[NAMES_BYTES];
     uint64_t supported = find_supported(&dump->objects);
 
-    hs_heaps_recognise(&process, supported, other, sizeof other);
+    hs_heaps_recognise(&process, dump->options->rules, supported, other, sizeof other);
     if (other[0] != '\0' && is_malloc_replaced(&dump->objects))
         supported &= ~HS_ALLOCATOR_BIT(glibc);
     list_supported(supported, known, sizeof known);

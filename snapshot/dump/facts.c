@@ -43,9 +43,10 @@ static void facts_unread_names(const struct hs_dump *dump, char *text, size_t n_
 {
     size_t n;
 
-    hs_heaps_recognise_runtimes(&dump->process, text, n_bytes);
+    hs_heaps_recognise_runtimes(&dump->process, dump->options->rules, text, n_bytes);
     n = strlen(text);
-    hs_heaps_recognise(&dump->process, hs_heaps_in_use(&dump->heaps), text + n, n_bytes - n);
+    hs_heaps_recognise(&dump->process, dump->options->rules, hs_heaps_in_use(&dump->heaps),
+                       text + n, n_bytes - n);
 }
 
 static hs_status facts_note_unread(struct hs_dump *dump, const struct hs_snap_facts *facts,

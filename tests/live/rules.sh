@@ -11,6 +11,7 @@ heapsnap-rules 1
 type   "house::ObserverPtr<*>"  pointers find
 type   "house::Window"          on-stack borrowed
 symbol "_house_*"               in executable tier runtime
+symbol "_house_slots"           heap "house slots"
 RULES
 
 alone()
@@ -42,6 +43,7 @@ grep -q '^note.*rules [0-9a-f]\{16\}: .*std, of the user house' "$work/said" ||
 
 # Why says which line of which file it was.
 "$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json" || fail "info --json"
+grep -q 'house slots (rules): recognised' "$work/info.json" || fail "the house's heap is not seen"
 for line in 'weak-pointer by house.rules:2' 'borrowed-by-call by house.rules:3' \
     'runtime-table by house.rules:4' 'runtime-table by rules.d/libc.rules:'; do
     grep -q "is $line" "$work/info.json" || fail "no line: $line"

@@ -5,6 +5,7 @@
 
 #include "elf_writer.h"
 #include "heaps/allocator.h"
+#include "shipped_rules.h"
 #include "symbols/elf.h"
 
 static struct hs_error err;
@@ -18,7 +19,7 @@ static const char *recognise(size_t n_objects)
 {
     objects.n = n_objects;
     memset(text, 'x', sizeof text);
-    hs_heaps_recognise(&process, 0, text, sizeof text);
+    hs_heaps_recognise(&process, shipped_rules(), 0, text, sizeof text);
     return text;
 }
 
@@ -97,10 +98,10 @@ static void runtimes_apart(void **state)
     object[0].name = ruby;
     object[1].name = malloc_name;
     assert_string_equal(recognise(2), "mimalloc (libmimalloc.so.2)\n");
-    hs_heaps_recognise_runtimes(&process, text, sizeof text);
+    hs_heaps_recognise_runtimes(&process, shipped_rules(), text, sizeof text);
     assert_string_equal(text, "Ruby (libruby-3.1.so.3.1)\n");
     object[0].name = program;
-    hs_heaps_recognise_runtimes(&process, text, sizeof text);
+    hs_heaps_recognise_runtimes(&process, shipped_rules(), text, sizeof text);
     assert_string_equal(text, "");
 
     process.target = &target;
@@ -138,13 +139,13 @@ static void each_once_and_several(void **state)
     object[1].name = first;
     assert_string_equal(recognise(2), "mimalloc (libmimalloc.so.2)\n");
     for (size_t room = 1; room < 29; room++) { /* what does not fit is left out */
-        hs_heaps_recognise(&process, 0, text, room);
+        hs_heaps_recognise(&process, shipped_rules(), 0, text, room);
         assert_string_equal(text, "");
     }
-    hs_heaps_recognise(&process, 0, text, 29);
+    hs_heaps_recognise(&process, shipped_rules(), 0, text, 29);
     assert_string_equal(text, "mimalloc (libmimalloc.so.2)\n");
     text[0] = 'y';
-    hs_heaps_recognise(&process, 0, text, 0);
+    hs_heaps_recognise(&process, shipped_rules(), 0, text, 0);
     assert_int_equal(text[0], 'y');
 }
 
@@ -169,12 +170,36 @@ static void not_what_was_read(void **state)
     object[1].name = second;
     objects.n = 2;
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-        hs_heaps_recognise(&process, sets[i].read, text, sizeof text);
+        hs_heaps_recognise(&process, shipped_rules(), sets[i].read, text, sizeof text);
         assert_string_equal(text, sets[i].told);
     }
     object[1].name = first;
-    hs_heaps_recognise(&process, mimalloc, text, sizeof text);
+    hs_heaps_recognise(&process, shipped_rules(), mimalloc, text, sizeof text);
     assert_string_equal(text, "");
+}
+
+/* By a line of a file alone: a heap that the program knows nothing of. */
+static void what_a_file_says(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "heapsnap-rules 1\nlibrary \"libhouse*\" \"*arena.so\" heap \"arenas\"\n"
+        "library \"libtcmalloc*\" runtime \"arenas\"\n";
+    static char first[] = "my-arena.so", second[] = "libtcmalloc.so.4";
+    struct hs_rules rules = {0};
+    struct hs_rule_source source = {
+        .name = "mine", .bytes = line, .n_bytes = sizeof line - 1, .is_enabled = true};
+
+    assert_int_equal(hs_rules_add(&rules, &source, &err), HS_OK);
+    memset(object, 0, sizeof object);
+    object[0].name = first;
+    object[1].name = second;
+    objects.n = 2;
+    hs_heaps_recognise(&process, &rules, 0, text, sizeof text);
+    assert_string_equal(text, "arenas (my-arena.so)\n"); /* and no tcmalloc: no rule says so */
+    hs_heaps_recognise(&process, NULL, 0, text, sizeof text);
+    assert_string_equal(text, "");
+    hs_rules_fini(&rules);
 }
 
 /* The bits are those of the allocators that have found something. */
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(runtimes_apart),        cmocka_unit_test(names_become_a_list),
         cmocka_unit_test(each_once_and_several), cmocka_unit_test(not_what_was_read),
         cmocka_unit_test(those_in_use),          cmocka_unit_test(real_libraries),
+        cmocka_unit_test(what_a_file_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

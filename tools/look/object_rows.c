@@ -51,7 +51,7 @@ static void add_why(const struct hs_view *view, const struct hs_link *link, hs_n
     bool counts = tier != HS_TIER_NONE && tier <= hs_index_tier(view->index, target);
     char why[HS_WHY_BYTES];
     size_t n = strlen(what);
-    hs_why_text(around->view, link->reason, counts, why);
+    hs_why_text(view, link->reason, counts, why);
     if (why[0] != '\0')
         (void)snprintf(what + n, n_bytes - n, "  [%s]", why);
 }

@@ -19,18 +19,22 @@
 #include "base/error.h"
 
 enum hs_rule_kind {
-    HS_RULE_FIND,       /* type ... pointers find: they keep nothing */
-    HS_RULE_OWN,        /* type ... pointers own: they free what they lead to */
-    HS_RULE_BORROWED,   /* type ... on-stack borrowed */
-    HS_RULE_ONE_OWNER,  /* type ... owners one: whoever has it is the only one */
-    HS_RULE_COUNTED,    /* type ... owners counted: as many as the first word there says */
-    HS_RULE_SENDERS,    /* type ... owners senders: as many as a channel's count of these says */
-    HS_RULE_RECEIVERS,  /* type ... owners receivers */
-    HS_RULE_LIBRARY,    /* library ... tier runtime */
-    HS_RULE_SYSTEM,     /* library ... group system */
-    HS_RULE_SYMBOL,     /* symbol ... tier runtime */
-    HS_RULE_EXECUTABLE, /* symbol ... in executable tier runtime */
-    HS_RULE_STATIC,     /* symbol ... in static tier runtime */
+    HS_RULE_FIND,         /* type ... pointers find: they keep nothing */
+    HS_RULE_OWN,          /* type ... pointers own: they free what they lead to */
+    HS_RULE_BORROWED,     /* type ... on-stack borrowed */
+    HS_RULE_ONE_OWNER,    /* type ... owners one: whoever has it is the only one */
+    HS_RULE_COUNTED,      /* type ... owners counted: as many as the first word there says */
+    HS_RULE_SENDERS,      /* type ... owners senders: as many as a channel's count of these says */
+    HS_RULE_RECEIVERS,    /* type ... owners receivers */
+    HS_RULE_LIBRARY,      /* library ... tier runtime */
+    HS_RULE_SYSTEM,       /* library ... group system */
+    HS_RULE_SYMBOL,       /* symbol ... tier runtime */
+    HS_RULE_EXECUTABLE,   /* symbol ... in executable tier runtime */
+    HS_RULE_STATIC,       /* symbol ... in static tier runtime */
+    HS_RULE_SEEN_FILE,    /* library ... heap NAME: it has a heap that is only recognised */
+    HS_RULE_SEEN_SYMBOL,  /* symbol ... heap NAME: so has whatever defines it */
+    HS_RULE_SEEN_SECTION, /* section ... heap NAME */
+    HS_RULE_SEEN_MAPPING, /* mapping ... heap NAME: it calls its memory so, prctl(2) */
     HS_N_RULE_KINDS
 };
 
@@ -63,12 +67,16 @@ struct hs_rule_pattern {
 
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
+    uint8_t directive; /* private */
     uint8_t languages; /* enum hs_rule_language; 0: any */
+    bool
+        is_runtime; /* of HS_RULE_SEEN_...: "runtime NAME", a language's, where others say "heap" */
     uint8_t number; /* from 1 of those that lower a word or a root, in their order; 0: none, or it
                        is one of more than HS_RULES_MOST_NUMBERED */
     uint16_t set;
     uint32_t line;
     uint32_t first_pattern, n_patterns;
+    const char *value; /* borrowed: the NAME of a heap; NULL: it has none */
 };
 
 /* The rules of one file. */
@@ -165,7 +173,7 @@ void hs_rule_place(const struct hs_rules *rules, const struct hs_rule *rule, cha
 /* The one with this number; NULL: none. */
 const struct hs_rule *hs_rules_numbered(const struct hs_rules *rules, uint8_t number);
 
-/* "type", and "pointers find". */
+/* "type", and "pointers find"; "heap", to which the value belongs. */
 const char *hs_rule_subject(const struct hs_rule *rule);
 const char *hs_rule_says(const struct hs_rule *rule);
 

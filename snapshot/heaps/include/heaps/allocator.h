@@ -11,6 +11,7 @@
 #include "heaps/ledger.h"
 #include "heaps/object_model.h"
 
+struct hs_rules; /* rules/rules.h */
 struct hs_sampled_set;
 
 /* What a block says itself that it is. */
@@ -140,13 +141,14 @@ void hs_heaps_close(struct hs_heaps *heaps);
 /* Sets of allocators: which have found something, as bits. */
 #define HS_ALLOCATOR_BIT(name) ((uint64_t)1 << HS_OWNER_##name)
 uint64_t hs_heaps_in_use(const struct hs_heaps *heaps);
-/* Allocators that are seen but not supported: "tcmalloc (libtcmalloc.so.4)", "musl". One name per
- * line into `text`, "" when there is none. Not those of which one of the set `read` has been read.
- */
-void hs_heaps_recognise(const struct hs_process_copy *process, uint64_t read, char *text,
-                        size_t n_bytes);
+/* Allocators that rules (NULL: none) say to be seen but not supported: "tcmalloc
+ * (libtcmalloc.so.4)", "musl". One name per line into `text`, "" when there is none. Not those
+ * whose reader is in the set `read`. */
+void hs_heaps_recognise(const struct hs_process_copy *process, const struct hs_rules *rules,
+                        uint64_t read, char *text, size_t n_bytes);
 /* The same of languages' runtimes that have heaps of their own: "Ruby (libruby-3.1.so.3.1)". */
-void hs_heaps_recognise_runtimes(const struct hs_process_copy *process, char *text, size_t n_bytes);
+void hs_heaps_recognise_runtimes(const struct hs_process_copy *process,
+                                 const struct hs_rules *rules, char *text, size_t n_bytes);
 /* Lines of such names become a list, in place: "Ruby (ruby), mimalloc (app)"; cut where there is no
  * room. */
 void hs_heaps_join_names(char *text, size_t n_bytes);
