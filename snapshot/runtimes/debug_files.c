@@ -77,7 +77,7 @@ static hs_status prepare_note(struct hs_dump *dump, const struct hs_object *obje
     return HS_OK;
 }
 
-/* Where the .dwo files of an object may be. */
+/* The directories in which the .dwo files of an object may be. */
 struct prepare_split {
     const struct prepare_places *places;
     const char *own_path; /* of the object, as we reach it; NULL: unknown */
@@ -149,7 +149,7 @@ static hs_status prepare_open_package(void *context, struct hs_elf **ret, struct
     return HS_OK;
 }
 
-/* What lies beside it by -gsplit-dwarf becomes its debug file. */
+/* Merges the .dwo files that lie beside it (-gsplit-dwarf) as its debug file. */
 static hs_status prepare_merge(struct hs_dump *dump, const struct prepare_places *places,
                                struct hs_object *object, const char *own_path, struct hs_error *err)
 {

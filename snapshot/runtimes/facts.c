@@ -100,8 +100,8 @@ static uint64_t facts_since_1970(clockid_t clock, uint64_t ns)
     return now_ns - (clock_ns - ns);
 }
 
-/* When it was stopped and when it began; of a core neither is known. The kernel counts the latter
- * in ticks since boot, with the time that the machine slept. */
+/* Sets the times of the stop and of the process's begin; of a core neither is known. The kernel
+ * counts the latter in ticks since boot, with the time that the machine slept. */
 static void facts_times(const struct hs_target *target, struct hs_snap_facts *facts)
 {
     long ticks_per_s = sysconf(_SC_CLK_TCK);

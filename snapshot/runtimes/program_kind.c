@@ -1,4 +1,4 @@
-/* What a program is written in. */
+/* The language in which a program is written. */
 #include <string.h>
 
 #include "runtimes/dump.h"

@@ -1,4 +1,4 @@
-/* What the runtimes of one dump ask of each other, and the life of what they share. */
+/* The questions of the runtimes of one dump to each other, and the life of what they share. */
 #include "base/alloc.h"
 #include "runtimes/runtime.h"
 

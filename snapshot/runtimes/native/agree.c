@@ -13,8 +13,8 @@ static bool is_lost(const struct hs_agree_by *by, const struct hs_heap_block *bl
            !hs_bitmap_get(by->reached, block->rank);
 }
 
-/* Whether a block that is known as `type` may be a `pointee` as well: a record may be the first
- * member of another one. */
+/* Tells whether a block that is known as `type` may be a `pointee` as well: a record may be the
+ * first member of another one. */
 static enum agreement agree_types(struct hs_ctypes *types, hs_ctype type, hs_ctype pointee)
 {
     if (hs_ctypes_same(types, type, pointee) || hs_ctypes_begins_with(types, type, pointee))

@@ -26,7 +26,7 @@ struct hs_agree_by {
  * may be the first member or base of the other. */
 bool hs_native_is_other(struct hs_ctypes *types, hs_ctype type, hs_ctype pointee);
 
-/* What the words of one block say of a record. */
+/* The verdict of one block's words about a record. */
 struct hs_agreement {
     /* A pointer of the record leads nowhere or to a block that is known to be something else, or a
      * word that is no pointer of it leads to the start of a block. */
@@ -36,16 +36,17 @@ struct hs_agreement {
     uint32_t n_leading; /* that lead to the start of any block */
 };
 
-/* Of a record in [skip, skip_end) nothing is asked. `block` has its bytes and room for the record.
- * O(pointers of the record). */
+/* Compares a block with records; of one in [skip, skip_end) nothing is asked. `block` has its bytes
+ * and room for the record. O(pointers of the record). */
 struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct hs_heap_block *block,
                                     const struct hs_native_type *record, uint64_t skip,
                                     uint64_t skip_end);
 
-/* How much of a block that is an array of `type` only because its size and its first words allow it
- * its words speak for: up to the end of the last element before which pointers of two others than
- * the first lead to blocks, or two begin with the first one's virtual table, and at most one
- * element in eight denies it. One element where nothing does: a pointer says as much. O(words). */
+/* Returns how much of a block that is an array of `type` only because its size and its first words
+ * allow it is confirmed by its words: up to the end of the last element before which pointers of
+ * two others than the first lead to blocks, or two begin with the first one's virtual table, and at
+ * most one element in eight denies it. One element where nothing does: a pointer says as much.
+ * O(words). */
 uint64_t hs_native_agree_array(const struct hs_agree_by *by, const struct hs_heap_block *block,
                                const struct hs_native_type *type);
 

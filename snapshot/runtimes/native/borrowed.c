@@ -10,7 +10,7 @@ static bool begins_with(const char *text, const char *beginning)
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* What a record is called without the scopes that it is in and without its template's arguments. */
+/* Returns a record's name without its scopes and its template's arguments. */
 static size_t last_part(const char *name, const char **ret)
 {
     size_t n = strcspn(name, "<"), from = n;
@@ -88,8 +88,9 @@ static bool is_mains(const struct hs_native_frame_label *label, const struct hs_
     return label->is_main && local->n_inlined == 0;
 }
 
-/* Of a variable of C++ or Rust that is no pointer itself: a reference in it, and all of a guard or
- * an iterator, are somebody else's. A plain pointer in a record may be what owns. */
+/* Finds the non-owning kind of a variable of C++ or Rust that is no pointer itself: a reference in
+ * it, and all of a guard or an iterator, are somebody else's. A plain pointer in a record may be
+ * what owns. */
 static enum hs_borrowed borrowed_within(const struct hs_native *native,
                                         const struct hs_native_frame_label *label,
                                         const struct hs_local *local, uint64_t offset,
@@ -156,7 +157,7 @@ bool hs_native_owns_alone(const struct hs_native *native, hs_ctype type, uint64_
     return owns;
 }
 
-/* How many owners what a value of this type leads to has. */
+/* Returns how many owners the target of a value of this type has. */
 static enum hs_owning owning_by_rule(const struct hs_native *native, const char *name)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* What a running call has from somebody else: an argument, a reference, an iterator, what it looked
- * up. It keeps only what no variable that outlives the call does: decision 034. */
+/* The non-owning references of a running call: an argument, a reference, an iterator, what it
+ * looked up. It keeps only what no variable that outlives the call does: decision 034. */
 #ifndef HS_NATIVE_BORROWED_H
 #define HS_NATIVE_BORROWED_H
 
@@ -35,8 +35,8 @@ enum hs_borrowed hs_native_borrowed(const struct hs_native *native,
  * does: of a container, a std::unique_ptr, a Box? Not of a std::shared_ptr, nor a plain one. */
 bool hs_native_owns_alone(const struct hs_native *native, hs_ctype type, uint64_t offset);
 
-/* What a variable of Rust takes with it when it is moved: the memory alone, or one of the counted
- * owners that it has. */
+/* The ownership that a variable of Rust takes with it when it is moved: the memory alone, or one of
+ * the counted owners that it has. */
 enum hs_owning {
     HS_OWNING_NOT,
     HS_OWNING_ALONE,

@@ -138,7 +138,7 @@ static hs_status list_calls(struct calls *c, bool *ret_any, struct hs_error *err
     return HS_OK;
 }
 
-/* What outlives all calls. */
+/* Marks what outlives all calls. */
 static hs_status meet_lasting(struct calls *c, struct hs_error *err)
 {
     const struct hs_roots *roots = &c->scan->native->roots;
@@ -170,7 +170,7 @@ static void lend_found(struct calls *c, const struct call *call)
     }
 }
 
-/* Of the calls from this one on. */
+/* Finds the blocks shared by the calls from this one on. */
 static void find_shared(struct calls *c, size_t from)
 {
     for (; from < c->n_calls; from++)
@@ -178,7 +178,7 @@ static void find_shared(struct calls *c, size_t from)
             c->variables[i].is_met = leaf_of(c, i)->may_share && is_met(c, leaf_of(c, i));
 }
 
-/* What a visitor shares with what lasts longer (visits.h). */
+/* Lends what a visitor shares with what lasts longer (visits.h). */
 static void lend_shared(struct calls *c, const struct call *call)
 {
     for (size_t i = call->first; i < call->first + call->n; i++)
@@ -186,7 +186,7 @@ static void lend_shared(struct calls *c, const struct call *call)
             hs_root_lower(&leaf_of(c, i)->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
 }
 
-/* What has one owner and is a variable's of the program, or a task's, was moved there. */
+/* Lends what was moved: it has one owner and is a variable's of the program, or a task's. */
 static void lend_moved(struct calls *c)
 {
     for (size_t i = 0; i < c->n_variables; i++) {
@@ -236,7 +236,7 @@ static void lend_to(struct calls *c, const struct call *call)
         hs_root_lower(&leaf_of(c, i)->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
 }
 
-/* Of the calls [begin, end), those of one stack, the first is the outermost. */
+/* Lends among the calls [begin, end), those of one stack, the first is the outermost. */
 static void lend(struct calls *c, size_t begin, size_t end)
 {
     size_t most = begin;

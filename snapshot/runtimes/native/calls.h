@@ -1,13 +1,11 @@
-/* Whose memory is it that variables of several calls of one stack lead to?
- *
- * Calls end in order, the innermost first. What a call's variables lead to that nothing leads to
- * which outlives it (variables of the program, of calls further out) is the call's. On each stack
- * the call that has most so is the one that its thread is about; those that it has called, and
- * these in turn, work on what it has, with iterators, copies of its structures and tables of
- * pointers into it. So the variables of those that have little of their own beside it are of the
- * tier of what is borrowed: they keep what nobody else does, as a call's arguments do (decisions
- * 034, 044); and so is a plain pointer in a record that leads to what lasts longer than its call
- * (052). */
+/* The ownership of memory that variables of several calls of one stack lead to. Calls end in
+ * order, the innermost first. What a call's variables lead to that nothing leads to which outlives
+ * it (variables of the program, of calls further out) is the call's. On each stack the call that
+ * has most so is the one that its thread is about; those that it has called, and these in turn,
+ * work on what it has, with iterators, copies of its structures and tables of pointers into it. So
+ * the variables of those that have little of their own beside it are of the tier of what is
+ * borrowed: they keep what nobody else does, as a call's arguments do (decisions 034, 044); and so
+ * is a plain pointer in a record that leads to what lasts longer than its call (052). */
 #ifndef HS_NATIVE_CALLS_H
 #define HS_NATIVE_CALLS_H
 

@@ -17,7 +17,7 @@ void hs_native_told_fini(struct hs_native_told *told)
     *told = (struct hs_native_told){0};
 }
 
-/* What debug information of the object says that the word is in. */
+/* Asks the debug information of the object that the word is in. */
 static hs_ctype told_ask(struct hs_native *native, const struct hs_cchosen *chosen)
 {
     const struct hs_objects *objects = &native->dump->objects;

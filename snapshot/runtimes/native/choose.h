@@ -49,21 +49,23 @@ struct hs_value_place {
 };
 hs_cvalue_read hs_value_read_image;
 
-/* What the slot, which has choices, leads to where it stands at bytes[at]. Fails with HS_LIMIT. */
+/* Chooses the target of a slot that has alternatives, where it stands at bytes[at]. Fails with
+ * HS_LIMIT. */
 hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
                            const uint8_t *bytes, uint64_t n_bytes, uint64_t at,
                            struct hs_native_chosen *ret, struct hs_error *err);
 /* Is it there? */
 bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *slot,
                          const uint8_t *bytes, uint64_t n_bytes, uint64_t at);
-/* What it leads to where it stands at an address of the process. */
+/* Chooses its target where it stands at an address of the process. */
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
                               hs_addr address, struct hs_native_chosen *ret, struct hs_error *err);
 
-/* Which bytes of the block are in use, by a pointer to its start; false where nothing is said. */
+/* Finds the bytes of the block that are in use, by a pointer to its start; false where nothing is
+ * said. */
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
                           uint64_t element_bytes, struct hs_native_use *ret);
-/* What is in use of the elements behind a record, whose words are at hand: by its header where that
+/* Returns the elements in use behind a record whose words are at hand: by its header where that
  * says it, else all that fit. `from` and `end` are where an element begins, or the end of all. */
 struct hs_native_use hs_native_tail_use(const struct hs_ctail *tail,
                                         const struct hs_heap_block *block, uint64_t element_bytes);

@@ -39,7 +39,7 @@ static bool block_at(const struct computed *c, uint64_t word, struct hs_heap_blo
            hs_heap_map_resolve(c->map, word, ret) == HS_POINTER_START;
 }
 
-/* Where unreached blocks have words that may be a xor, by their size. */
+/* Looks at unreached blocks for words that may be a xor, by their size. */
 static void look_at_lost(struct computed *c, const struct hs_heap_block *block)
 {
     uint64_t words = 0;

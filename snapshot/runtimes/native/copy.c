@@ -90,7 +90,7 @@ static bool copy_core_lacks(const struct hs_native *native)
     return false;
 }
 
-/* Why no leak is certain. */
+/* Notes why no leak is certain. */
 static hs_status note_blind(struct hs_native *native, const char *why, struct hs_error *err)
 {
     native->is_blind = true;
@@ -194,7 +194,7 @@ static const char *find_caller(const struct hs_native *native, const char *const
     return NULL;
 }
 
-/* What a core lacks: all that the kernel held. */
+/* Notes what a core lacks: all that the kernel held. */
 static hs_status note_core(struct hs_native *native, struct hs_error *err)
 {
     static const char *const names[] = {

@@ -12,8 +12,8 @@ hs_status hs_native_copy(struct hs_native *native, struct hs_error *err);
 /* Says what was left out, in notes; after the target was let go. */
 hs_status hs_native_note_uncopied(struct hs_native *native, struct hs_error *err);
 
-/* Whether the program may have set alternate signal stacks: native->has_signal_stacks. By the names
- * of functions that its files need. */
+/* Finds whether the program may have set alternate signal stacks: native->has_signal_stacks. By the
+ * names of functions that its files need. */
 void hs_native_find_signal_stacks(struct hs_native *native);
 
 #endif

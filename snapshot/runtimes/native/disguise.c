@@ -2,7 +2,7 @@
 
 #include "arch/processor.h"
 
-/* Of a user's address on both processors; the lowest are tags, too. */
+/* The bits of a user's address on both processors; the lowest are tags, too. */
 #define DISGUISE_ADDRESS_MASK (UINT64_C(0x7fffffffffff) & ~UINT64_C(7))
 
 struct hs_disguise hs_disguise_begin(const struct hs_native *native)

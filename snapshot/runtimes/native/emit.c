@@ -1,4 +1,4 @@
-/* What the snapshot says of a block beside its edges. */
+/* The entries of the snapshot for a block beside its edges. */
 #include <stdio.h>
 
 #include "base/units.h"
@@ -26,7 +26,7 @@ static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flo
     return hs_native_types_of_name(&flow->types, name, HS_FORM_MAPPING, ret, err);
 }
 
-/* What is known of a block without a type: where it is, or its size. */
+/* Emits the type of a block that has none by debug information: where it is, or its size. */
 static hs_status emit_plain_type(struct hs_native *native, struct hs_flow *flow,
                                  const struct hs_heap_block *block, hs_ntype *ret,
                                  struct hs_error *err)

@@ -109,8 +109,8 @@ static hs_status find_group(struct hs_enclosing *enclosing, hs_ctype part, uint6
     return HS_OK;
 }
 
-/* Whose pointers are all known. One without any says nothing by its words, unless it is an heir.
- * *ret: its number, 0: none. */
+/* True for a record whose pointers are all known. One without any says nothing by its words, unless
+ * it is an heir. *ret: its number, 0: none. */
 static hs_status known_record(struct hs_native_types *types, hs_ctype record, bool is_heir,
                               hs_ntype *ret, struct hs_error *err)
 {
@@ -124,8 +124,8 @@ static hs_status known_record(struct hs_native_types *types, hs_ctype record, bo
     return HS_OK;
 }
 
-/* What one block says of the records of its group; when there may be no more looks it may be none
- * of them. */
+/* The opinion of one block about the records of its group; when there may be no more looks it may
+ * be none of them. */
 struct opinion {
     size_t n_possible, last; /* records that it may be, and which is the last of them; only one when
                                 pointers show one and no other */
@@ -172,8 +172,8 @@ static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_encl
     return HS_OK;
 }
 
-/* Of a group of several records each block is what its own words say; of one where others were
- * possible at first, if they do not deny it. */
+/* Answers for a block; in a group of several records each block is what its own words say; of one
+ * where others were possible at first, if they do not deny it. */
 static hs_status answer_of(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
                            const struct hs_heap_block *block, hs_ctype *ret, struct hs_error *err)
 {
@@ -219,7 +219,7 @@ static hs_status is_linked(struct hs_enclosing *enclosing, const struct hs_enclo
     return HS_OK;
 }
 
-/* What the blocks of a group say together. */
+/* The sum of the opinions of a group's blocks. */
 struct sum {
     size_t n_shown, n_none;
     size_t n_one;                           /* that may be one record only */
@@ -264,7 +264,8 @@ static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
     return n_left != n_before;
 }
 
-/* Of heirs there are no others than those: few blocks deny all, and some may be one only. */
+/* Tells whether a group has only those subclasses: few blocks deny all, and some may be one only.
+ */
 static bool are_of_heirs(const struct hs_enclosing_group *group, const struct sum *sum)
 {
     return group->are_heirs && sum->n_one != 0 && sum->n_none <= sum->n_one / ENCLOSING_ODD_ONE_IN;

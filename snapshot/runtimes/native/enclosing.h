@@ -1,4 +1,4 @@
-/* Which blocks are the records that pointers to a member of theirs lead into.
+/* The search for the records that pointers to a member of theirs lead into (container_of).
  *
  * C's lists and trees are linked by a member of what they hold: such a pointer says `struct list`
  * and leads to offset 16 of a block of 56 bytes. The records that have a `struct list` there and
@@ -40,7 +40,7 @@ struct hs_enclosing_group {
     bool is_new;    /* judged, and its votes were not looked at since */
 };
 
-/* What is known of a block by a pointer into it. */
+/* The answer for a block by a pointer into it. */
 struct hs_enclosing_answer {
     hs_ctype record; /* what the block is; 0: not known */
     bool is_open;    /* it may become known */

@@ -1,4 +1,4 @@
-/* What is searched for addresses of lost blocks, and the order in which that is done. */
+/* The search of memory for encoded addresses of lost blocks, and its order. */
 #include "encoded.h"
 
 #include "base/alloc.h"
@@ -179,7 +179,7 @@ static hs_status look_for_all(struct hs_encoded *e)
     return HS_OK;
 }
 
-/* Of several ranges it is not known any more what was found. */
+/* Marks all of several ranges, of which it is not known any more what was found. */
 static hs_status mark_all(struct hs_encoded *e)
 {
     bool looks_again = e->n_ranges > 1 && hs_encoded_has_strong(e);

@@ -1,12 +1,13 @@
-/* Whether what was met is more than chance, and what is said of it. */
+/* The judgement whether the matches are more than chance, and the notes about it. */
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "encoded_search.h"
 #include "globals.h"
 
-/* Of a strong encoding one word is enough, where four times as many do not lead beside blocks. Of
- * the others, and where addresses are short, eight and a tenth of a group. */
+/* The thresholds of matches; of a strong encoding one word is enough, where four times as many do
+ * not lead beside blocks. Of the others, and where addresses are short, eight and a tenth of a
+ * group. */
 enum {
     STRONG_BITS = 36,
     TIMES = 4,
@@ -18,7 +19,7 @@ enum {
 };
 enum { NOTES_MOST = 24, TEXT_BYTES = 160, PLACE_BYTES = 120 };
 
-/* What was met of one group by one encoding. */
+/* The matches of one group by one encoding. */
 struct judged {
     uint64_t n_found, n_of, n_beside;
     uint64_t n_in_table, n_beside_in_table;
@@ -170,7 +171,7 @@ static void count_sampled(const struct hs_encoded *e, unsigned id, struct judged
     }
 }
 
-/* How many of each group one encoding meets by chance, in 1/ENCODED_N of one. */
+/* Computes how many of each group one encoding meets by chance, in 1/ENCODED_N of one. */
 static hs_status find_chance(const struct hs_encoded *e, struct judged *of_group, uint64_t *chance)
 {
     for (unsigned id = ENCODED_OFFSET; id < ENCODED_OFFSET + e->n_bases * ENCODED_UNITS; id++) {

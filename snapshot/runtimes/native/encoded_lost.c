@@ -1,4 +1,4 @@
-/* Which blocks are lost, and of which of them a sample is taken. */
+/* The lost blocks, and the sample taken of them. */
 #include <string.h>
 
 #include "base/load.h"
@@ -83,7 +83,7 @@ static hs_status note_lost(struct hs_encoded *e, const struct hs_heap_block *blo
     return HS_OK;
 }
 
-/* Which blocks of the range lost ones lead to, wherever these are. */
+/* Finds the blocks of the range that lost ones lead to, wherever these are. */
 static void find_held(struct hs_encoded *e)
 {
     struct hs_heap_iterator it = {.map = e->map};

@@ -1,4 +1,4 @@
-/* What the parts of the search for addresses in disguise share (encoded.h). */
+/* The state that the parts of the search for encoded addresses share (encoded.h). */
 #ifndef HS_NATIVE_ENCODED_SEARCH_H
 #define HS_NATIVE_ENCODED_SEARCH_H
 
@@ -57,8 +57,8 @@ struct hs_encoded_values {
     unsigned filter_bits;
 };
 
-/* Where one of an encoding was met first: memory is gone over in one order, but may be so several
- * times. */
+/* The place where an encoding was met first: memory is gone over in one order, but may be so
+ * several times. */
 struct hs_encoded_place {
     hs_addr at; /* 0: not met */
     uint64_t part;

@@ -1,4 +1,5 @@
-/* What the addresses of a sample of lost blocks would be, as numbers that programs have many of. */
+/* The values that encoded addresses of a sample of lost blocks would have, as numbers that programs
+ * have many of. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +62,9 @@ static bool is_beside(const struct hs_encoded *e, hs_addr address)
     return hs_heap_map_resolve(e->map, address, &block) != HS_POINTER_START;
 }
 
-/* What tables that are counted from 1 hold: an element before the block, or as much as it has. Its
- * size is what was asked for, or a power of two, where the allocator rounds. */
+/* Adds the addresses one element before, as tables that are counted from 1 hold: an element before
+ * the block, or as much as it has. Its size is what was asked for, or a power of two, where the
+ * allocator rounds. */
 static void add_before(struct hs_encoded *e, size_t number)
 {
     const struct hs_encoded_sample *sample = &e->samples[number];

@@ -49,7 +49,8 @@ static void meet(struct hs_encoded *e, unsigned id, uint64_t address, uint64_t b
     }
 }
 
-/* Of an address as long as those of lost blocks: its length says by how much it was shifted. */
+/* Looks for shifts in an address as long as those of lost blocks: its length says by how much it
+ * was shifted. */
 static void look_for_shift(struct hs_encoded *e, uint64_t word, hs_addr at)
 {
     const int length = 64 - __builtin_clzll(word);

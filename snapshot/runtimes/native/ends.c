@@ -28,7 +28,7 @@ static void ends_look(const struct hs_ends_place *place, struct ends_near *ret)
     }
 }
 
-/* How the words beside it speak of the block before and of the one behind. */
+/* The votes of the words beside it for the block before and the one behind. */
 struct ends_votes {
     int n_begin, n_middle; /* that lead to the start of the block before, into it */
     int n_same;            /* as the word, behind the last of those that stand before it */

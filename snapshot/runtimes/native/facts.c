@@ -27,7 +27,7 @@ hs_status hs_native_list_allocators(struct hs_native *native, struct hs_native_a
     return HS_OK;
 }
 
-/* How to get more names than there are. */
+/* Notes how to get more names than there are. */
 static hs_status facts_note_names(struct hs_native *native, struct hs_error *err)
 {
     const struct hs_object *program = &native->dump->objects.objects[0];
@@ -133,7 +133,7 @@ static hs_status facts_note_marks(struct hs_native *native, const struct hs_scan
                             native->dump->findings.n_torn == 1 ? "" : "s", native->dump->n_stops);
 }
 
-/* Which rules counted: the same dump with others may say something else. */
+/* Notes the rules that counted: the same dump with others may say something else. */
 static hs_status facts_note_rules(struct hs_native *native, struct hs_error *err)
 {
     char names[NOTE_BYTES];

@@ -1,5 +1,5 @@
-/* What the snapshot says of the allocators in use, and notes on what names, types and marking came
- * to: private to runtime.c. */
+/* The facts about the allocators in use, and the notes on the outcome of names, types and marking:
+ * private to runtime.c. */
 #ifndef HS_NATIVE_FACTS_H
 #define HS_NATIVE_FACTS_H
 

@@ -268,7 +268,7 @@ static bool is_owned(const struct hs_scan *scan, const struct hs_heap_block *blo
     return hs_heaps_owner(&scan->native->dump->heaps, block) != 0;
 }
 
-/* Which blocks others that end with them lead to. */
+/* Finds the blocks that others which end with them lead to. */
 static hs_status find_inner(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
@@ -301,7 +301,7 @@ static hs_status add_outer(struct hs_firm *f, const struct hs_bitmap *inner, str
     return hs_firm_drain(f, err);
 }
 
-/* What was not met then hangs on circles: of each the first. */
+/* Adds circles, on which what was not met then hangs: of each the first. */
 static hs_status add_circles(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};

@@ -1,5 +1,6 @@
-/* What is reached without a guess, what names reach through what is known, and which of the blocks
- * that have an owner hang on others of his. */
+/* Three marking passes: blocks reachable by non-speculative pointers, blocks reachable from names
+ * through typed blocks, and, of blocks that have an owner, those that another block of the same
+ * owner points to. */
 #ifndef HS_NATIVE_FIRM_H
 #define HS_NATIVE_FIRM_H
 
@@ -37,16 +38,17 @@ void hs_firm_close(struct hs_firm *firm);
 hs_status hs_firm_open_beyond(struct hs_firm *beyond, struct hs_firm *firm, struct hs_bitmap *marks,
                               struct hs_error *err);
 void hs_firm_close_beyond(struct hs_firm *beyond, struct hs_firm *firm);
-/* What a root leads to that is not in doubt itself is met; drain goes on from there. */
+/* Adds a root; the target of one that is not in doubt itself is met; drain goes on from there. */
 hs_status hs_firm_add(struct hs_firm *firm, const struct hs_root_leaf *leaf, struct hs_error *err);
 /* The block is met. */
 hs_status hs_firm_take(struct hs_firm *firm, const struct hs_heap_block *block,
                        struct hs_error *err);
 hs_status hs_firm_drain(struct hs_firm *firm, struct hs_error *err);
 
-/* Where other runtimes serve, after begin: which blocks are reached from roots that are not in
- * doubt by words that are not. A root of OCaml's in a block that only a guess leads to stays a
- * root: the guess must not take its place. Linear in the words of those blocks. */
+/* Marks what is reached without a guess; where other runtimes serve, after begin: which blocks are
+ * reached from roots that are not in doubt by words that are not. A root of OCaml's in a block that
+ * only a guess leads to stays a root: the guess must not take its place. Linear in the words of
+ * those blocks. */
 hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err);
 /* Finds scan->below_names, in the program `python` where names are known; after mark_roots: what
  * names reach through blocks of which it is known what they are, and what these lead to. Linear in

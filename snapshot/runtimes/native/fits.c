@@ -250,7 +250,7 @@ static bool has_heir(struct hs_fit *f, const struct hs_heap_block *block,
     return known->has_heir;
 }
 
-/* What fopen of glibc makes begins with a FILE and goes on with its lock and its wide characters
+/* Tells whether a block is a FILE of glibc's fopen, with its lock and wide characters behind
  * (libio/iofopen.c, struct locked_FILE), which pointers in it lead to. Each FILE begins with a
  * number of its own. */
 static bool is_one_file(const struct hs_heap_block *block, const struct hs_native_type *type)

@@ -19,9 +19,9 @@ enum { FAR_LOOKS = 1 << 20 };
 enum { NEAR_WORDS = 4 };
 /* Elements behind a record, after so many of which it is asked what was touched. */
 enum { TAIL_PART = 1 << 12 };
-/* Of judging which records have been led into. */
+/* The bounds of judging which records have been led into. */
 enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4 };
-/* Of types flowing, until nothing is withdrawn. */
+/* The bound of the runs of types flowing, until nothing is withdrawn. */
 enum { FLOW_RUNS = 4 };
 
 void hs_flow_fini(struct hs_flow *flow)
@@ -50,7 +50,7 @@ uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_
     return (part - block->begin) & ~(HS_FLOW_PART - 1);
 }
 
-/* Where a pointer stands: in memory at `at`, or in words[at / 8] of a block. */
+/* The place of a pointer: in memory at `at`, or in words[at / 8] of a block. */
 struct flow_place {
     hs_addr address; /* of `bytes`; 0: in no memory */
     hs_ctype holder; /* the type of the value that it is in; 0: of a root */
@@ -128,7 +128,8 @@ static bool flow_is_news(const struct flow *f, const struct hs_heap_block *block
     return true;
 }
 
-/* What is said of a block, once it is known of what type: now, or when its words are at hand. */
+/* Tells the discriminated types of a block once its own is known: now, or when its words are at
+ * hand. */
 static hs_status flow_tell(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                            hs_ctype pointee, struct hs_error *err)
 {
@@ -247,7 +248,7 @@ static hs_status flow_used_element(struct flow *f, const struct hs_native_chosen
     return HS_OK;
 }
 
-/* What a vector says of its array, a deque of its blocks. */
+/* Records the length in use that a vector says of its array, a deque of its blocks. */
 static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block,
                                const struct hs_native_chosen *to, const struct flow_place *place,
                                struct hs_error *err)
@@ -308,7 +309,7 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
     return HS_OK;
 }
 
-/* Which elements behind a record are in use: its own numbers say it, or who has it. */
+/* Returns the elements in use behind a record: its own numbers say it, or who has it. */
 static struct hs_native_use flow_tail_use(const struct flow *f, const struct hs_heap_block *block,
                                           hs_ntype record, uint64_t element_bytes)
 {
@@ -555,7 +556,7 @@ static hs_status flow_from_heads(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* What words tell of blocks of which a header alone is known. */
+/* Flows from the words of blocks of which a header alone is known. */
 static hs_status flow_from_objects(struct flow *f, struct hs_error *err)
 {
     bool is_any = true;

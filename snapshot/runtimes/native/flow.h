@@ -1,4 +1,4 @@
-/* What the parts of the flow of types share: flow.c, rtti.c, named.c, shapes.c. */
+/* The state that the parts of the flow of types share: flow.c, rtti.c, named.c, shapes.c. */
 #ifndef HS_NATIVE_FLOW_H
 #define HS_NATIVE_FLOW_H
 
@@ -19,7 +19,7 @@ static inline enum hs_pointer hs_flow_resolve(const struct hs_native *native, ui
     return how;
 }
 
-/* Where in `block`, which `word` was found to lead to, it leads. */
+/* Returns the offset in `block`, which `word` was found to lead to. */
 static inline uint64_t hs_flow_offset(const struct hs_native *native, uint64_t word,
                                       const struct hs_heap_block *block)
 {
@@ -44,9 +44,9 @@ static inline uint64_t hs_flow_touched(const struct hs_native *native,
 
 /* ---- what flow.c holds besides the types themselves and the groups of enclosing.h */
 
-/* Of blocks whose type changes after types have flowed, and of those said to be two unrelated
- * records, so many are noted at the most, as a part of all: of more none is judged, as which come
- * first is luck. Of the latter twice as many types are counted. */
+/* The most blocks noted whose type changes after types have flowed, or that are said to be two
+ * unrelated records, as a part of all: of more none is judged, as which come first is luck. Of the
+ * latter twice as many types are counted. */
 enum { HS_FLOW_SETTLED = 1 << 18, HS_FLOW_SETTLED_ONE_IN = 8 };
 enum { HS_FLOW_CONTESTED = 1 << 16, HS_FLOW_CONTESTED_ONE_IN = 256, HS_FLOW_FEW = 64 };
 

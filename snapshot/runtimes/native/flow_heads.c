@@ -36,7 +36,7 @@ static bool has_header(const struct flow *f, const struct link *link,
             hs_ctypes_begins_with(f->native->ctypes, has->ctype, link->header));
 }
 
-/* What the blocks of a list are, up to its end or where it has been gone through before. */
+/* A walk over the blocks of a list, up to its end or where it has been gone through before. */
 struct walk {
     uint64_t n_untyped, n_known, n_other; /* `known`: that have the header */
     bool joins;                           /* one that has been looked at, and has the header */

@@ -1,4 +1,4 @@
-/* Which of the types that pointers say of a block it gets: the one that most speaks for, whichever
+/* The choice among the types that pointers say of a block: the one that most speaks for, whichever
  * of them is met first. All types are in one order (flow_judge's `claim`), so that the order in
  * which roots, blocks and regions are gone through changes nothing; decision 050. */
 #include <string.h>
@@ -76,7 +76,7 @@ bool hs_flow_is_early_(const struct flow *f, const struct hs_heap_block *block, 
            hs_native_type_of(&f->result->types, type)->type.form == HS_FORM_POINTER;
 }
 
-/* What speaks for a type of a block. */
+/* The evidence for a type of a block. */
 struct claim {
     const struct hs_native_type *type;
     enum hs_flow_strength strength;
@@ -110,8 +110,8 @@ static struct claim claim_of(const struct flow *f, const struct hs_heap_block *b
     return claim;
 }
 
-/* Which of two types comes first that nothing but their names and pointers tells apart: less than,
- * equal to or greater than 0. */
+/* Orders two types that nothing but their names and pointers tells apart: less than, equal to or
+ * greater than 0. */
 static int compare_names(const struct hs_native_types *types, const struct hs_native_type *a,
                          const struct hs_native_type *b)
 {
@@ -143,7 +143,8 @@ static int compare_claims(const struct hs_native_types *types, const struct clai
     return a->type == b->type ? 0 : compare_names(types, a->type, b->type);
 }
 
-/* Whether more speaks for a value of `type`, or an array of such, than for what the block has. */
+/* Tells whether more evidence speaks for a value of `type`, or an array of such, than for what the
+ * block has. */
 static bool is_stronger(const struct flow *f, const struct hs_heap_block *block,
                         const struct hs_native_type *type, bool is_array, hs_ntype had)
 {
@@ -180,7 +181,8 @@ int hs_flow_compare_classes_(const struct flow *f, const struct hs_heap_block *b
     return a.kind != b.kind ? (a.kind > b.kind ? 1 : -1) : 0;
 }
 
-/* What stands in the place of `*ret` in a block that has room for more: see hs_ctypes_larger. */
+/* Judges what stands in the place of `*ret` in a block that has room for more: see
+ * hs_ctypes_larger. */
 static hs_status judge_larger(struct flow *f, const struct hs_heap_block *block, hs_ntype *ret,
                               struct hs_error *err)
 {

@@ -1,9 +1,9 @@
-/* What pointers say of blocks, held against the words of these. */
+/* The claims of pointers about blocks, held against the words of these. */
 #include "flow_private.h"
 #include "swiss.h"
 
 enum { WORD = 8 };
-/* What a type may be aligned to of which there is an array with its number before it. */
+/* The largest alignment of a type of which there is an array with its number before it. */
 enum { NUMBERED_MOST_BYTES = 64 };
 
 /* The type that the words of a block make of what a pointer to `one` says; 0: they deny it. */
@@ -44,8 +44,8 @@ hs_status hs_flow_look_(struct flow *f, const struct hs_heap_block *block, uint6
     return hs_flow_give_(f, block, many, err);
 }
 
-/* What `new T[n]` of C++ gave leads to the elements, behind their number. Gives the block its type
- * if it looks like such; *ret, whether it did. */
+/* Looks for an array of C++'s `new T[n]`, whose pointer leads to the elements, behind their number.
+ * Gives the block its type if it looks like such; *ret, whether it did. */
 static hs_status look_numbered(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                                hs_ctype pointee, bool *ret, struct hs_error *err)
 {

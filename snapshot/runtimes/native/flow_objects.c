@@ -1,5 +1,5 @@
-/* Which of the records that begin with a header (hs_ctypes_is_header) a block is that a pointer to
- * this header leads to. Where some of them have no fixed size the size of a block tells nothing,
+/* The choice of the record behind a pointer to a header with which several records begin
+ * (hs_ctypes_is_header). Where some of them have no fixed size the size of a block tells nothing,
  * and blocks of one size are not of one type: each is what its own words leave and show, or keeps
  * the header's type. All are asked before any gets a type, so that it is all one in which order. */
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 enum { WORD = 8 };
 enum { OBJECTS_LEAST_LEADING = 2 }; /* pointers to starts of blocks, where none shows its record */
 
-/* What a block of one size may be that begins with one header. */
+/* The records that a block of one size may be that begins with one header. */
 struct candidates {
     hs_ctype header;
     uint64_t n_bytes;

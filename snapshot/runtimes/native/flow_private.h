@@ -1,4 +1,4 @@
-/* What the parts of flow.c share: flow_within.c, flow_judge.c, flow_look.c, flow_wait.c,
+/* The state that the parts of flow.c share: flow_within.c, flow_judge.c, flow_look.c, flow_wait.c,
  * flow_settle.c, flow_vote.c, flow_stale.c. */
 #ifndef HS_NATIVE_FLOW_PRIVATE_H
 #define HS_NATIVE_FLOW_PRIVATE_H
@@ -8,11 +8,11 @@
 #include "flow.h"
 #include "queue.h"
 
-/* Of a scalar that a pointer leads to, which may as well be one behind the end of another block. No
- * type has such a number. */
+/* The mark of a scalar that a pointer leads to, which may as well be one behind the end of another
+ * block. No type has such a number. */
 #define HS_FLOW_MAY_BE_END ((hs_ctype)1 << 31)
 
-/* How much speaks for the type of a block, before anything else is compared. */
+/* The strength of the evidence for the type of a block, before anything else is compared. */
 enum hs_flow_strength {
     HS_FLOW_NOTHING,
     HS_FLOW_MAY_BE_OF_OTHER, /* numbers, by a pointer that may belong to something else */
@@ -189,7 +189,7 @@ hs_status hs_flow_take_stale_(struct flow *f, bool *ret, struct hs_error *err);
 /* Goes on from the member at `offset` of a block without a type, once in each pass. */
 hs_status hs_flow_lead_on_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                            hs_ctype pointee, struct hs_error *err);
-/* What every block says of itself. Sequential in memory. */
+/* Flows the types that every block says of itself. Sequential in memory. */
 hs_status hs_flow_from_within_(struct flow *f, struct hs_error *err);
 
 #endif

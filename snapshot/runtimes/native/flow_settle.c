@@ -111,7 +111,8 @@ static hs_status settle(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* When there was no room for all of them none is settled: which come first is luck. */
+/* Tells whether types are unsettled; when there was no room for all changes none is settled: which
+ * come first is luck. */
 hs_status hs_flow_is_unsettled_(struct flow *f, bool *ret, struct hs_error *err)
 {
     *ret = false;

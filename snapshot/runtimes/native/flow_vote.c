@@ -1,9 +1,9 @@
-/* Which of two records a block is that have nothing to do with each other: the one that more
- * pointers lead to. In memory that does not grow with the heap. */
+/* The choice between two records for a block that have nothing to do with each other: the one that
+ * more pointers lead to. In memory that does not grow with the heap. */
 #include "base/alloc.h"
 #include "flow_private.h"
 
-/* What one pointer counts: more than all variables of calls together. */
+/* The weight of one pointer: more than all variables of calls together. */
 #define VOTE_ONE (UINT64_C(1) << 24)
 enum { VOTE_OF_CALLS = (1 << 24) - 1 };
 
@@ -12,7 +12,7 @@ bool hs_flow_is_contested_(const struct flow *f)
     return f->contested.n != 0 && f->contested.n <= hs_flow_most_contested(f->result->n_blocks);
 }
 
-/* What a pointer says: the type that the block has, where the pointer agrees with it. */
+/* Votes for what a pointer says: the type that the block has, where the pointer agrees with it. */
 static hs_status voted_for(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                            hs_ctype pointee, hs_ntype *ret, struct hs_error *err)
 {

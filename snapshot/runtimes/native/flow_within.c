@@ -1,6 +1,6 @@
-/* What blocks say of themselves: objects of C++ by their virtual tables, those of Python by their
- * types, tasks of tokio, what is named by a word of it. And how a block is given a type, whoever
- * says it. */
+/* The types that blocks say of themselves: objects of C++ by their virtual tables, those of Python
+ * by their types, tasks of tokio, what is named by a word of it. And how a block is given a type,
+ * whoever says it. */
 #include "flow_private.h"
 
 enum { WORD = 8, NAME_BYTES = 256 };

@@ -94,7 +94,8 @@ static bool by_guess(const struct hs_frames *f, struct hs_frame *ret)
     return false;
 }
 
-/* Where the words of the frame at hand begin. Below sp only what was interrupted keeps data. */
+/* Returns the address where the words of the frame at hand begin. Below sp only what was
+ * interrupted keeps data. */
 static hs_addr frame_low(const struct hs_frames *f, bool is_contiguous)
 {
     hs_addr sp = f->r.value[HS_REG_SP];

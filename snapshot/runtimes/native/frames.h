@@ -35,7 +35,7 @@ void hs_frames_begin(struct hs_native *native, const struct hs_thread *thread,
                      struct hs_frames *ret);
 /* Goes on to the next frame; false behind the last one. About a microsecond. */
 bool hs_frames_next(struct hs_frames *frames);
-/* How many frames follow the one at hand. */
+/* Counts the frames that follow the one at hand. */
 uint32_t hs_frames_left(const struct hs_frames *frames);
 
 #endif

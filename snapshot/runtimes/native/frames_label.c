@@ -58,8 +58,8 @@ static hs_status label_described(const struct hs_frames *f, const struct hs_loca
     return intern(f->native, text, &ret->unit, err);
 }
 
-/* Where the function that holds `pc` begins, by the frame tables: so that all its frames have one
- * name. */
+/* Returns the begin of the function that holds `pc`, by the frame tables: so that all its frames
+ * have one name. */
 static hs_addr function_begin(const struct hs_object *object, hs_addr pc)
 {
     hs_addr begin, end, vaddr = pc - object->bias;

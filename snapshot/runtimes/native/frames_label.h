@@ -1,4 +1,4 @@
-/* What a frame is called, and the variables that live in it. */
+/* The name of a frame, and the variables that live in it. */
 #ifndef HS_NATIVE_FRAMES_LABEL_H
 #define HS_NATIVE_FRAMES_LABEL_H
 

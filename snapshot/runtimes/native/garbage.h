@@ -1,4 +1,4 @@
-/* What of the objects that no root reaches Python's collector will free, and what nobody will.
+/* The unreached objects that Python's collector will free, and those that nobody will.
  *
  * An object whose count of references is higher than the number of words in unreached blocks that
  * refer to it has an owner that gave up its reference without saying so: the collector leaves it

@@ -152,7 +152,7 @@ static hs_status scan_loader_range(struct globals *g, const struct hs_range *ran
     return HS_OK;
 }
 
-/* What the dynamic linker allocated before there was an allocator to ask. */
+/* Scans the memory that the dynamic linker allocated before there was an allocator to ask. */
 static hs_status scan_loader(struct globals *g)
 {
     struct hs_native_variable *v = &g->variable;

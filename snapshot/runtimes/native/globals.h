@@ -1,4 +1,4 @@
-/* What the memory of an object is called: its variables by address. Shared by data and TLS. */
+/* The names of an object's memory: its variables by address. Shared by data and TLS. */
 #ifndef HS_NATIVE_GLOBALS_H
 #define HS_NATIVE_GLOBALS_H
 

@@ -1,4 +1,4 @@
-/* Which functions use the variables of an object that have no names. */
+/* The functions that use the variables of an object that have no names. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -6,7 +6,7 @@
 #include "globals.h"
 #include "symbols/elf_users.h"
 
-/* Of one object: a table of a million pointers is one variable, whatever it is. */
+/* The bound for one object: a table of a million pointers is one variable, whatever it is. */
 enum { MOST_PLACES = 1 << 16 };
 
 struct globals_users {

@@ -27,7 +27,7 @@ struct guess_size {
     bool is_mixed;
 };
 
-/* What the samples of one place of allocation tell. */
+/* The types that the samples of one place of allocation have. */
 struct guess_site {
     uint64_t words; /* of each; 0: none yet */
     hs_ntype type;  /* of all that have one */
@@ -163,8 +163,9 @@ static hs_status learn_sample(struct guess *g, const struct hs_sample *sample,
     return HS_OK;
 }
 
-/* Of a site whose blocks that have a type are of one record, of which each of its blocks has the
- * size: what was asked for, or for a sampler that tells the usable size, that. */
+/* Tells whether a site is an open question: its blocks that have a type are of one record, of which
+ * each of its blocks has the size: what was asked for, or for a sampler that tells the usable size,
+ * that. */
 static bool is_open_question(const struct guess *g, const struct guess_site *site,
                              const struct hs_heap_block *block)
 {
@@ -237,7 +238,7 @@ static hs_status guess_by_size(struct guess *g, struct hs_error *err)
 
 /* ---- by the one record of its size */
 
-/* What lost blocks of a size may be of which no held one has a type. */
+/* The type guess for lost blocks of a size of which no held one has a type. */
 struct sole {
     uint64_t n_bytes, n_lost;
     hs_ntype records[HS_CTYPE_MAX_OF_SIZE];
@@ -349,7 +350,7 @@ static hs_ntype one_of(const struct sole *sole, const unsigned *n_for, unsigned 
     return found;
 }
 
-/* What most of the blocks are by their own words. */
+/* Returns the record that most of the blocks are by their own words. */
 static hs_ntype own_record(const struct sole *sole)
 {
     return sole->n_looked < SOLE_LEAST
@@ -357,7 +358,8 @@ static hs_ntype own_record(const struct sole *sole)
                : one_of(sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
 }
 
-/* What they are by these, or else by the pointers of such as are known by their words. */
+/* Returns the record that they are by these, or else by the pointers of such as are known by their
+ * words. */
 static hs_ntype sole_record(const struct sole *sole)
 {
     hs_ntype own = own_record(sole);

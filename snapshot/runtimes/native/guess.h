@@ -1,4 +1,4 @@
-/* What a lost block may be.
+/* The type guess for lost blocks.
  *
  * Types flow from roots, and none leads to a lost block. But where all other blocks of its size
  * that have a type are of one record, and few that are reached have none, and its own words agree

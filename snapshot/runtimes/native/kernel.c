@@ -90,7 +90,8 @@ static hs_status add_kernel_word(struct hs_native *native, const struct hs_kerne
     return hs_native_add_word(native, word->word, &leaf, 0, err);
 }
 
-/* What a thread finds by a segment: a program may have set one (arch_prctl, ARCH_SET_GS). */
+/* Adds the bases that a thread finds by a segment: a program may have set one (arch_prctl,
+ * ARCH_SET_GS). */
 static hs_status add_bases(struct hs_native *native, struct hs_error *err)
 {
     const struct hs_target *target = &native->dump->target;

@@ -1,5 +1,5 @@
-/* What the dynamic linker knows of the loaded objects: their numbers and places among thread-local
- * storage, and where it keeps what it knows. */
+/* The dynamic linker's list of loaded objects: their numbers and places among thread-local storage,
+ * and where it keeps what it knows. */
 #ifndef HS_NATIVE_LINK_MAP_H
 #define HS_NATIVE_LINK_MAP_H
 

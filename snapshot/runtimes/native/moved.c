@@ -121,7 +121,7 @@ static uint64_t moved_member(const struct moved *m, const struct hs_heap_block *
     return 1;
 }
 
-/* How many owners of this kind the block has by what stands in it. */
+/* Returns how many owners of this kind the block has by its own words. */
 static uint64_t moved_owners(const struct moved *m, const struct moved_holder *holder)
 {
     struct hs_heap_block block;
@@ -144,7 +144,7 @@ static uint64_t moved_owners(const struct moved *m, const struct moved_holder *h
     return 1;
 }
 
-/* Of the holders of one block those beyond its owners are doubtful. */
+/* Lowers the holders of one block beyond its owners to doubtful. */
 static void moved_lower(struct moved *m, size_t begin, size_t end)
 {
     uint64_t n_owners = moved_owners(m, &m->holders[begin]), n = 1;

@@ -22,7 +22,7 @@
 #include "unions.h"
 #include "wrappers.h"
 
-/* Where types begin to flow from: a root's slot that is a typed pointer. */
+/* A place from which types begin to flow: a root's slot that is a typed pointer. */
 struct hs_native_seed {
     hs_addr at;    /* of the slot; 0: it is in no memory */
     hs_addr block; /* start of the block that it leads to */
@@ -113,11 +113,12 @@ hs_status hs_native_add_unclaimed(struct hs_native *native, struct hs_error *err
  * order, what is reached from one before counts as reached). One bit per block. */
 hs_status hs_native_collect_unclaimed(struct hs_native *native, struct hs_error *err);
 
-/* Where a thread's own stack is: what the thread library made for it, [stack] of the first thread,
- * else the mapping that it runs in. [begin, end) is what it uses: from its stack pointer (from
- * mapping_begin when it runs elsewhere: a handler or a coroutine with a stack of its own) to the
- * end, the static TLS and control block at the top of a pthread stack left out. False when there is
- * none, or when an allocator claims its memory: then it is a part of a block like any other. */
+/* The extent of a thread's own stack: what the thread library made for it, [stack] of the first
+ * thread, else the mapping that it runs in. [begin, end) is what it uses: from its stack pointer
+ * (from mapping_begin when it runs elsewhere: a handler or a coroutine with a stack of its own) to
+ * the end, the static TLS and control block at the top of a pthread stack left out. False when
+ * there is none, or when an allocator claims its memory: then it is a part of a block like any
+ * other. */
 struct hs_stack_extent {
     hs_addr mapping_begin, begin, end;
 };
@@ -147,7 +148,7 @@ struct hs_flow {
 /* While types flow, a block's type may be tentative, still to be tried: flow.c's own. */
 #define HS_FLOW_IS_TENTATIVE ((hs_ntype)1 << 31)
 #define HS_FLOW_IS_LARGE ((uint16_t)0x7fff)
-/* Of a block by its rank; 0: unknown. */
+/* Returns the type of a block by its rank; 0: unknown. */
 static inline hs_ntype hs_flow_type(const struct hs_flow *flow, uint64_t rank)
 {
     uint16_t small = flow->small[rank];

@@ -5,7 +5,8 @@ static inline const struct hs_heaps *heaps_of(const struct hs_scan *scan)
     return &scan->native->dump->heaps;
 }
 
-/* How many blocks begin in the next range, and below it; false when there are no more ranges. */
+/* Finds the number of blocks that begin in the next range, and below it; false when there are no
+ * more ranges. */
 static bool next_range(const struct hs_scan *scan, const struct hs_heap_block *owner,
                        uint64_t *cursor, uint64_t *ret_below, uint64_t *ret_n)
 {

@@ -11,7 +11,7 @@
 
 enum { LEAST_LISTS = 4 }; /* of what lists may take, a part that may be enough */
 
-/* Whose variables are not the program's. */
+/* Returns the rule by which an object's variables are not the program's, or NULL. */
 static const struct hs_rule *prepare_is(const struct hs_native *native,
                                         const struct hs_object *object, enum hs_rule_kind kind)
 {
@@ -26,8 +26,8 @@ static hs_status prepare_reserve(struct hs_native *native, uint64_t n_bytes, str
     return HS_OK;
 }
 
-/* What can be had without taking room from a copy that is in a file: with less of it resident a
- * dump takes several times as long. */
+/* Reserves what can be had without taking room from a copy that is in a file: with less of it
+ * resident a dump takes several times as long. */
 static bool prepare_reserve_unused(struct hs_native *native, uint64_t n_bytes)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -46,7 +46,7 @@ void hs_native_forget_objects(struct hs_native *native)
     native->debug_bytes = native->list_bytes = 0;
 }
 
-/* Of lists as much as they may take, or at least what those of C++ do. */
+/* Reserves lists, as much as they may take, or at least what those of C++ do. */
 static bool prepare_lists(struct hs_native *native, uint64_t list_bytes)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -84,7 +84,7 @@ static hs_status prepare_list_types(struct hs_native *native, const struct hs_ob
                             object->name, size);
 }
 
-/* What is in .dwo files that could not be used, which nothing else would tell. */
+/* Tells of .dwo files that could not be used, which nothing else would tell. */
 static hs_status prepare_tell_split(struct hs_native *native, const struct hs_object *object,
                                     hs_type_file file, struct hs_error *err)
 {
@@ -120,7 +120,7 @@ static hs_status prepare_add_types(struct hs_native *native, const struct hs_obj
     return prepare_tell_split(native, object, known->types, err);
 }
 
-/* Where there is room, lists may be several times what they are as a rule. */
+/* Bounds the lists; where there is room, they may be several times what they are as a rule. */
 static void prepare_bounds(struct hs_native *native)
 {
     enum { UNUSUAL = 4, SHARE = 2 };

@@ -1,4 +1,4 @@
-/* What is known of the loaded objects: private to runtime.c. */
+/* The preparation of the loaded objects: private to runtime.c. */
 #ifndef HS_NATIVE_PREPARE_H
 #define HS_NATIVE_PREPARE_H
 

@@ -1,4 +1,4 @@
-/* What the private part of an object of Qt leads to (QtCore/qobject.h, private/qobject_p.h and
+/* The targets of the private part of an object of Qt (QtCore/qobject.h, private/qobject_p.h and
  * private/qobject_p_p.h of 5.14 to 5.15 and of 6): its children, its connections of signals to
  * slots, and what its weak pointers share.
  *
@@ -37,7 +37,7 @@ enum { QT_RECEIVER = 5, QT_SLOT = 7, QT_SLOT_BYTES = 24, QT_CAPTURED = 2, QT_MOS
 enum { QT_TIMER_BYTES = 48, QT_TIMER_RECEIVER = 4, QT_TIMER_SLOT = 5 };
 enum { QT_CHILDREN = 3, QT_HEADER_BYTES = 16, QT5_FROM_AT = 8, QT5_END_AT = 12 };
 enum { QT_SHARED_BEHIND = 2, QT_MOST_SHARED = 1 << 18 };
-/* Of a small heap each object may have weak pointers. */
+/* The bounds of shared counters; of a small heap each object may have weak pointers. */
 enum { QT_FEW_SHARED = 64, QT_SHARED_ONE_IN = 16, QT_SHARED_BYTES = 24 };
 enum { QT_DATA_BYTES = 40, QT_CONNECTION_BYTES = 88, QT_MOST_WORDS = 1 << 20 };
 enum {
@@ -96,8 +96,8 @@ static void qt_set(struct qt *qt, const struct hs_heap_block *block, hs_ntype ty
     qt->flow->n_typed++;
 }
 
-/* What a connection or a timer calls: a function and what a lambda captured, which mostly is the
- * object that it is called for. That finds it, as the connection does. */
+/* Reads the slot object that a connection or a timer calls: a function and what a lambda captured,
+ * which mostly is the object that it is called for. That finds it, as the connection does. */
 static hs_status qt_slot(struct qt *qt, const struct hs_heap_block *from, uint64_t word,
                          uint64_t receiver)
 {
@@ -149,7 +149,7 @@ static hs_status qt_vector(struct qt *qt, const struct hs_heap_block *vector, ui
     return HS_OK;
 }
 
-/* Which bytes of the list of children are in use; false where it is no such list. */
+/* Finds the bytes of the list of children that are in use; false where it is no such list. */
 static bool qt_children_use(const struct hs_heap_block *part, const struct hs_heap_block *list,
                             bool is_qt5, struct hs_native_use *ret)
 {
@@ -218,7 +218,7 @@ static hs_status qt_children(struct qt *qt, const struct hs_heap_block *part, bo
     return hs_native_reserves_say(&qt->flow->reserves, list.rank, list.n_bytes, use, WORD, qt->err);
 }
 
-/* What weak pointers to the object have beside them. */
+/* Reads the counter that weak pointers to the object have beside them. */
 static hs_status qt_shared(struct qt *qt, const struct hs_heap_block *part, uint64_t word)
 {
     struct hs_heap_block shared;
@@ -232,7 +232,7 @@ static hs_status qt_shared(struct qt *qt, const struct hs_heap_block *part, uint
                : hs_dict_put(&qt->flow->qt_shared, shared.begin, object, qt->err);
 }
 
-/* What an object's private part leads to. */
+/* Reads the targets of an object's private part. */
 static hs_status qt_object(struct qt *qt, const struct hs_heap_block *part, uint64_t connections)
 {
     struct hs_heap_block data, vector;

@@ -5,7 +5,7 @@
 
 #include "flow.h"
 
-/* What it takes to know objects of Qt, where the process has its library. */
+/* Returns the memory needed to know objects of Qt, where the process has its library. */
 uint64_t hs_native_qt_bytes(const struct hs_objects *objects, uint64_t n_blocks);
 
 /* Gives connections of signals their types; blocks that have one keep it. After types have flowed:

@@ -71,8 +71,8 @@ static struct hs_native_use reserves_unpack(uint64_t packed, uint64_t n_bytes)
                                   0};
 }
 
-/* Of all that is in use but for up to two words behind it, which an allocator adds: 3 less these;
- * 0: nothing was said. The number that is larger says more. */
+/* Returns the use of a block of which all is in use but for up to two words behind it, which an
+ * allocator adds: 3 less these; 0: nothing was said. The number that is larger says more. */
 static unsigned reserves_whole(const struct hs_native_reserves *reserves, uint64_t rank)
 {
     return reserves->whole.n_bits == 0 ? 0

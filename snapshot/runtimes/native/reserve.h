@@ -1,5 +1,5 @@
-/* How much of an array is in use, as the vectors say that have it: what stands behind that, in its
- * reserve, was left by elements that are gone.
+/* The length in use of an array, as the vectors say that have it; the rest is spare capacity: what
+ * stands behind that, in its reserve, was left by elements that are gone.
  *
  * Several may say it of one array: a vector that was moved from, in memory that is still there, and
  * the one that has it now. The one that says most is right.
@@ -18,14 +18,14 @@
 #include "base/table.h"
 #include "process/image.h"
 
-/* What is in use of a block: bytes [from, end). */
+/* The part of a block that is in use: bytes [from, end). */
 struct hs_native_use {
     uint64_t from, end;
     bool is_said; /* by a vector or a deque, not by the size of the block */
     hs_addr list; /* of the elements in use, see struct hs_cchosen; 0: all in between */
 };
 
-/* Which elements a list names. */
+/* The live elements that a list names. */
 struct hs_native_listed {
     bool is_any; /* else there is no list: all */
     uint64_t bits[4];
@@ -40,22 +40,23 @@ struct hs_native_reserves {
     struct hs_bitmap whole;  /* two bits by rank: all of it; empty before the first vector */
 };
 
-/* What the bits take, and the lists at the most. */
+/* Returns the memory of the bits, and of the lists at the most. */
 uint64_t hs_native_reserves_bits_bytes(uint64_t n_blocks);
 uint64_t hs_native_reserves_lists_bytes(uint64_t n_blocks);
-/* How many lists fewer there may be where those have so many bytes. */
+/* Returns how many lists fewer there may be where those have so many bytes. */
 uint64_t hs_native_reserves_without_room(uint64_t n_blocks, uint64_t lists_bytes);
 void hs_native_reserves_fini(struct hs_native_reserves *reserves);
 
-/* Of a block of n_bytes `use` is in use, to words; elements have `element_bytes`. What does not fit
- * is not believed. Fails with HS_LIMIT. */
+/* Records that `use` of a block of n_bytes is in use, to words; elements have `element_bytes`. What
+ * does not fit is not believed. Fails with HS_LIMIT. */
 hs_status hs_native_reserves_say(struct hs_native_reserves *reserves, uint64_t rank,
                                  uint64_t n_bytes, struct hs_native_use use, uint64_t element_bytes,
                                  struct hs_error *err);
-/* Of its elements only those are in use that the list at an address names. Fails with HS_LIMIT. */
+/* Records that only those of its elements are in use that the list at an address names. Fails with
+ * HS_LIMIT. */
 hs_status hs_native_reserves_say_list(struct hs_native_reserves *reserves, uint64_t rank,
                                       hs_addr list, struct hs_error *err);
-/* What is in use; all of it when nothing was said. */
+/* Returns the part in use; all of it when nothing was said. */
 struct hs_native_use hs_native_reserves_use(const struct hs_native_reserves *reserves,
                                             uint64_t rank, uint64_t n_bytes);
 

@@ -24,7 +24,7 @@ static bool is_variable(const struct hs_root_leaf *leaf)
     return leaf->root.kind == HS_ROOT_GLOBAL && leaf->root.address != 0;
 }
 
-/* Of a library without debug information, or of a runtime. */
+/* True for a leaf of a library without debug information, or of a runtime. */
 static bool is_librarys(const struct hs_root_leaf *leaf)
 {
     return is_variable(leaf) && (leaf->is_strangers || leaf->root.tier == HS_TIER_RUNTIME);
@@ -46,7 +46,7 @@ static bool is_link(const struct rings *r, const struct hs_root_leaf *leaf)
            word_at(r, next + leaf->root.offset + RINGS_PREVIOUS) == link;
 }
 
-/* What a library's variable at `at` is called, of which no word leads to a block. */
+/* Names a library's variable at `at`, of which no word leads to a block. */
 static hs_status name_head(const struct rings *r, hs_addr at, struct hs_root_leaf *ret,
                            bool *ret_found, struct hs_error *err)
 {

@@ -48,8 +48,9 @@ static hs_status add_seed(struct hs_native *native, const struct hs_root_leaf *l
     return HS_OK;
 }
 
-/* What a program has registered is called as it says. A loader or libc has nothing there: its word
- * is of memory that was mapped at this place before, such as the loader's cache of libraries. */
+/* True for a leaf whose block is left over; memory that a program has registered is called as it
+ * says. A loader or libc has nothing there: its word is of memory that was mapped at this place
+ * before, such as the loader's cache of libraries. */
 static bool is_left_over(const struct hs_root_leaf *leaf, const struct hs_heap_block *block)
 {
     return leaf->root.tier == HS_TIER_RUNTIME && block->span->owner == HS_OWNER_registered;
@@ -73,7 +74,7 @@ static bool is_interpreters(const struct hs_native *native, const struct hs_inte
            (python->model->is_part != NULL && python->model->is_part(python->state, block));
 }
 
-/* Who owns the block frees it, whatever this variable says. */
+/* True if another owner of the block frees it, whatever this variable says. */
 static bool is_owned_by_other(const struct hs_native *native, const struct hs_root_leaf *leaf,
                               const struct hs_heap_block *block)
 {
@@ -264,7 +265,7 @@ static hs_status slot_name(struct hs_native *native, const struct hs_native_vari
     return hs_native_name(native, ret, err, "%s+0x%llx", v->text, (unsigned long long)offset);
 }
 
-/* What the interpreter's own variables are called where nothing but what they hold tells. */
+/* Names the interpreter's own variables where nothing but their contents tells. */
 static void name_by_content(struct hs_native *native, const struct hs_native_variable *variable,
                             const struct hs_heap_block *block, struct hs_root_leaf *leaf)
 {

@@ -1,4 +1,4 @@
-/* What the collectors of roots share: variables and their slots.
+/* The state that the collectors of roots share: variables and their slots.
  *
  * A collector finds memory that belongs to the program's own variables, and for each word of it
  * that leads to a block says which variable the word is part of. Everything else is here: what the
@@ -21,13 +21,13 @@ struct hs_native_variable {
     bool is_alone;    /* in a register, or a piece: what stands beside it is not of its variable */
     hs_str name;      /* the variable; ".bss" for what has no name */
     uint64_t n_slots; /* so far */
-    /* What leaves are made from: kind, tier, module, thread, frame, function, symbol, file, line
+    /* The leaf that is being made: kind, tier, module, thread, frame, function, symbol, file, line
      * and groups are set by the collector; the class of a word may raise the tier. */
     struct hs_root_leaf leaf;
     char text[HS_VARIABLE_NAME_BYTES]; /* of the slots' names: "server", "main local reply" */
 };
 
-/* What debug information says of a word of a value. */
+/* The forms of a word of a value by debug information. */
 enum hs_slot_form {
     HS_SLOT_UNKNOWN,
     HS_SLOT_POINTER,

@@ -13,7 +13,7 @@ enum { MAX_TABLES = 1 << 20, MAX_BASES = 16, NAME_BYTES = 1024, WORD = 8 };
 enum { MAX_SIZED = 1 << 14 };                        /* tables whose code is read */
 enum { BASE_OFFSET_SHIFT = 8, BASE_IS_VIRTUAL = 1 }; /* of __base_class_type_info */
 
-/* Where the object file says that a segment is, unless that lies outside of what is mapped. */
+/* Finds a segment where the object file says, unless that lies outside of what is mapped. */
 static bool rtti_segment(const struct hs_object *object, const struct hs_elf_segment *segment,
                          struct hs_rtti_segment *ret)
 {
@@ -218,7 +218,7 @@ static void rtti_learn_size(struct hs_rtti *rtti, hs_addr address, struct hs_nat
     type->deleted = sizes;
 }
 
-/* What the table at `address` is the table of, by its own words. */
+/* Learns the class of the table at `address` by its own words. */
 static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types, hs_addr address,
                             size_t object, hs_ntype *ret, struct hs_error *err)
 {

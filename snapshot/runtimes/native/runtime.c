@@ -47,7 +47,7 @@ _Static_assert(offsetof(struct native_state, native) == 0, "hs_dump_node is give
 
 /* ---- opening, and what comes before a stop */
 
-/* Whatever else it is, a process has memory of C. */
+/* Tells whether it serves: whatever else it is, a process has memory of C. */
 static bool native_serves(const struct hs_objects *objects)
 {
     (void)objects;

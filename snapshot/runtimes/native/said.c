@@ -65,7 +65,7 @@ static bool said_is_guessed(const struct hs_said *said)
            said->block->bytes != NULL;
 }
 
-/* What the type of the block says of its elements. */
+/* Adds the elements that the type of the block describes. */
 static void said_by_type(const struct hs_scan *scan, struct hs_said *said)
 {
     const struct hs_heap_block *block = said->block;

@@ -1,4 +1,4 @@
-/* What is known of a block and of its words, as far as types, containers and interpreters say it:
+/* The classification of a block and its words, as far as types, containers and interpreters say it:
  * on this the rules of verdict.h judge. */
 #ifndef HS_NATIVE_SAID_H
 #define HS_NATIVE_SAID_H

@@ -97,8 +97,8 @@ static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
     return low < scan->n_records && scan->records[low] == block;
 }
 
-/* What a Python object's words own, or what is known of any block's; false when it holds no such
- * object. */
+/* Finds the words that a Python object owns, or those known of any block; false when it holds no
+ * such object. */
 static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_block *block,
                                struct hs_object_words *ret)
 {
@@ -183,7 +183,7 @@ void hs_scan_count_block(struct hs_scan *scan, const struct hs_heap_block *block
         hs_bitmap_get(&scan->reached, block->rank) && !hs_bitmap_get(&scan->by_start, block->rank);
 }
 
-/* What the notes say, and sizes. */
+/* Counts sizes for the notes. */
 static void mark_count(struct hs_scan *scan)
 {
     const struct hs_heap_map *map = &scan->native->dump->heaps.map;
@@ -331,7 +331,7 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
     return scan->edges_capacity != 0 ? HS_OK : status; /* it grows as it must, else */
 }
 
-/* What there is no memory for beside the rest goes to the writer: the next begin anew. */
+/* Writes the edges for which there is no memory beside the rest: the next begin anew. */
 static hs_status scan_put_part(struct hs_scan *scan, struct hs_error *err)
 {
     uint64_t n_more = scan->n_edges < scan->n_edges_most ? scan->n_edges_most - scan->n_edges : 0;

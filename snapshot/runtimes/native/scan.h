@@ -39,7 +39,8 @@
 struct hs_disguise;
 struct hs_said;
 
-/* How many blocks of a type are just as large as an allocator makes them, and how many larger. */
+/* The numbers of blocks of a type that are just as large as an allocator makes them, and of those
+ * that are larger. */
 struct hs_scan_sizes {
     uint64_t n_tight, n_wide;
 };
@@ -86,7 +87,7 @@ struct hs_scan {
     bool any_packed;              /* some type has pointers that are not at multiples of 8 */
 };
 
-/* What marking takes: its bits, one for blocks that wait, and their groups; half of it is given
+/* The memory of marking: its bits, one for blocks that wait, and their groups; half of it is given
  * back when it is done. */
 #define HS_MARK_BYTES(n_blocks) ((n_blocks) / 2)
 
@@ -103,8 +104,8 @@ hs_status hs_scan_mark_as(struct hs_scan *scan, struct hs_bitmap *marks,
 /* The block, and what hangs on it, is not lost for sure. */
 hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *block,
                               struct hs_error *err);
-/* What a Python object's words own; false when the block holds none, and any word may be a pointer.
- */
+/* Finds the words that a Python object owns; false when the block holds none, and any word may be a
+ * pointer. */
 bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block *block,
                           struct hs_object_words *ret);
 /* Is the word at this offset one of the first 64 that `mask` stands for, or of all? */
@@ -178,7 +179,7 @@ static inline bool hs_scan_is_strangers(const struct hs_scan *scan,
 }
 /* Leaves out the characters of text and the like. */
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
-/* What is counted of each block once all are marked; who has gone over them sets `is_counted`. */
+/* Counts a block once all are marked; who has gone over them sets `is_counted`. */
 void hs_scan_count_block(struct hs_scan *scan, const struct hs_heap_block *block);
 /* Counts it among the sizes of its type. */
 void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block);

@@ -1,4 +1,4 @@
-/* Which blocks roots reach, and from which words (scan.h). */
+/* The blocks that roots reach, with the words by which (scan.h). */
 #include "flow.h"
 #include "owned.h"
 #include "scan.h"

@@ -11,7 +11,7 @@
 #include "shapes.h"
 
 enum { WORD = 8, TREE_BYTES = 32, STEPS_PER_BLOCK = 16, STEPS = 1 << 20 };
-/* How often windows of a copy in a file may be read: each a few times, and some more. */
+/* The bounds of reading windows of a copy in a file: each a few times, and some more. */
 enum { PASSES = 4, FAULTS = 4096 };
 
 /* The node at `at` has `parent` as its parent. */
@@ -89,7 +89,7 @@ static hs_status shapes_nodes(struct hs_shapes *s, struct hs_error *err)
     return HS_OK;
 }
 
-/* What stands in the words from `at` on, as far as they are in the copy. */
+/* Reads the words from `at` on, as far as they are in the copy. */
 static void shapes_words(struct hs_shapes *s, hs_addr at, uint64_t words[HS_HOLDER_WORDS])
 {
     bool is_there = true;
@@ -100,7 +100,7 @@ static void shapes_words(struct hs_shapes *s, hs_addr at, uint64_t words[HS_HOLD
     }
 }
 
-/* How many bytes of a node are its links; of a text, all. */
+/* Returns how many bytes of a node are its links; of a text, all. */
 static uint64_t shapes_n_links(const struct hs_shapes *s, const struct hs_heap_block *block)
 {
     hs_ntype type = hs_flow_type(s->flow, block->rank);

@@ -1,5 +1,5 @@
-/* What the parts of the search for containers share: shapes.c, shapes_holders.c, shapes_qt.c,
- * shapes_qt_hash.c, shapes_blocks.c. */
+/* The state that the parts of the search for containers share: shapes.c, shapes_holders.c,
+ * shapes_qt.c, shapes_qt_hash.c, shapes_blocks.c. */
 #ifndef HS_NATIVE_SHAPES_H
 #define HS_NATIVE_SHAPES_H
 

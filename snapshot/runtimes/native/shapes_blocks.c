@@ -1,4 +1,4 @@
-/* What the search for containers asks of blocks, and gives them. */
+/* The questions of the search for containers to blocks, and its answers for them. */
 #include "shapes.h"
 
 enum { WORD = 8, SLACK_BYTES = 32, PAGE_BYTES = 4096, MAPPED_BYTES = 1 << 17 };

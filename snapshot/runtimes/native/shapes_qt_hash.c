@@ -120,8 +120,8 @@ static bool qt6_hash_of(struct hs_shapes *s, const struct hs_heap_block *block,
            hs_load_u64(ret->spans.bytes) == ret->n_spans;
 }
 
-/* How many buckets of a span have something; *ret_entries: their block, if there are any. False
- * where they do not agree. */
+/* Counts the buckets of a span that have something; *ret_entries: their block, if there are any.
+ * False where they do not agree. */
 static bool qt6_span(struct hs_shapes *s, const uint8_t *span, uint64_t *ret_n,
                      struct hs_heap_block *ret_entries)
 {

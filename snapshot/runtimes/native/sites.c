@@ -13,7 +13,7 @@
 #include "base/bisect.h"
 #include "base/load.h"
 
-/* Of all distinct stacks; what is beyond has no site. */
+/* The bounds of all distinct stacks; what is beyond has no site. */
 #define SITES_MAX_FRAMES ((size_t)1 << 24)
 #define SITES_MAX_PLACES ((size_t)1 << 20)
 
@@ -283,7 +283,7 @@ static hs_status sites_trim_all(struct sites *s, struct hs_error *err)
     return HS_OK;
 }
 
-/* Of stacks by their kinds; equal ones by the sample that has them first. */
+/* The key of a stack by its kind; equal ones by the sample that has them first. */
 struct site_key {
     const uint32_t *kinds;
     struct site_stack *stack;

@@ -20,7 +20,8 @@ hs_status hs_native_collect_samples(struct hs_native *native, struct hs_native_s
                                     struct hs_error *err);
 void hs_native_samples_fini(struct hs_native_samples *samples);
 
-/* When blocks have nodes: the samples with theirs, in an array of the caller's. */
+/* Places the samples, when blocks have nodes: the samples with theirs, in an array of the caller's.
+ */
 hs_status hs_native_samples_place(const struct hs_native *native,
                                   const struct hs_native_samples *samples,
                                   struct hs_runtime_samples *ret, struct hs_error *err);

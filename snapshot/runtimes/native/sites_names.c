@@ -69,7 +69,7 @@ static hs_status name_by_symbol(struct hs_native *native, struct hs_native_place
     return hs_strtab_add(&native->dump->strings, function, &place->frames[0].function, err);
 }
 
-/* Of the function that the code belongs to, by the last frame. */
+/* Finishes the name of the function that the code belongs to, by the last frame. */
 static hs_status name_finish(struct hs_native *native, struct hs_native_place *place,
                              struct hs_error *err)
 {

@@ -93,7 +93,7 @@ static hs_status need_label(struct stacks *s)
     return HS_OK;
 }
 
-/* Of a variable of an inlined function that function tells where it is. */
+/* Places a variable of an inlined function, which that function tells. */
 static hs_status place_in_inlined(struct stacks *s, const struct hs_local *local,
                                   struct hs_native_variable *ret)
 {
@@ -322,7 +322,7 @@ static hs_status add_frame(struct stacks *s)
     return HS_OK;
 }
 
-/* What lies above the last frame, or below the first when the thread runs on another stack. */
+/* Adds the words above the last frame, or below the first when the thread runs on another stack. */
 static hs_status add_rest(struct stacks *s)
 {
     struct hs_word_scan scan = hs_native_scan(s->frames.end, s->frames.extent.end);
@@ -403,7 +403,7 @@ static hs_status collect_thread(struct hs_native *native, struct hs_locals *loca
     return walk_stack(s, end);
 }
 
-/* Where each thread's stack ends, so that no two have a word in common. */
+/* Finds the end of each thread's stack, so that no two have a word in common. */
 static hs_status find_ends(const struct hs_native *native, hs_addr **ret, struct hs_error *err)
 {
     hs_auto_free struct hs_owned_range *ranges = NULL;

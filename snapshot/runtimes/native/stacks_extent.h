@@ -1,5 +1,5 @@
-/* Where the thread library keeps a thread: its control block (struct pthread), its stack, and the
- * stacks that it keeps of threads that have ended.
+/* The extent of a thread's stack by the thread library: its control block (struct pthread), its
+ * stack, and the stacks that it keeps of threads that have ended.
  *
  *   | guard | stack ........ frames | static TLS | control block | padding |
  *   block                           tls_begin    tcb = tp        end      block + size
@@ -16,8 +16,8 @@ struct hs_native_tcb {
     hs_addr stack_begin, stack_end; /* of a created thread, without its guard; both 0: not known */
 };
 
-/* What libc says of the size of a control block; a usual size when it does not. Asks every object.
- */
+/* Returns the size of a control block by what libc says; a usual size when it does not. Asks every
+ * object. */
 uint64_t hs_native_tcb_bytes(const struct hs_native *native);
 
 /* The control block at `tcb`. False when there is none. */
@@ -29,8 +29,8 @@ bool hs_native_read_tcb(const struct hs_native *native, hs_addr tcb, struct hs_n
  * there is none any more. Cost: the resident memory above guard pages, once. */
 bool hs_native_next_ended(const struct hs_native *native, size_t *at, struct hs_native_tcb *ret);
 
-/* Where in a control block glibc keeps what pthread_join gives back, by what it tells libthread_db
- * of the members beside it (nptl/descr.h; alike in 2.3 to 2.41). All 0: libc does not tell. */
+/* The offset in a control block of the result for pthread_join, by what glibc tells libthread_db of
+ * the members beside it (nptl/descr.h; alike in 2.3 to 2.41). All 0: libc does not tell. */
 struct hs_thread_result {
     uint32_t tid, joinid, result;
 };

@@ -68,7 +68,7 @@ static hs_status tasks_name(struct hs_native *native, const char *future, struct
     return hs_strtab_add(&native->dump->strings, name, &kind->name, err);
 }
 
-/* What has the table at this address: the number from 1 of a kind, 0 for none. */
+/* Learns whether the table at this address is a task's: the number from 1 of a kind, 0 for none. */
 static hs_status tasks_learn(struct hs_native *native, hs_addr table, uint64_t *ret,
                              struct hs_error *err)
 {

@@ -33,8 +33,8 @@ struct hs_native_tasks {
 
 #define HS_TASKS_BYTES(n_blocks) ((n_blocks) / 8) /* at the most */
 
-/* What has the runtime of Rust: the program, or a library; NULL: the process has nothing of Rust.
- */
+/* Returns the object that has the runtime of Rust: the program, or a library; NULL: the process has
+ * nothing of Rust. */
 const struct hs_object *hs_native_rust_object(const struct hs_objects *objects);
 void hs_native_tasks_fini(struct hs_native_tasks *tasks);
 
@@ -45,7 +45,7 @@ static inline bool hs_native_is_task(const struct hs_native_tasks *tasks, uint64
 {
     return tasks->n_tasks != 0 && hs_bitmap_get(&tasks->of_block, rank);
 }
-/* What a task is; 0: none. */
+/* Returns the type of a task; 0: none. */
 hs_ctype hs_native_task_type(const struct hs_native_tasks *tasks,
                              const struct hs_heap_block *block);
 

@@ -1,4 +1,4 @@
-/* Whose a variable is, by the object that it is in and by its name. */
+/* The tier of a variable, by the object that it is in and by its name. */
 #include "tiers.h"
 
 #include <string.h>
@@ -63,8 +63,8 @@ static bool is_copied(const struct hs_native *native, size_t object, const char 
     return false;
 }
 
-/* What only CPython calls so; the section of its runtime survives strip. Constants of its frozen
- * modules are text and code, whose bytes may look like any pointer. */
+/* True for a name that only CPython uses; the section of its runtime survives strip. Constants of
+ * its frozen modules are text and code, whose bytes may look like any pointer. */
 static bool is_pythons(const char *name)
 {
     static const char *const beginnings[] = {"_Py", ".PyRuntime"};

@@ -1,5 +1,5 @@
-/* What the variables of an object are worth as roots: the program's own are firm, those of the
- * loader, of libc and of a language's runtime are of tier runtime (snapshot/model.h). */
+/* The tiers of an object's variables as roots: the program's own are firm, those of the loader, of
+ * libc and of a language's runtime are of tier runtime (snapshot/model.h). */
 #ifndef HS_NATIVE_TIERS_H
 #define HS_NATIVE_TIERS_H
 

@@ -31,7 +31,7 @@ struct tls_block {
     size_t object;
 };
 
-/* What all threads have, made disjoint. */
+/* The blocks of all threads, made disjoint. */
 struct tls_all {
     struct hs_owned_range *statics;  /* owned: by thread; static area and control block */
     struct hs_owned_range *dynamics; /* owned: by thread times objects plus object */
@@ -53,7 +53,7 @@ struct tls {
     struct hs_error *err;
 };
 
-/* Where a module's block of this thread is, by the thread's vector; false when it has none yet. */
+/* Finds a module's block of this thread, by the thread's vector; false when it has none yet. */
 static bool dynamic_block(const struct tls *t, uint64_t module, hs_addr *ret)
 {
     const struct hs_image *image = &t->native->dump->image;
@@ -224,8 +224,9 @@ static hs_status scan_dynamic(struct tls *t)
     return HS_OK;
 }
 
-/* Where the values of the first 32 keys stand: struct pthread has an array of pointers to blocks of
- * them right behind the first such block, which is in itself. 0 when it is not found. */
+/* Returns the address of the values of the first 32 keys: struct pthread has an array of pointers
+ * to blocks of them right behind the first such block, which is in itself. 0 when it is not found.
+ */
 static hs_addr first_keys(const struct tls *t)
 {
     uint64_t n = (uint64_t)KEYS_PER_BLOCK * KEY_BYTES;
@@ -302,7 +303,7 @@ static hs_status add_owned(struct hs_owned_range **ranges, size_t *n, size_t *ca
     return HS_OK;
 }
 
-/* What one thread has. */
+/* Finds the blocks of one thread. */
 static hs_status find_of_thread(struct tls *t, struct tls_all *all)
 {
     struct tls_block block;

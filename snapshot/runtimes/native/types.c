@@ -8,7 +8,7 @@
 
 enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16 };
 
-/* What a key in the table is about. */
+/* The kinds of keys in the table. */
 enum types_key {
     KEY_CTYPE = 1,
     KEY_SIZE,
@@ -252,7 +252,7 @@ bool hs_native_is_number(const struct hs_ctype_facts *facts)
            strcmp(facts->name, "uintptr_t") != 0;
 }
 
-/* What may stand behind a record: more of an array that it ends with. */
+/* Learns the tail that may stand behind a record: more of an array that it ends with. */
 static void types_learn_end(struct hs_native_types *types, struct hs_native_type *type)
 {
     struct hs_ctype_facts facts;
@@ -286,7 +286,7 @@ static void types_learn_slots(struct hs_native_types *types, struct hs_native_ty
     type->has_unaligned |= type->is_array && type->n_slots != 0 && type->n_bytes % WORD != 0;
 }
 
-/* Whether it is a node of a container, or has the head of a list of such. */
+/* Learns whether it is a node of a container, or has the head of a list of such. */
 static void types_learn_links(struct hs_native_types *types, struct hs_native_type *type)
 {
     bool begins_with_pointer = type->n_slots != 0 && type->slots[0].offset_bytes == 0;

@@ -14,7 +14,7 @@
 
 typedef uint32_t hs_ntype; /* 0: none */
 
-/* Where a private part of Qt 5's has its connections; one of Qt 6's, later. */
+/* The offset of the connections in a private part of Qt 5's; one of Qt 6's, later. */
 enum { HS_QT5_CONNECTIONS = 8 };
 
 enum { HS_DELETED_SIZES = 8 };
@@ -66,7 +66,7 @@ struct hs_native_type {
                                connections (qt.h); else 0 */
     bool is_qt_children;    /* the list of children of an object of Qt */
     hs_ntype listed_as;     /* 0, or the type that blocks of this one are written with */
-    /* Of an interpreter's object; borrowed from its model. */
+    /* The members of an interpreter's object; borrowed from its model. */
     const struct hs_object_member *members;
     size_t n_members;
 };
@@ -142,10 +142,10 @@ hs_status hs_native_types_of_elements(struct hs_native_types *types, hs_str name
 hs_status hs_native_types_of_slotted(struct hs_native_types *types, hs_str name,
                                      uint64_t element_bytes, const struct hs_cslot *slots,
                                      size_t n_slots, hs_ntype *ret, struct hs_error *err);
-/* What is called so, all of its block, with other_words. */
+/* Returns the type of that name, for all of its block, with other_words. */
 hs_status hs_native_types_of_finder(struct hs_native_types *types, hs_str name,
                                     uint16_t other_words, hs_ntype *ret, struct hs_error *err);
-/* What an interpreter calls its objects of this number: described once. */
+/* Returns the type for an interpreter's objects of this number: described once. */
 hs_status hs_native_types_of_object(struct hs_native_types *types,
                                     const struct hs_interpreter *interpreter, uint32_t number,
                                     hs_ntype *ret, struct hs_error *err);

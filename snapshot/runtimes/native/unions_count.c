@@ -1,11 +1,12 @@
-/* What words go with which numbers, in all values of a union; and which of the numbers tells. */
+/* The discriminants of unions: which words go with which numbers, in all values of a union; and
+ * which of the numbers tells. */
 #include "flow.h"
 #include "unions_private.h"
 
 enum { BAD_WEIGHT = 4, WORD = 8 };
 
-/* What leads to a block, and what leads into a loaded object, may be an address; what leads to
- * memory that is free, or to none, is not one that is in use. */
+/* The kinds of words: one that leads to a block or into a loaded object may be an address; what
+ * leads to memory that is free, or to none, is not one that is in use. */
 enum unions_word { WORD_NOTHING, WORD_GOOD, WORD_BAD };
 
 static enum unions_word unions_judge(const struct hs_native *native, uint64_t word)
@@ -155,8 +156,8 @@ static size_t tag_n_common(const struct hs_union_tag *tag)
     return n;
 }
 
-/* Of those that tell nearly as well as the best the one that tells most apart, and that is nearest.
- */
+/* Chooses, among discriminants that tell nearly as well as the best, the one that tells most apart,
+ * and that is nearest. */
 void hs_union_choose_(struct hs_union *u)
 {
     int64_t best = 0;

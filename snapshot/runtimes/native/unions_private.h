@@ -1,4 +1,4 @@
-/* What unions.c, which answers, unions_count.c and unions_sole.c, which learn, share. */
+/* The state shared by unions.c, which answers, unions_count.c and unions_sole.c, which learn. */
 #ifndef HS_NATIVE_UNIONS_PRIVATE_H
 #define HS_NATIVE_UNIONS_PRIVATE_H
 
@@ -17,7 +17,7 @@ enum { HS_UNION_COUNTED = 1 << 30 };
 hs_status hs_unions_get_(struct hs_native *native, const struct hs_cslot *slot, uint32_t *ret,
                          struct hs_error *err);
 bool hs_union_read_(const struct hs_ctag *tag, hs_cvalue_read *read, void *context, uint64_t *ret);
-/* What was counted of a value, or NULL. */
+/* Returns the counts of a value, or NULL. */
 struct hs_union_value *hs_union_find_(struct hs_union_tag *tag, uint64_t value);
 bool hs_union_has_addresses_(const struct hs_union_value *value);
 
@@ -34,13 +34,13 @@ hs_status hs_unions_count_(struct hs_native *native, const struct hs_flow *flow,
                            struct hs_error *err);
 /* Finds the number that tells. */
 void hs_union_choose_(struct hs_union *u);
-/* What was counted of the value of that number here, or NULL. */
+/* Returns the counts of the value of that number here, or NULL. */
 struct hs_union_value *hs_union_value_(const struct hs_union *u, hs_cvalue_read *read,
                                        void *context);
 /* See hs_unions_owns. */
 bool hs_unions_owns_(const struct hs_native *native, const struct hs_union *u, hs_cvalue_read *read,
                      void *context, uint64_t target_rank);
-/* What all values say of one word. */
+/* The verdict of all values about one word. */
 enum hs_union_verdict { HS_UNION_SURE, HS_UNION_UNKNOWN, HS_UNION_NOT };
 enum hs_union_verdict hs_union_judge_(const struct hs_union *u, hs_cvalue_read *read,
                                       void *context);

@@ -1,6 +1,6 @@
-/* Whether the addresses that go with a number are there, or were left by others: what is firm
- * without them is marked, then what they lead to besides. Of the number 0, which mostly stands for
- * nothing, last: what others lead to is theirs. */
+/* The judgement whether the addresses that go with a number are live, or were left by others: what
+ * is firm without them is marked, then what they lead to besides. Of the number 0, which mostly
+ * stands for nothing, last: what others lead to is theirs. */
 #include "base/alloc.h"
 #include "firm.h"
 #include "flow.h"
@@ -121,7 +121,7 @@ static hs_status sole_walk(struct sole *s, struct hs_error *err)
     return status;
 }
 
-/* Of those that lead to nothing new while others do. */
+/* Judges alternatives that lead to nothing new while others do. */
 static void sole_judge(struct hs_union *u)
 {
     struct hs_union_tag *tag = u->chosen == u->n_tags ? NULL : &u->tags[u->chosen];

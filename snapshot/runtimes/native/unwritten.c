@@ -11,7 +11,7 @@ enum {
     UNWRITTEN_ALIGN = 16
 };
 
-/* Of how many first bytes of the word may be a text of its own: 0 is always one. */
+/* Tells whether so many first bytes of the word may be a text of its own: 0 is always one. */
 static bool unwritten_is_text(uint64_t word, unsigned n_bytes)
 {
     for (unsigned i = 0; i + 1 < n_bytes; i++)

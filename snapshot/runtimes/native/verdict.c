@@ -10,7 +10,7 @@
 #include "visits.h"
 
 enum { WORD = 8, WORDS_OF_A_MASK = 64 };
-/* What is within so many bytes of the beginning of a block is a head or an alignment. */
+/* The bytes at the beginning of a block that are a header or an alignment. */
 enum { HALF_HEAD_BYTES = 4096, HALF_SMALL = 1 << 20, HALF_MUCH = 1 << 28 };
 
 /* A word that leads to a block, and where it stands in the type of its own. */
@@ -131,7 +131,7 @@ static bool is_inactive(const struct word *w)
            !hs_native_is_chosen(w->said->native, slot, w->said->block->bytes, w->end, w->at);
 }
 
-/* Of a union of C nobody says which alternative is there: what all its values tell. */
+/* True for a union of C whose alternative nobody tells: what all its values tell. */
 static bool is_unsure_union(const struct word *w)
 {
     if (w->slot == NULL || !w->slot->is_untold)
@@ -203,7 +203,7 @@ static bool is_number_beside_code(const struct word *w)
     return !w->is_told && w->at % (2 * (uint64_t)WORD) == 0;
 }
 
-/* Where something surer leads there; what nothing surer has is owned by what there is. */
+/* True if something surer leads there; what nothing surer has is owned by what there is. */
 static bool is_unwritten(const struct word *w)
 {
     return hs_slack_is_led_to(w->said->slack, w->target->rank);

@@ -38,15 +38,15 @@ struct hs_visits {
     uint64_t before;        /* bytes that were met before the call at hand */
 };
 
-/* What stays, and what is needed besides until it is closed. */
+/* The memory that stays, and that is needed besides until it is closed. */
 #define HS_VISITS_BYTES(n_blocks) ((n_blocks) / 8)
 #define HS_VISITS_CALLS_BYTES(n_blocks) ((n_blocks) / 8 * 2)
 /* Before anything is met: `walk` is open. To be closed before it. Fails with HS_LIMIT. */
 hs_status hs_visits_open(struct hs_visits *visits, struct hs_scan *scan, struct hs_firm *walk,
                          struct hs_error *err);
 void hs_visits_close(struct hs_visits *visits);
-/* What outlives all calls was met, and drained: goes on behind its handles, and from strangers'
- * variables. */
+/* Begins, after what outlives all calls was met and drained: goes on behind its handles, and from
+ * strangers' variables. */
 hs_status hs_visits_begin(struct hs_visits *visits, struct hs_error *err);
 /* Does anything but strangers' variables that was met before lead to this block? */
 bool hs_visits_is_met(const struct hs_visits *visits, uint64_t rank);

@@ -27,7 +27,8 @@ static bool is_called_so(const char *name)
     return false;
 }
 
-/* Of the libraries that languages have: what is to be said of these the shipped rules say. */
+/* True for the name of a library that belongs to a language: what is to be said of these the
+ * shipped rules say. */
 static bool is_standard(const char *name)
 {
     static const char *const scopes[] = {

@@ -1,6 +1,6 @@
-/* Which blocks are of which shape: the dictionaries that instances, classes and modules have for
- * their attributes, the closures of functions, the frames in generators. Of all other dictionaries
- * the keys are data of the program: they are never read. */
+/* The blocks of each shape: the dictionaries that instances, classes and modules have for their
+ * attributes, the closures of functions, the frames in generators. Of all other dictionaries the
+ * keys are data of the program: they are never read. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,13 +17,13 @@ enum {
     TEXT_BYTES = 3 * PY_NAME_BYTES,
 };
 
-/* Whose dictionary it is. */
+/* The owner of a dictionary. */
 struct owner {
     hs_str name;
     uint32_t class_number; /* of an instance; HS_NO_NUMBER: of something that is there once */
 };
 
-/* What is known of the block that a word leads into, if it is of this kind. */
+/* Returns the state of the block that a word leads into, if it is of this kind. */
 static uint64_t *known_at(struct py_state *s, hs_addr word, enum py_block_kind kind,
                           struct hs_heap_block *ret)
 {
@@ -36,7 +36,7 @@ static uint64_t *known_at(struct py_state *s, hs_addr word, enum py_block_kind k
     return hs_python_known_kind(*known) == kind ? known : NULL;
 }
 
-/* Of the keys as they stand there: texts that are names are one object each. */
+/* Hashes the keys as they stand there: texts that are names are one object each. */
 static bool hash_keys(struct py_state *s, const struct py_keys *keys, uint64_t *ret)
 {
     uint64_t hash = hs_hash(keys->n_entries << 1 | keys->is_text);
@@ -112,7 +112,7 @@ static hs_status note_dict(struct py_state *s, hs_addr dict, const struct owner 
 
 /* ---- objects that have one */
 
-/* Of an instance: values before the object (3.11 and 3.12) or a dictionary. */
+/* Notes an instance: values before the object (3.11 and 3.12) or a dictionary. */
 static hs_status note_instance(struct py_state *s, const struct py_class *class,
                                const uint8_t *object, const struct owner *owner,
                                struct hs_error *err)

@@ -1,4 +1,4 @@
-/* Which blocks are objects, and which are parts of what objects.
+/* The blocks that are objects, and those that are parts of objects.
  *
  * First every block says whether it is an object; then objects name their parts: a part is one of
  * the first object that says so, and never an object by itself. */
@@ -27,7 +27,7 @@ void hs_python_blocks_fini(struct py_blocks *blocks)
 
 /* ---- objects */
 
-/* How many items an object of several sizes says it has. */
+/* Returns the number of items that an object of several sizes says it has. */
 static uint64_t n_items(const struct py_view *view, const struct py_class *class,
                         const uint8_t *object)
 {
@@ -134,8 +134,8 @@ static uint64_t n_entries(const struct py_view *view, hs_addr table)
     return hs_python_keys(view, table, &keys) ? keys.n_entries : 0;
 }
 
-/* What ctypes knows of a type is a dictionary with more behind it, up to 3.12: how its values look
- * in memory is a text of few characters, in a block that keeps what it held before. */
+/* Adds the format that ctypes keeps of a type, up to 3.12 a dictionary with more behind it: how its
+ * values look in memory is a text of few characters, in a block that keeps what it held before. */
 static void add_format(struct parts *p, const struct py_class *class, const uint8_t *object)
 {
     enum { AT_FORMAT = 168 };
@@ -156,7 +156,8 @@ static void add_dict(struct parts *p, const struct py_class *class, const uint8_
     add_format(p, class, object);
 }
 
-/* Of 3.11 and 3.12: values beside the object, as many as its class has names for. */
+/* Adds the values of an instance, of 3.11 and 3.12: values beside the object, as many as its class
+ * has names for. */
 static void add_values(struct parts *p, const struct py_class *class, const uint8_t *object)
 {
     bool is_first = p->view->layout->minor == 11;
@@ -233,7 +234,7 @@ static void add_spare(struct parts *p, const struct py_class *class, const uint8
         add_part(p, PY_BLOCK_SPARE, hs_load_u64(object + AT_COUNT + (i + 1) * PY_WORD), 0);
 }
 
-/* What an array of numpy has items of: a letter (PyArray_Descr.kind); 0: not known. */
+/* Returns the kind of items of an array of numpy: a letter (PyArray_Descr.kind); 0: not known. */
 static char kind_of_items(const struct py_view *view, const uint8_t *object)
 {
     enum { AT_TYPE_OF_ITEMS = 56, AT_KIND = 24 };
@@ -262,7 +263,8 @@ static void add_text(struct parts *p, const struct py_class *class,
         add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + layout->str_compact), 0);
 }
 
-/* Of numbers: they may have been noted for another array that looks at them. */
+/* Adds the parts of an array of numbers: they may have been noted for another array that looks at
+ * them. */
 static void add_numbers(struct parts *p, hs_addr items, bool are_own)
 {
     struct hs_heap_block block;
@@ -306,7 +308,7 @@ static void add_array(struct parts *p, const uint8_t *object)
         add_part(p, PY_BLOCK_TEXT, hs_python_word(p->view, told & ~(hs_addr)MARKS), 0);
 }
 
-/* Of C: as many bytes as the definition of the module says. */
+/* Adds state of C: as many bytes as the definition of the module says. */
 static void add_state(struct parts *p, const uint8_t *object)
 {
     enum { AT_DEFINITION = 24, AT_STATE = 32, AT_STATE_BYTES = 56 };
@@ -317,8 +319,8 @@ static void add_state(struct parts *p, const uint8_t *object)
         add_part(p, PY_BLOCK_STATE, hs_load_u64(object + AT_STATE), n_bytes / PY_WORD);
 }
 
-/* What ctypes knows of a type stands behind it, since 3.13: how its values look in memory is a text
- * of few characters, in a block that keeps what it held before. */
+/* True for the format that ctypes keeps of a type, behind it since 3.13: how its values look in
+ * memory is a text of few characters, in a block that keeps what it held before. */
 static bool is_format(const struct hs_heap_block *block)
 {
     static const char others[] = "<>@=!&{}():,?";

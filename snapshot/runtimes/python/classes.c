@@ -125,7 +125,7 @@ static bool is_weak_reference(const char *name)
     return false;
 }
 
-/* What is read of an object of a kind must be in it. */
+/* Returns the least bytes of an object of a kind that must be in it to be read. */
 static uint64_t least_bytes(const struct py_layout *layout, uint8_t kind)
 {
     static const uint8_t least[PY_N_KINDS] = {
@@ -150,7 +150,7 @@ static uint64_t least_bytes(const struct py_layout *layout, uint8_t kind)
     }
 }
 
-/* What a program calls a class is the text of an object of its own. */
+/* True if a class is called by the text of an object of its own. */
 static bool is_called_after_module(const struct py_view *view, hs_addr name_at, const char *name)
 {
     return strchr(name, '.') != NULL && !hs_python_is_text(view, name_at);
@@ -252,7 +252,8 @@ static uint64_t numbers_of(const struct py_layout *layout, uint8_t kind)
     }
 }
 
-/* Of an interpreter's frame that begins at this word of an object. */
+/* Returns the words that are numbers in an interpreter's frame that begins at this word of an
+ * object. */
 static uint64_t numbers_of_frame(const struct py_layout *layout, unsigned frame)
 {
     const uint16_t borrowed[] = {
@@ -295,8 +296,9 @@ static uint64_t numbers_of_frames(const struct py_layout *layout, const struct p
     return numbers;
 }
 
-/* Of an object of a type that is not known, with items: how many. Items that are shorter than an
- * address are none (the code of a regular expression), and begin within the fixed part. */
+/* Returns the words that are numbers in an object of a type that is not known, with items: how
+ * many. Items that are shorter than an address are none (the code of a regular expression), and
+ * begin within the fixed part. */
 static uint64_t numbers_of_items(const struct py_class *class)
 {
     unsigned end = class->n_bytes / (unsigned)PY_WORD;

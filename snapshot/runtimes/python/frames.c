@@ -147,7 +147,7 @@ static hs_status add_locals(const struct thread *t, const struct frame *f, uint6
     return HS_OK;
 }
 
-/* What else a frame needs. Up to 3.10 its object leads to all of that. */
+/* Adds what else a frame needs. Up to 3.10 its object leads to all of that. */
 static hs_status add_rest(const struct thread *t, const struct frame *f, uint64_t n_locals,
                           struct hs_error *err)
 {

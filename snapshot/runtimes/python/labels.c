@@ -1,4 +1,4 @@
-/* What blocks are called, and the words in them that have a name. Types of blocks are numbered:
+/* The names of blocks, and of the words in them. Types of blocks are numbered:
  *
  *   [0, n)                           objects of the n classes
  *   [n, n + PY_N_BLOCK_KINDS)        parts of objects, of each kind
@@ -169,7 +169,7 @@ struct kind_member {
     const char *name;
 };
 
-/* What objects of a kind have without declaring it. */
+/* Adds the members that objects of a kind have without declaring them. */
 static hs_status add_of_kind(struct py_state *s, const struct py_class *class, struct hs_error *err)
 {
     static const struct kind_member members[] = {

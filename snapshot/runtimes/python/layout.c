@@ -1,5 +1,5 @@
-/* Where the fields of CPython's structures are, on machines of 64 bits, as its headers have them:
- * Include/cpython, Include/internal/pycore_{runtime,interp,frame}.h. */
+/* The offsets of the fields of CPython's structures, on machines of 64 bits, as its headers have
+ * them: Include/cpython, Include/internal/pycore_{runtime,interp,frame}.h. */
 #include "python.h"
 
 static const struct py_layout layouts[] = {

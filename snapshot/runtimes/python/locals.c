@@ -85,7 +85,7 @@ static hs_status find_locals(struct locals *l, struct hs_error *err)
     return status;
 }
 
-/* What modules and classes call them. */
+/* Finds the names that modules and classes give them. */
 static void find_names(struct locals *l)
 {
     const struct hs_roots *roots = &l->s->roots;

@@ -1,4 +1,4 @@
-/* Which interpreter it is, and whether what is known of its version fits.
+/* The version of the interpreter, and the check that what is known of it fits.
  *
  * `_PyRuntime` is a symbol, or since 3.10 a section of its own that survives strip. The version is
  * that of the debug offsets at its beginning (3.13 and later), of the constant Py_Version (3.11 and
@@ -62,7 +62,7 @@ static unsigned minor_of_hex(uint32_t hex)
     return hex >> 24 == 3 ? hex >> 16 & 255 : 0;
 }
 
-/* What debuggers are told, since 3.13: { "xdebugpy", version, is it without the lock?,
+/* The offsets that debuggers are told, since 3.13: { "xdebugpy", version, is it without the lock?,
  * { size of the runtime's state, ... }, { sizes and offsets of an interpreter }, ... }. */
 enum { DEBUG_WORDS = 96 };
 struct debug_offsets {
@@ -79,7 +79,7 @@ static bool read_debug(const struct py_view *view, hs_addr runtime, struct debug
     return true;
 }
 
-/* Whether they are those of the table, as far as they go: _Py_DebugOffsets of
+/* Tells whether they are those of the table, as far as they go: _Py_DebugOffsets of
  * pycore_runtime.h (3.13) and pycore_debug_offsets.h. */
 static bool debug_agrees(const struct debug_offsets *debug, const struct py_layout *layout)
 {
@@ -130,7 +130,7 @@ static hs_addr find_type_type(const struct py_view *view, hs_addr object)
     return type != 0 && hs_python_word(view, type + AT_TYPE) == type ? type : 0;
 }
 
-/* What the module sys says of its version. */
+/* Returns the version that the module sys gives. */
 static unsigned minor_of_sys(const struct py_view *view, hs_addr dict)
 {
     enum { FIRST_DIGIT = 24 };

@@ -27,7 +27,7 @@ enum {
     TEXT_BYTES = 3 * PY_NAME_BYTES,
 };
 
-/* Of so many names: here, among all roots, and their texts. */
+/* The memory of so many names: here, among all roots, and their texts. */
 #define STEP_BYTES (NAMES_STEP * (2 * sizeof(struct hs_root_leaf) + PY_NAME_BYTES))
 
 enum round { ROUND_DEFINITIONS, ROUND_NAMES, ROUND_SPECIAL, N_ROUNDS };
@@ -222,7 +222,7 @@ static hs_status go_through(struct names *n, struct hs_error *err)
     return HS_OK;
 }
 
-/* What it is called, in which interpreter, and where it came from. */
+/* Describes a name, its interpreter and its origin. */
 static hs_status describe(const struct names *n, hs_addr interpreter, hs_addr key,
                           struct scope *scope, struct hs_error *err)
 {

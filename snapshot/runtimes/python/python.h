@@ -66,7 +66,7 @@ struct py_layout {
 /* NULL: unknown. */
 const struct py_layout *hs_python_layout(unsigned minor);
 
-/* What a place of a frame leads to: its code, its function, a variable, a value on its stack. Since
+/* The tags of a frame's references: its code, its function, a variable, a value on its stack. Since
  * 3.14 (_PyStackRef of pycore_stackref.h) bit 0 says that another reference holds it, and both low
  * bits that it is a number; bit 0 alone is none. */
 enum { PY_STACK_TAGS = 3 };
@@ -107,8 +107,8 @@ uint32_t hs_python_u32(const struct py_view *view, hs_addr at);
 bool hs_python_string(const struct py_view *view, hs_addr at, char *text, size_t n);
 
 /* ---- classes.c */
-/* What an object is made of, by the nearest of the interpreter's own types that its type derives
- * from. */
+/* The make of an object, by the nearest of the interpreter's own types that its type derives from.
+ */
 enum py_kind {
     PY_OTHER, /* any word of its fixed part may be a pointer */
     PY_STR,
@@ -157,10 +157,10 @@ struct py_class {
     char name[PY_NAME_BYTES];
 };
 
-/* Where a type object has its name, and the type that it derives from. */
+/* The offsets in a type object of its name and of the type that it derives from. */
 enum { PY_AT_TYPE_NAME = 24, PY_AT_TYPE_BASE = 256 };
 
-/* Whether items of a type that is not known may be addresses. */
+/* Tells whether items of a type that is not known may be addresses. */
 static inline bool hs_python_items_lead(const struct py_class *class)
 {
     return class->item_bytes != 0 && class->item_bytes % PY_WORD == 0;
@@ -182,7 +182,7 @@ hs_status hs_python_class(const struct py_view *view, struct py_classes *classes
                           uint32_t *ret, struct hs_error *err);
 
 /* ---- blocks.c, spare.c */
-/* What is known of a block: 8 bytes each, of which pages without any cost nothing. */
+/* The kinds of blocks that are known: 8 bytes each, of which pages without any cost nothing. */
 enum py_block_kind {
     PY_BLOCK_UNKNOWN,
     PY_BLOCK_OBJECT,     /* number: of its class */
@@ -236,7 +236,8 @@ static inline uint64_t hs_python_n_values(uint64_t known)
 /* Looks at every block. Linear, with a look-up for each part. Fails with HS_LIMIT. */
 hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes,
                                 struct py_blocks *ret, struct hs_error *err);
-/* What is kept for later has nothing in it: of the interpreters of a process, after the blocks. */
+/* The state between two calls; what is kept for later has nothing in it: of the interpreters of a
+ * process, after the blocks. */
 struct py_state;
 void hs_python_find_spare(struct py_state *s);
 /* The object at an address as far as a block holds it: its class, or NULL. */
@@ -250,8 +251,8 @@ struct py_keys {
     bool is_text; /* no hashes: two words an entry, else three */
 };
 bool hs_python_keys(const struct py_view *view, hs_addr table, struct py_keys *ret);
-/* Where the values begin of a dictionary that has them apart; 0: it has none. Since 3.13 the word
- * that it keeps leads to a head of four bytes before them. */
+/* Returns the address of the values of a dictionary that has them apart; 0: it has none. Since 3.13
+ * the word that it keeps leads to a head of four bytes before them. */
 static inline hs_addr hs_python_values(const struct py_view *view, hs_addr word)
 {
     return word != 0 && view->layout->minor >= 13 ? word + PY_WORD : word;
@@ -262,7 +263,8 @@ static inline hs_addr hs_python_values(const struct py_view *view, hs_addr word)
  * `has_dots`, into text[n]; false, and "", when it is none. */
 bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_dots, char *text,
                           size_t n);
-/* Whether these are the characters of an ASCII str object, as the names of a program's classes. */
+/* Tells whether these are the characters of an ASCII str object, as the names of a program's
+ * classes. */
 bool hs_python_is_text(const struct py_view *view, hs_addr text_at);
 /* Characters of an ASCII str object that are no identifier, as the name of a class: the identifier
  * that they begin with, and "[...]" for the rest, which may be data: "Page[...]" of Page[Item].
@@ -293,7 +295,7 @@ struct py_interpreter {
     hs_addr modules;                /* its sys.modules */
     unsigned n_more;                /* others in the process, which are not read */
 };
-/* Whether one of the objects may be CPython. */
+/* Returns the object that may be CPython, or NULL. */
 const struct hs_object *hs_python_object(const struct hs_objects *objects);
 /* Fills view->layout and ->type_type, of the first interpreter that runs. False with the reason in
  * text[n] when no version is known and fits: then nothing is to be believed; "" when there is none
@@ -364,7 +366,7 @@ hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_a
 /* Memory for more names: when they have had their share lacks_memory is set, nothing more is looked
  * at, and HS_OK. Fails with HS_LIMIT. */
 hs_status hs_python_take_memory(struct py_state *s, uint64_t n_bytes, struct hs_error *err);
-/* Whether a block that a word leads to has a name already. */
+/* Tells whether a block that a word leads to has a name already. */
 bool hs_python_is_named(const struct py_state *s, hs_addr word);
 
 /* ---- labels.c */
@@ -389,7 +391,7 @@ hs_status hs_python_add_label(struct py_state *s, uint64_t offset, const char *n
 void hs_python_end_labels(struct py_names *names, size_t begin, struct py_labels *ret);
 
 /* ---- shapes.c */
-/* Where the address of key number `i` stands. */
+/* Returns the address of the address of key number `i`. */
 hs_addr hs_python_key_at(const struct py_keys *keys, uint64_t i);
 /* The number of a shape plus one, described when it is new; 0: there is no room for more, or the
  * class of this number (HS_NO_NUMBER: none) has too many. */
@@ -400,8 +402,8 @@ hs_status hs_python_shape(struct py_state *s, const struct py_shape *wanted, uin
 /* The variables of a frame of its code: how many; where the name of one stands, 0: nowhere. */
 uint64_t hs_python_n_variables(const struct py_view *view, hs_addr code);
 hs_addr hs_python_variable(const struct py_view *view, hs_addr code, uint64_t i);
-/* How many words a frame of 3.11 or later has, its variables and what is on its stack; negative: it
- * runs, and only its thread knows. */
+/* Returns how many words a frame of 3.11 or later has, its variables and what is on its stack;
+ * negative: it runs, and only its thread knows. */
 int64_t hs_python_stack_top(const struct py_view *view, hs_addr frame);
 /* The names of the variables of its code, as members. */
 hs_status hs_python_label_variables(struct py_state *s, const struct py_shape *shape,
@@ -425,7 +427,8 @@ struct py_interpreters {
     unsigned n;
 };
 bool hs_python_next_interpreter(const struct py_state *s, struct py_interpreters *it);
-/* What names of one begin with: "interpreter 2: "; nothing for the first. */
+/* The least bytes of an interpreter's state with which names of one begin: "interpreter 2: ";
+ * nothing for the first. */
 enum { PY_INTERPRETER_BYTES = 40 };
 void hs_python_interpreter_name(const struct py_state *s, hs_addr interpreter, char *text,
                                 size_t n);
@@ -451,7 +454,7 @@ struct py_frame {
 };
 hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struct hs_error *err);
 bool hs_python_is_code(const struct py_state *s, hs_addr object);
-/* Of hs_python_n_variables as many as a sound frame has: else 0. */
+/* Returns as many of hs_python_n_variables as a sound frame has: else 0. */
 uint64_t hs_python_n_locals(const struct py_view *view, hs_addr code);
 /* "local rows" */
 enum { PY_LOCAL_BYTES = PY_NAME_BYTES + 8 };
@@ -470,7 +473,7 @@ struct py_places {
     struct py_frame frames[PY_N_PLACES];
     uint64_t instructions[PY_N_PLACES];
 };
-/* What waits: set these, and add its frames, the outermost first. */
+/* The waiting coroutines: set these, and add its frames, the outermost first. */
 struct py_waiting {
     struct py_state *s;
     struct py_places *places;
@@ -481,7 +484,7 @@ struct py_waiting {
     char chain[PY_CHAIN_BYTES]; /* "serve() await Queue.get()": down to it */
     char outermost[PY_NAME_BYTES];
 };
-/* Of the frame `at` and `code` are set. */
+/* Adds a waiting frame, of which `at` and `code` are set. */
 hs_status hs_python_add_waiting(struct py_waiting *w, struct py_frame *f, struct hs_error *err);
 
 /* ---- locals.c, kept.c, frames.c, tasks.c, greenlets.c: roots that belong to threads and

@@ -4,7 +4,8 @@
 #include "base/alloc.h"
 #include "python.h"
 
-/* What a process may ask for: so much, and so much more for each block that it has. */
+/* The bounds of what a process may ask for: so much, and so much more for each block that it has.
+ */
 enum { REASON_BYTES = 160, LOOKS = 1 << 22, LOOKS_OF_A_BLOCK = 64 };
 enum { NAMES_SHARE = 4 }; /* of the memory that is left then: a quarter for its names */
 
@@ -54,7 +55,7 @@ static void python_close(void *state)
     hs_free(s);
 }
 
-/* What is copied is the native runtime's to choose: all private memory. */
+/* Does nothing: what is copied is the native runtime's to choose: all private memory. */
 static hs_status python_nothing(void *state, struct hs_error *err)
 {
     (void)state;

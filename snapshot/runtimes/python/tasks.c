@@ -35,7 +35,7 @@ static bool is_coroutine(const struct py_state *s, hs_addr object)
 
 /* ---- what a coroutine waits for */
 
-/* Its frame, if it waits or has yet to begin; 0: it runs, or has ended. */
+/* Returns its frame, if it waits or has yet to begin; 0: it runs, or has ended. */
 static hs_addr waiting_frame(const struct py_view *view, hs_addr coroutine)
 {
     const struct py_layout *layout = view->layout;

@@ -38,7 +38,8 @@ void hs_python_interpreter_name(const struct py_state *s, hs_addr interpreter, c
         (void)snprintf(text, n, "interpreter %llu: ", (unsigned long long)id);
 }
 
-/* Of the kernel; up to 3.10 the interpreter remembers what C calls the thread. */
+/* Finds the kernel's id of a thread; up to 3.10 the interpreter remembers what C calls the thread.
+ */
 static uint32_t find_tid(const struct py_view *view, hs_addr state)
 {
     const struct py_layout *layout = view->layout;

@@ -63,8 +63,8 @@ static inline hs_node hs_dump_node(const struct hs_dump *dump, const void *self,
  * borrowed. */
 const hs_addr *hs_dump_records(const struct hs_dump *dump, const void *self, size_t *ret_n);
 
-/* Whose blocks say what they are: a runtime that knows better than the allocator; model NULL:
- * nobody's. After the roots of those before the caller. */
+/* Returns the interpreter whose blocks say what they are: a runtime that knows better than the
+ * allocator; model NULL: nobody's. After the roots of those before the caller. */
 struct hs_interpreter hs_dump_interpreter(const struct hs_dump *dump);
 
 /* ---- debug_files.c */

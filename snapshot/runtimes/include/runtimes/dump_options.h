@@ -1,4 +1,4 @@
-/* What a dump is asked for. */
+/* The options of a dump. */
 #ifndef HS_RUNTIMES_DUMP_OPTIONS_H
 #define HS_RUNTIMES_DUMP_OPTIONS_H
 

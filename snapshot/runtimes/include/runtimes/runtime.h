@@ -1,6 +1,7 @@
-/* What a runtime's folder must define: one struct of functions, listed in runtimes/runtimes.h. A
- * runtime gives the words of a process a meaning: roots with names, edges with certainty, types,
- * what is weak. Several may serve one process; their blocks make one graph, in address order.
+/* The interface that a runtime's folder must define: one struct of functions, listed in
+ * runtimes/runtimes.h. A runtime gives the words of a process a meaning: roots with names, edges
+ * with certainty, types, what is weak. Several may serve one process; their blocks make one graph,
+ * in address order.
  *
  * In the order in which the driver calls it (snapshot/dump), and for each step the runtimes in the
  * order of their list:
@@ -52,7 +53,7 @@ struct hs_runtime_samples {
     size_t n_frames;
 };
 
-/* What goes into the snapshot's facts; all borrowed until close. */
+/* The share of a runtime in the snapshot's facts; all borrowed until close. */
 struct hs_runtime_facts {
     const struct hs_runtime_fact *runtimes;
     size_t n_runtimes;
@@ -105,19 +106,21 @@ struct hs_runtime {
                                hs_status (*visit)(void *context, uint64_t word,
                                                   struct hs_error *err),
                                void *context, struct hs_error *err);
-    /* What another runtime's reached block leads to is reached, too; what its garbage leads to, of
-     * what nothing reaches, is not lost. May be NULL, with mark_end. */
+    /* Marks the targets of a word; what another runtime's reached block leads to is reached, too;
+     * what its garbage leads to, of what nothing reaches, is not lost. May be NULL, with mark_end.
+     */
     hs_status (*mark_word)(void *state, uint64_t word, bool of_garbage, struct hs_error *err);
     hs_status (*mark_end)(void *state, struct hs_error *err);
-    /* When all was asked: HS_IO when what was put into temporary files was not to be had again. May
-     * be NULL. */
+    /* Checks the state when all was asked: HS_IO when what was put into temporary files was not to
+     * be had again. May be NULL. */
     hs_status (*check)(const void *state, struct hs_error *err);
     /* Is a word at this address in a block that the runtime's own roots lead to? May be NULL. */
     bool (*keeps)(const void *state, hs_addr at);
     hs_status (*facts)(void *state, struct hs_runtime_facts *ret, struct hs_snap_facts *facts,
                        struct hs_error *err);
 
-    /* Where its blocks are; after roots. `rank`: HS_NO_NODE when no block starts there. */
+    /* Counts its blocks, and gives their places; after roots. `rank`: HS_NO_NODE when no block
+     * starts there. */
     uint64_t (*n_blocks)(const void *state);
     uint64_t (*below)(const void *state, hs_addr address);
     uint64_t (*rank)(const void *state, hs_addr block);
