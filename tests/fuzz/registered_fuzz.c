@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
+/* links: hs_heaps hs_runtimes hs_process hs_symbols hs_base */
 /* Any bytes as an ELF file that may have notes of registered memory, and as the memory that these
  * lead to. The input is cut in two: u16 of how many bytes are the file, the file, the memory. */
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
+/* links: hs_heaps hs_runtimes hs_process hs_symbols hs_base */
 /* fuzz: -entropic=0 */
 /* The readers of samples against any memory.
  *

@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_format hs_base */
+/* links: hs_heaps hs_runtimes hs_process hs_format hs_base */
 #include "fake_glibc.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* links: hs_dump hs_native hs_ocaml hs_heaps hs_runtimes hs_process hs_format hs_symbols */
+/* links: hs_dump hs_native hs_heaps hs_runtimes hs_process hs_format hs_symbols */
 /* The allocations of a dump of the made-up world of tests/live/fixtures/hostile.c. */
 #include "dump_failing.h"
 #include "seeds.h"

@@ -1,4 +1,4 @@
-/* links: hs_dump hs_native hs_ocaml hs_heaps hs_runtimes hs_process hs_format hs_symbols */
+/* links: hs_dump hs_native hs_heaps hs_runtimes hs_process hs_format hs_symbols */
 /* The allocations of a native dump of tests/live/fixtures/native_basic.c, with types. Static: no
  * debug information of others. */
 #include "dump_failing.h"

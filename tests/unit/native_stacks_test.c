@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_runtimes hs_process hs_symbols hs_base */
 #include "unit.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_runtimes hs_process hs_symbols */
+/* links: hs_runtimes hs_process hs_symbols */
 #include "unit.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
+/* links: hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* The tree of roots: order, groups, what inner nodes show, size, memory. */
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols */
+/* links: hs_heaps hs_runtimes hs_process hs_symbols */
 /* Samples of jemalloc's profiler: the right ones, their period, and none from damaged tables. */
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols */
+/* links: hs_heaps hs_runtimes hs_process hs_symbols */
 /* The recorder's table as a reader meets it: sound, half written, damaged, another's. */
 #include "unit.h"
 
