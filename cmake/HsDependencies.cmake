@@ -30,40 +30,42 @@ hs_find_dependency(zstd libzstd zstd zstd.h libzstd-dev)
 hs_find_dependency(lz4 liblz4 lz4 lz4frame.h liblz4-dev)
 hs_find_dependency(zlib zlib z zlib.h zlib1g-dev)
 hs_find_dependency(xxhash libxxhash xxhash xxhash.h libxxhash-dev)
-hs_find_dependency(nettle nettle nettle nettle/hmac.h nettle-dev)
+if(HS_WITH_RECORD OR HS_WITH_PUSH)
+  hs_find_dependency(nettle nettle nettle nettle/hmac.h nettle-dev)
+endif()
 hs_find_dependency(jemalloc jemalloc jemalloc jemalloc/jemalloc.h libjemalloc-dev OPTIONAL)
 
-if(HS_SQL)
+if(HS_WITH_SQL)
   hs_find_dependency(sqlite3 sqlite3 sqlite3 sqlite3.h libsqlite3-dev OPTIONAL)
   if(NOT HS_LIB_sqlite3 OR NOT HS_INC_sqlite3)
     message(FATAL_ERROR "sqlite3 not found: run scripts/deps, install 'libsqlite3-dev', or build "
-                        "without the command sql: -DHS_SQL=OFF")
+                        "without the command sql: -DHS_WITH_SQL=OFF")
   endif()
   # Line editing with a history for its prompt; without it lines are read as they are typed.
   hs_find_dependency(edit libedit edit editline/readline.h libedit-dev OPTIONAL)
 endif()
 
-if(HS_PUSH)
+if(HS_WITH_PUSH)
   hs_find_dependency(curl libcurl curl curl/curl.h libcurl4-openssl-dev OPTIONAL)
   if(NOT HS_LIB_curl OR NOT HS_INC_curl)
     message(FATAL_ERROR "libcurl not found: run scripts/deps, install 'libcurl4-openssl-dev', or "
-                        "build without 'watch --push': -DHS_PUSH=OFF")
+                        "build without 'watch --push': -DHS_WITH_PUSH=OFF")
   endif()
 endif()
 
-if(HS_BROWSE)
+if(HS_WITH_BROWSE)
   hs_find_dependency(ncursesw ncursesw ncursesw curses.h libncurses-dev OPTIONAL)
   if(NOT HS_LIB_ncursesw OR NOT HS_INC_ncursesw)
     message(FATAL_ERROR "ncursesw not found: run scripts/deps, install 'libncurses-dev', or build "
-                        "without the command browse: -DHS_BROWSE=OFF")
+                        "without the command browse: -DHS_WITH_BROWSE=OFF")
   endif()
 endif()
 
-if(HS_SERVE)
+if(HS_WITH_SERVE)
   hs_find_dependency(microhttpd libmicrohttpd microhttpd microhttpd.h libmicrohttpd-dev OPTIONAL)
   if(NOT HS_LIB_microhttpd OR NOT HS_INC_microhttpd)
     message(FATAL_ERROR "libmicrohttpd not found: run scripts/deps, install 'libmicrohttpd-dev', "
-                        "or build without the command serve: -DHS_SERVE=OFF")
+                        "or build without the command serve: -DHS_WITH_SERVE=OFF")
   endif()
 endif()
 

@@ -44,6 +44,43 @@ function(hs_links ret)
   set(${ret} "${links}" PARENT_SCOPE)
 endfunction()
 
+# hs_needs_missing(RET FILE): whether it needs a part that is not built: the libraries of its first
+# line tell, or a comment near its top, "parts: record export".
+function(hs_needs_missing ret file)
+  set(${ret} OFF PARENT_SCOPE)
+  hs_links(links "${file}")
+  foreach(lib ${links})
+    if(lib MATCHES "^hs_" AND NOT TARGET ${lib})
+      set(${ret} ON PARENT_SCOPE)
+    endif()
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  file(STRINGS "${file}" lines LIMIT_COUNT 8)
+  string(REGEX MATCH "(^|;)(#|/\\*) parts:([a-z ]*)" found "${lines}")
+  string(TOUPPER "${CMAKE_MATCH_3}" parts)
+  separate_arguments(parts UNIX_COMMAND "${parts}")
+  foreach(part ${parts})
+    if(NOT part IN_LIST hs_parts)
+      message(FATAL_ERROR "${file}: there is no part '${part}' (cmake/HsParts.cmake)")
+    endif()
+    if(NOT HS_WITH_${part})
+      set(${ret} ON PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# hs_leave_out_missing(LIST): takes the files out of it that need a part that is not built.
+function(hs_leave_out_missing list)
+  set(files ${${list}})
+  foreach(file ${${list}})
+    hs_needs_missing(is_missing "${file}")
+    if(is_missing)
+      list(REMOVE_ITEM files "${file}")
+    endif()
+  endforeach()
+  set(${list} "${files}" PARENT_SCOPE)
+endfunction()
+
 # hs_link_tested(TARGET libs...): links, and shows the private headers of our own libraries too, as
 # FOLDER/header.h. Headers in a subfolder name those above without it.
 function(hs_link_tested target)

@@ -18,7 +18,7 @@ static hs_status export_sqlite(struct hs_view *view, const struct hs_export_targ
 {
     (void)view, (void)target;
     (void)hs_fail(err, HS_USAGE, "this heapsnap was built without SQLite");
-    return hs_hint(err, "build it with -DHS_SQL=ON, or export to parquet");
+    return hs_hint(err, "build it with -DHS_WITH_SQL=ON, or export to parquet");
 }
 
 #endif

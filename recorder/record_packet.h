@@ -5,7 +5,7 @@
 #ifndef HS_RECORD_PACKET_H
 #define HS_RECORD_PACKET_H
 
-#include "recorder/table.h"
+#include <heapsnap/recorded.h>
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #ifndef HS_RECORD_TABLE_H
 #define HS_RECORD_TABLE_H
 
-#include "recorder/table.h"
+#include <heapsnap/recorded.h>
 
 #include <stdbool.h>
 #include <stddef.h>

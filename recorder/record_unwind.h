@@ -8,7 +8,7 @@
 #ifndef HS_RECORD_UNWIND_H
 #define HS_RECORD_UNWIND_H
 
-#include "recorder/table.h"
+#include <heapsnap/recorded.h>
 
 #include <stdbool.h>
 

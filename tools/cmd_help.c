@@ -30,6 +30,8 @@ hs_status hs_cmd_help(struct hs_tool *tool, const struct hs_invocation *inv, str
     const struct hs_command *command = hs_find_command(name);
     if (command != NULL)
         return hs_tool_help(tool, command, /* is_short= */ false, err);
+    if (hs_is_missing_command(name, err))
+        return HS_USAGE;
     (void)hs_fail(err, HS_USAGE, "no help for '%s'", name);
     return hs_hint(err, "'heapsnap help' lists the commands");
 }

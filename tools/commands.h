@@ -3,6 +3,7 @@
 #ifndef HS_TOOLS_COMMANDS_H
 #define HS_TOOLS_COMMANDS_H
 
+#include "base/parts.h"
 #include "tool.h"
 
 /* clang-format off */

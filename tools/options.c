@@ -1,8 +1,16 @@
 /* The options, stated once, and the table of the commands (commands.def). */
+#include "base/parts.h"
 #include "commands.h"
+#if HS_WITH_EXPORT
 #include "export/exporters.h"
 #include "export/fleet.h"
+#else /* no command takes these options */
+#define HS_EXPORTER_CHOICES ""
+#define HS_FLEET_TABLES ""
+#endif
+#if HS_WITH_RECORD
 #include "trace/trace_commands.h"
+#endif
 
 const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_FORMAT] = {"format", 0, HS_OPTION_CHOICE, "FORMAT", "table|json|ndjson|tsv",

@@ -268,6 +268,9 @@ int hs_choice_at(const char *choices, const char *text, size_t n_bytes);
 uint64_t hs_choices_given(const struct hs_invocation *invocation, enum hs_option_id id);
 
 const struct hs_command *hs_find_command(const char *name);
+/* Is it a command of a part that this build has not (cmake/HsParts.cmake)? Then err says which part
+ * that is, and how to get it: HS_USAGE. */
+bool hs_is_missing_command(const char *name, struct hs_error *err);
 
 /* The choices as "a, b, c" when the help of the option does not name them itself, else false.
  * `text` has HS_CHOICES_BYTES. */

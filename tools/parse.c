@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/append.h"
+#include "base/parts.h"
 #include "base/units.h"
 #include "options.h"
 
@@ -54,8 +55,33 @@ static const char *option_name(const void *context, size_t at)
     return command->options >> at & 1 ? hs_options[at].name : NULL;
 }
 
+bool hs_is_missing_command(const char *name, struct hs_error *err)
+{
+    static const struct {
+        const char *name, *part, *with, *packages;
+    } missing[] = {
+#define MISSING(name, part, with, packages) {name, part, with, packages},
+        HS_MISSING_COMMANDS(MISSING)
+#undef MISSING
+            {NULL, NULL, NULL, NULL}};
+
+    for (size_t i = 0; missing[i].name != NULL; i++) {
+        if (strcmp(missing[i].name, name) != 0)
+            continue;
+        bool needs = missing[i].packages[0] != '\0';
+        (void)hs_fail(err, HS_USAGE, "cannot run '%s': this heapsnap was built without the part %s",
+                      name, missing[i].part);
+        (void)hs_hint(err, "build it with -D%s=ON%s%s%s", missing[i].with, needs ? " (" : "",
+                      missing[i].packages, needs ? ")" : "");
+        return true;
+    }
+    return false;
+}
+
 static hs_status unknown_command(const char *word, struct hs_error *err)
 {
+    if (hs_is_missing_command(word, err))
+        return HS_USAGE;
     const char *near = hs_nearest(word, command_name, NULL, hs_n_commands);
     hs_status status = hs_fail(err, HS_USAGE, "unknown command '%s'", word);
     if (near != NULL)

@@ -217,6 +217,19 @@ static hs_status capture_refuse(const struct hs_dump *dump, const char *seen, st
                    size);
 }
 
+/* Objects in the allocators' blocks that a runtime would know more of. */
+static hs_status capture_note_unbuilt(struct hs_dump *dump, struct hs_error *err)
+{
+    const struct hs_unbuilt_runtime *unbuilt = hs_unbuilt_runtime(&dump->objects);
+
+    if (unbuilt == NULL)
+        return HS_OK;
+    return hs_findings_note(&dump->findings, true, err,
+                            "it is %s: of its objects only what the memory shows is known, as this "
+                            "heapsnap was built without the part %s (-D%s=ON)",
+                            unbuilt->what, unbuilt->part, unbuilt->with);
+}
+
 /* A listing without a block is an error that says why; one beside an allocator that is not read
  * says that. A runtime with a heap of its own judges that itself. */
 static hs_status capture_check(struct hs_dump *dump, struct hs_error *err)
@@ -226,6 +239,7 @@ static hs_status capture_check(struct hs_dump *dump, struct hs_error *err)
     for (size_t i = 0; i < dump->n_serving; i++)
         if (dump->serving[i].runtime->has_own_heap)
             return HS_OK;
+    HS_TRY(capture_note_unbuilt(dump, err));
     hs_heaps_recognise(&dump->process, dump->options->rules, hs_heaps_in_use(&dump->heaps), seen,
                        sizeof seen);
     hs_heaps_join_names(seen, sizeof seen);

@@ -94,6 +94,15 @@ static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
             unread);
 }
 
+static void check_unbuilt(const struct hs_unbuilt_runtime *unbuilt, struct hs_diagnosis *d)
+{
+    char hint[NAMES_BYTES];
+
+    snprintf(hint, sizeof hint, "build heapsnap with -D%s=ON", unbuilt->with);
+    add(d, "runtime", unbuilt->has_own_heap ? HS_VERDICT_REFUSED : HS_VERDICT_WARNING, hint,
+        "%s, and this heapsnap was built without the part %s", unbuilt->what, unbuilt->part);
+}
+
 /* Has another one than libc, or its loader, the malloc that the program calls? */
 static bool is_malloc_replaced(const struct hs_objects *objects)
 {
@@ -325,7 +334,11 @@ static hs_status check_opened(struct hs_dump *dump, struct hs_diagnosis *d, stru
     if (hs_objects_open(&dump->objects, &dump->target, err) != HS_OK)
         return add_failure(d, "binaries", err);
     const struct hs_runtime *runtime = own_heap(&dump->objects);
-    if (runtime != NULL) {
+    const struct hs_unbuilt_runtime *unbuilt = hs_unbuilt_runtime(&dump->objects);
+    if (unbuilt != NULL) {
+        check_unbuilt(unbuilt, d);
+        check_allocator(dump, d);
+    } else if (runtime != NULL) {
         HS_TRY(check_own_heap(dump, runtime, d, err));
     } else {
         check_runtime(dump, d);

@@ -15,10 +15,23 @@ static bool dump_is_alone(const struct hs_dump *dump, const struct hs_runtime *r
     return dump->options->own_heap_alone && runtime->has_own_heap;
 }
 
+/* Of a heap that needs a part which this build has not nothing can be read. */
+static hs_status dump_check_built(const struct hs_dump *dump, struct hs_error *err)
+{
+    const struct hs_unbuilt_runtime *unbuilt = hs_unbuilt_runtime(&dump->objects);
+
+    if (unbuilt == NULL || !unbuilt->has_own_heap)
+        return HS_OK;
+    (void)hs_fail(err, HS_TARGET, "'%s' is %s, and this heapsnap was built without the part %s",
+                  dump->objects.objects[0].name, unbuilt->what, unbuilt->part);
+    return hs_hint(err, "build it with -D%s=ON", unbuilt->with);
+}
+
 static hs_status dump_recognise(struct hs_dump *dump, struct hs_error *err)
 {
     bool is_alone = false;
 
+    HS_TRY(dump_check_built(dump, err));
     for (size_t i = 0; i < HS_N_RUNTIMES; i++) {
         if (!hs_runtimes[i]->serves(&dump->objects) || (is_alone && !hs_runtimes[i]->has_own_heap))
             continue;

@@ -1,3 +1,4 @@
+# parts: browse
 # browse, driven by keys in a real terminal (tmux): what its screens say, whatever their size, the
 # names on them and the moment at which they change; and the terminals that it refuses.
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
+# parts: sql export
 # A column has one name, one kind and one value in JSON, TSV, SQL, the exported database, Parquet
 # and openapi.json: what analysis/include/analysis/rows.def says once.
 . "$(dirname "$0")/lib.sh"
-grep -q "HS_SQL:BOOL=ON" "$BUILD_DIR/CMakeCache.txt" || skip "built without SQLite"
 
 python <<'END'
 import glob

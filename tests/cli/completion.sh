@@ -48,7 +48,7 @@ offers "diff doctor dominators dump " d
 offers "json " roots heap.snap --format js
 offers "json ndjson table tsv " roots heap.snap --format ""
 offers "--group-by " roots heap.snap --group-
-offers "callgrind " export heap.snap --to cal
+! has_part export || offers "callgrind " export heap.snap --to cal
 offers "heap.snap " roots heap.s
 offers "bash " completion b
 offers "roots " help ro

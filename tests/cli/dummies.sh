@@ -1,3 +1,4 @@
+# parts: export ocaml python
 # An allocator, a runtime, an export and a command are each one new file or folder and one line: a
 # copy of the source tree gets one of each that does nothing, builds with warnings as errors, and
 # what it builds knows them.

@@ -1,3 +1,4 @@
+# parts: export
 # What exports do when something is wrong: the disk, the reader, the snapshot, the command line.
 # That what they write is right is the business of tests/clients.
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +15,7 @@ Snap().write("empty.snap")
 END
 stacks="folded pprof speedscope heaptrack callgrind ncdu"
 files="$stacks perfetto hprof v8 dot"
-! grep -q "HS_SQL:BOOL=ON" "$BUILD_DIR/CMakeCache.txt" || files+=" sqlite"
+! has_part sql || files+=" sqlite"
 
 # A full disk: exit 5, told once.
 for format in $files; do

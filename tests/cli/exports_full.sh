@@ -1,3 +1,4 @@
+# parts: export
 # A disk that is full in the middle of each export, and of what SQL spills: exit 5, one message, no
 # file under the name, what was there before stays. By a limit of the size of files, which a disk's
 # end looks like to a program; tests/cli/faults_disk.sh has a file system that is really full.

@@ -1,3 +1,4 @@
+# parts: export
 # A file system that is full: exit 5 with a message, nothing half written, what was there stays.
 . "$(dirname "$0")/lib.sh"
 

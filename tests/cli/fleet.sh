@@ -1,3 +1,4 @@
+# parts: export
 # export --to parquet: where tables lie, whatever host and service are called; which ones; what is
 # refused; the same bytes twice. What is in them is for tests/oracles/fleet.sh to read.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # gather: several senders at once, wrong tokens, garbage, cut lines, a reader that does not read.
 . "$(dirname "$0")/lib.sh"
 [ -e "$BUILD_DIR/bin/libheapsnap-record.so" ] || skip "no recorder in this build"

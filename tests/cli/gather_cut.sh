@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # A connection that is cut in the middle of a frame: gather keeps all whole packets, both sides say
 # so, and record claims no more than was sent.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # gather: who has no token shuts nobody out, fills no log, and does not make it spin.
 . "$(dirname "$0")/lib.sh"
 [ -e "$BUILD_DIR/bin/libheapsnap-record.so" ] || skip "no recorder in this build"

@@ -1,3 +1,4 @@
+# parts: import
 # import, and export --to v8: what they refuse, and that a heap survives the way there and back.
 . "$(dirname "$0")/lib.sh"
 

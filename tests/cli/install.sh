@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml python import sql export record watch push report serve browse
 # What is installed is enough for other people's programs: the example of docs/examples is built
 # with pkg-config against an installed copy and agrees with the commands, and so is a program that
 # links the recorder, with and without a loader.

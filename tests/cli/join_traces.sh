@@ -1,3 +1,4 @@
+# parts: record
 # The join with memtrace's traces: a snapshot made of the table that the runtime had in the live
 # process, against the file as it was then and as it was after the process had ended. Of a made
 # program, and of a real one where there is one (HS_TRACES).

@@ -27,6 +27,12 @@ python()
     python3 -B - "$@"
 }
 
+# has_part NAME: is this part of heapsnap built (cmake/HsParts.cmake)?
+has_part()
+{
+    [ -z "${PARTS+set}" ] || [[ " $PARTS " == *" $1 "* ]]
+}
+
 skip()
 {
     echo "skipped: $*" >&2

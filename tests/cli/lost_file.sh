@@ -1,3 +1,4 @@
+# parts: export
 # A snapshot that is cut short while it is read: a message and exit 5, no death by signal, and no
 # half of an answer under the name that was asked for.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+# parts: ocaml python import sql export record watch push report serve browse
 # The man pages in docs/man are those that the option table makes, and are valid.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+# parts: export
 # Names come from a hostile target: whatever they hold, no escape, no line and no direction of ours
 # is theirs to give, and every format stays well-formed.
 . "$(dirname "$0")/lib.sh"

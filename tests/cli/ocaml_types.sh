@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # heapsnap-ocaml-types: the types of a program's variables from its .cmt files, and what it says of
 # files that are of no use. The program counts its own blocks by type: every type it speaks of must
 # be in the answer.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # heapsnap-ocaml-types is fed what has no end or is too large: it ends in time with what it has, and
 # what it says closes over itself.
 source "$(dirname "$0")/lib.sh"

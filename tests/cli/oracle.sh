@@ -1,3 +1,4 @@
+# parts: export
 # An independent oracle through the door that users have: the exported graph of several hundred
 # small random heaps, with weak, ephemeron and unreached parts, against dominators by their
 # definition (a node dominates what is no longer reached once it is taken out).

@@ -1,3 +1,4 @@
+# parts: import export
 # Whatever heapsnap writes is for its owner alone, or for whom --mode and --group say; and nothing
 # that another user puts in its way is followed, filled, told or believed.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # record: the program's own status, what is refused, outputs that fail, processes that fork.
 . "$(dirname "$0")/lib.sh"
 [ -e "$BUILD_DIR/bin/libheapsnap-record.so" ] || skip "no recorder in this build"

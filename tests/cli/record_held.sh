@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # record: what a program has not sent yet is in the trace when it goes quiet, and whatever its end.
 . "$(dirname "$0")/lib.sh"
 [ -e "$BUILD_DIR/bin/libheapsnap-record.so" ] || skip "no recorder in this build"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record python
 # record: a Python program's small objects are in the trace under the lines that made them; where
 # the interpreter's frames are not known that is said, and of a program that is none nothing is.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+# parts: record
 # record under a storm of kills: the program at any moment, its children, both while they fork as
 # fast as they can. The recorder ends with the program's status, and every file that is left can be
 # read, or says why not. HS_STORM=N for N times as many.

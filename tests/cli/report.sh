@@ -1,3 +1,4 @@
+# parts: report
 # report: one page that needs nothing else. What it shows is what the commands print, to the letter;
 # no name gets out of the data; it stays small whatever the heap; and it is whole or not there.
 . "$(dirname "$0")/lib.sh"

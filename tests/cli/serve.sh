@@ -1,3 +1,4 @@
+# parts: serve
 # serve: every answer is what the command prints, as openapi.json describes it; who has no business
 # there gets none; and nothing that is sent, late, large, broken or in great numbers, ends it.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+# parts: export
 # Sets of owners, what would be freed without some roots, and how much has a named owner: against
 # one search per root over the edges that take part, read from the exported tables.
 . "$(dirname "$0")/lib.sh"

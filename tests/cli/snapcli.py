@@ -21,6 +21,11 @@ STATIC, YOUNG = 1, 2
 NO_OFFSET = 0
 
 
+def has_part(name):
+    """Is this part of heapsnap built (cmake/HsParts.cmake)?"""
+    return "PARTS" not in os.environ or name in os.environ["PARTS"].split()
+
+
 class Failure(Exception):
     pass
 

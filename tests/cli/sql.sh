@@ -1,7 +1,6 @@
+# parts: sql
 # SQL: what tables say is what the other commands and a brute force say; what is refused; limits.
 . "$(dirname "$0")/lib.sh"
-
-[ -e "$BUILD_DIR/bin/libheapsnap_sqlite.so" ] || skip "it was built without SQL (HS_SQL=OFF)"
 
 python <<'PYTHON'
 import csv, io, re

@@ -177,6 +177,18 @@ def thirty_two_bits():
     target.wait()
 
 
+# Without the part that reads such heaps: which part that is.
+def refused_ocaml(pid, message, hint):
+    if has_part("ocaml"):
+        refused(pid, message, hint)
+    else:
+        refused(pid, "is an OCaml program, and this heapsnap was built without the part ocaml",
+                "build it with -DHS_WITH_OCAML=ON")
+        doctor = json.loads(run("doctor", str(pid), "--json", code=3).out)
+        said = [one for one in doctor["checks"] if one["verdict"] == "refused"]
+        check(len(said) == 1 and "the part ocaml" in said[0]["found"], f"doctor: {said}")
+
+
 def dumped(pid, *more):
     words = [HEAPSNAP, "dump", str(pid), "-o", SNAP, *more]
     done = subprocess.run(words, capture_output=True, timeout=60)
@@ -185,6 +197,8 @@ def dumped(pid, *more):
     run("check", SNAP)
     info = json.loads(run("info", SNAP, "--json").out)
     os.unlink(SNAP)
+    equal(any("without the part python" in note["text"] for note in info["notes"]),
+          pid == os.getpid() and not has_part("python"), "what is said of a part that is missing")
     return [runtime["name"] for runtime in info["runtimes"]]
 
 
@@ -270,7 +284,7 @@ def bytecode():
                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     wait_for(target.pid, "ocamlrun")
     time.sleep(0.1)
-    refused(target.pid, "an OCaml bytecode program", "native programs of OCaml 4.13 and 4.14")
+    refused_ocaml(target.pid, "an OCaml bytecode program", "native programs of OCaml 4.13 and 4.14")
     target.communicate(b"go\n", timeout=10)
     equal(target.returncode, 0, "the bytecode program ends well")
 
@@ -289,7 +303,7 @@ def ocaml_5():
     subprocess.run(["gcc", "-o", path, source], check=True)
     target = started(path)
     wait_for(target.pid, "five")
-    refused(target.pid, "'five' is an OCaml 5 program", "OCaml 4.13 and 4.14")
+    refused_ocaml(target.pid, "'five' is an OCaml 5 program", "OCaml 4.13 and 4.14")
     target.kill()
     target.wait()
 

@@ -239,18 +239,18 @@ def long_help_is_paged():
     with open(pager, "w") as file:
         file.write("#!/bin/sh\necho PAGED $LESS\nexec cat\n")
     os.chmod(pager, 0o755)
-    long = run("trace", "--help").out
+    long = run("dump", "--help").out
     check(len(long.splitlines()) > 24, "a help that is long")
-    equal(on_terminal("trace", "--help", PAGER=pager)[0], "PAGED FRX\n" + long, "trace --help")
-    equal(on_terminal("help", "trace", PAGER=pager, LESS="S")[0], "PAGED S\n" + long, "help trace")
-    text, code = on_terminal("trace", "--help", PAGER=os.path.join(WORK, "no such pager"),
+    equal(on_terminal("dump", "--help", PAGER=pager)[0], "PAGED FRX\n" + long, "dump --help")
+    equal(on_terminal("help", "dump", PAGER=pager, LESS="S")[0], "PAGED S\n" + long, "help dump")
+    text, code = on_terminal("dump", "--help", PAGER=os.path.join(WORK, "no such pager"),
                              stderr_too=False)
     equal((text, code), (long, 0), "a pager that is not there")
     for empty in ["", "cat"]:
-        equal(on_terminal("trace", "--help", PAGER=empty)[0], long, f"PAGER={empty}")
+        equal(on_terminal("dump", "--help", PAGER=empty)[0], long, f"PAGER={empty}")
     for arguments in [["roots", "-h"], ["version", "--help"]]:
         equal(on_terminal(*arguments, PAGER=pager)[0], run(*arguments).out, "what fits")
-    equal(run("trace", "--help", env={"PAGER": pager}).out, long, "no terminal, no pager")
+    equal(run("dump", "--help", env={"PAGER": pager}).out, long, "no terminal, no pager")
 
 
 def interrupted():

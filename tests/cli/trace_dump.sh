@@ -1,3 +1,4 @@
+# parts: record
 # trace dump, trace info: made traces against their text, the same events as JSON, refusals with
 # their exit codes, and what is said of a trace that has gaps. Where there are traces of real
 # programs (HS_TRACES), these too against the hashes of their reference dumps.

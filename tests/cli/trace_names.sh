@@ -1,3 +1,4 @@
+# parts: record
 # A trace whose program, functions and files are called by terminal escapes, line breaks, tabs,
 # direction overrides and broken UTF-8: no command passes one of them on, in any format, to a pipe
 # or to a terminal.

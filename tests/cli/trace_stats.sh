@@ -1,3 +1,4 @@
+# parts: record
 # trace top, tree, live and lifetimes, against the events that trace dump prints, summed here in the
 # plainest way; what cannot be asked; and that sums close. Of made traces, and of those of real
 # programs where there are any (HS_TRACES).

@@ -1,3 +1,4 @@
+# parts: export
 # callgrind_annotate opens our files: totals, what a frame owns, lines.
 . "$(dirname "$0")/_client.sh"
 need callgrind_annotate

@@ -1,3 +1,4 @@
+# parts: export
 # Graphviz draws what we write, of all roots and of one object.
 . "$(dirname "$0")/_client.sh"
 need dot

@@ -1,3 +1,4 @@
+# parts: export
 # heaptrack_print opens our files: what it calls leaked is what is alive, with stacks and lines.
 . "$(dirname "$0")/_client.sh"
 need heaptrack_print

@@ -1,3 +1,4 @@
+# parts: import export
 # VisualVM's heap library opens our dumps, and our own import reads them back: the same objects, of
 # the same sizes.
 . "$(dirname "$0")/_client.sh"

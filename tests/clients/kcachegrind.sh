@@ -1,3 +1,4 @@
+# parts: export
 # KCachegrind opens our files on a screen that nobody sees, and is read as a blind user reads it:
 # the total in its status line, the functions in its list, no window but its own.
 . "$(dirname "$0")/_client.sh"

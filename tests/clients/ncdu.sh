@@ -1,3 +1,4 @@
+# parts: export
 # ncdu opens our files and shows roots as folders; an independent reader adds up what is in them.
 . "$(dirname "$0")/_client.sh"
 need ncdu script

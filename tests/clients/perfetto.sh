@@ -1,3 +1,4 @@
+# parts: export
 # protoc decodes our packets, and they keep the rules of Perfetto's reader: packets count up from 0
 # and all but the last are continued, fields are as many as targets, all that is named is there.
 . "$(dirname "$0")/_client.sh"

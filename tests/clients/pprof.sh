@@ -1,3 +1,4 @@
+# parts: export
 # go tool pprof opens our profiles: sums, names with their lines, labels, build id, growth.
 . "$(dirname "$0")/_client.sh"
 need go

@@ -1,3 +1,4 @@
+# parts: report
 # A report opens in a headless browser, from a file and with the network refused: every screen by
 # keys alone, without an error, with the figures that the commands print.
 . "$(dirname "$0")/_client.sh"

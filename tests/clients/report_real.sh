@@ -1,3 +1,4 @@
+# parts: report
 # Reports of real programs in a browser, from files: a server in C++ with types and a leak, a Python
 # program, Debian's redis without debug information, and a coqtop; every screen by keys alone, with
 # one request and the figures that the commands print.

@@ -1,3 +1,4 @@
+# parts: serve
 # The served page in a headless browser: every screen by keys alone, without an error, with the
 # figures that the commands print; an object, its paths, SQL, a folder of snapshots, what if.
 . "$(dirname "$0")/_client.sh"

@@ -1,3 +1,4 @@
+# parts: export
 # speedscope opens our files in a headless browser; an independent reader checks their sums.
 . "$(dirname "$0")/_client.sh"
 need node npm chromium

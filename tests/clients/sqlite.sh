@@ -1,3 +1,4 @@
+# parts: sql export
 # sqlite3 opens our databases: sums, names, addresses above 2^63, edges.
 . "$(dirname "$0")/_client.sh"
 need sqlite3

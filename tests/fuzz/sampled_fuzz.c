@@ -16,8 +16,8 @@
 #include "elf_writer.h"
 #include "fake_prof.h"
 #include "heaps/sampled.h"
-#include "recorder/table.h"
 #include "symbols/elf.h"
+#include <heapsnap/recorded.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -1,4 +1,5 @@
 /* links: hs_tools_lib hs_trace */
+/* parts: record */
 /* Any bytes as packets of a recorder: what is checked and translated has to be read without a gap
  * by the reader of traces. */
 #include <assert.h>

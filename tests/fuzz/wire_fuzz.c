@@ -1,4 +1,5 @@
 /* links: hs_tools_lib */
+/* parts: record */
 /* What a sender says to gather: any bytes before it has proved the token; and any frames, with
  * right tags, after. The first byte of the input says which, and in what portions it comes. */
 #include <assert.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: sql
 # Pools of the Apache Portable Runtime give out what the program asked them for, hang on their
 # parents alone, and retain what the program says, to the word; what only a pool that has ended led
 # to is lost. The library as Debian has it, without symbols: global_pool is found and named.

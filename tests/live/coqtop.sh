@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Debian's coqtop, stripped, with a large library loaded: two dumps of the stopped process are the
 # same bytes; the roots that reach most equal the runtime's own caml_obj_reachable_words, called in
 # the same stopped process; the sums close; the target lives on.

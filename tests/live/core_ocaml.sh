@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # OCaml 4: the core of a stopped program says what the live dump says, threads included; the core of
 # one that ended in the middle of anything is read once, for there is no other moment, and a note
 # says when it was no good one.

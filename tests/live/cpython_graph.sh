@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # What Python's objects keep: the lists of the collector and weak references keep nothing, so that
 # a dictionary retains what it holds, cycles out of use are possible leaks, what is in use is none.
 . "$(dirname "$0")/_native.sh"

@@ -1,3 +1,4 @@
+# parts: python
 # Every Python that is here: the bytes in blocks of obmalloc against sys._debugmallocstats, the
 # names of types against the objects that the program made. HS_LONG=1: ten times as many objects.
 # shellcheck source=tests/live/_walkers.sh

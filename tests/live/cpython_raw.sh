@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # What is no object in Python's pools, though its words are types: what it holds is no certain leak.
 # Neither is what the states of the interpreter's own modules hold, nor anything in a bare Python.
 . "$(dirname "$0")/_native.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml python
 # A leak of 2 or 3 % of the heap among a cache, a queue and a configuration that is loaded once, of
 # C, C++, OCaml and Python: named first after five dumps, with the command that shows one block of
 # it. Without the leak nothing is said to grow steadily. The key files alone say the same.

@@ -1,3 +1,4 @@
+# parts: ocaml
 # The memory of a dump is foreseen: what a watcher sees of it at the most lies near what was told,
 # and stays under --memory, files and debug information included. Whatever is accepted works.
 . "$(dirname "$0")/_target.sh"

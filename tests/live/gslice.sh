@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: sql
 # Programs of GLib: each slice is a block, at its place and of its size; objects have their types,
 # where slices are, and where GLib 2.76 and later takes each from malloc; so have containers.
 . "$(dirname "$0")/_native.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # A damaged block header in a live program: the rest is exact, the snapshot says what is missing,
 # and the target goes on.
 . "$(dirname "$0")/_roots.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # An OCaml program that is not a native one of 4.13 or 4.14 is told what it is, with exit code 3,
 # and goes on.
 . "$(dirname "$0")/_roots.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Every shape of value, in young and in compacted heaps, under each allocation policy: what each
 # global reaches is what the runtime says, all blocks together are Gc.stat's live words, the proofs
 # hold, and no byte of a string is in the file.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Stops of a program that hardly does anything but allocate large blocks: each dump is exact, or
 # says why not, and what does not change is right in all of them.
 . "$(dirname "$0")/_roots.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml export
 # Weak arrays and ephemerons of a live program: nothing weak is reached, data lives by its keys.
 . "$(dirname "$0")/_roots.sh"
 build heap_weak unix heap_weak.ml

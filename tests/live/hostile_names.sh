@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: import sql export record watch report serve browse
 # A program whose name, arguments, threads, files, symbols, types, members, sections, registered
 # areas, chunks of talloc, pools of APR and Python classes are called by terminal escapes, line
 # breaks, tabs, direction overrides and broken UTF-8: no command in any format, on a terminal or

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # A leaking C++ program, once under `heapsnap record` and once under jemalloc's profiler: the cross
 # table names the call that leaks and the variable that keeps it, the estimate covers what the
 # program says it asked for, and every sample of the recorder is in its trace.

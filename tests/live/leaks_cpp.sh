@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: export
 # A C++ program that has lost known objects: each is a certain leak, nothing else is, and types are
 # named by RTTI alone (stripped) as well as by DWARF.
 . "$(dirname "$0")/_native.sh"

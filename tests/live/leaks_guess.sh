@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # A lost block is perhaps of the one record that all others of its size are, when its words agree;
 # where two records have that size, or a word leads where the record has none, nothing is guessed.
 . "$(dirname "$0")/_native.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # What `roots --without` foretells is freed when the program lets go, within a thousandth, or it had
 # a reserve: programs of twelve kinds let go of their owners one after the other, and are dumped
 # again. Prints a table.

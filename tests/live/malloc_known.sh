@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: sql
 # Every block of a program that knows its heap, none missing, none false, under mimalloc and
 # gperftools' tcmalloc: blocks that other threads have freed, of threads that have ended, huge and
 # aligned ones. Stops in the middle of an allocator's work are known to be so. The libraries are

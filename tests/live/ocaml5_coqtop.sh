@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Debian 13's coqtop (OCaml 5.3, stripped) in its scratch root, with a large library loaded: two
 # dumps of the stopped process say the same; the roots that reach most equal the runtime's own
 # caml_obj_reachable_words, called in the same stopped process; names come from the .cmt files, and

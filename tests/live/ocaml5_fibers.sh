@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # A suspended continuation, nested fibers, a callback in a fiber, domains with threads, local
 # storage and finalisers of their own.
 . "$(dirname "$0")/_ocaml5.sh"

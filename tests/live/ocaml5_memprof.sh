@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Gc.Memprof of OCaml 5.3: every live id has its block, with its words; user data that is a block;
 # the period that the profile's rate says.
 . "$(dirname "$0")/_ocaml5.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Source names through the .cmi and .cmt of OCaml 5, read by a helper of that compiler; a helper of
 # another one says that it cannot.
 . "$(dirname "$0")/_ocaml5.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # As one_graph.sh, for OCaml 5.
 . "$(dirname "$0")/_ocaml5.sh"
 build one_graph one_graph.ml one_graph_stubs.c

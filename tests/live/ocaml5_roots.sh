@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # The kinds of roots that OCaml 4 has too, in OCaml 5: globals, a stack local under a deep
 # recursion, C roots of every list, C locals, systhreads, finalisers.
 . "$(dirname "$0")/_ocaml5.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Stops of three domains of OCaml 5 that hardly do anything but allocate, that compute, and among
 # which others start and end: what each keeps, in a global and on its stack, is right in all dumps,
 # and a dump that is called exact has no proof that fails.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Source types in OCaml 5: the program that counts its own blocks by type, and one whose domains
 # made them, where a suspended fiber holds others.
 . "$(dirname "$0")/_ocaml5.sh"

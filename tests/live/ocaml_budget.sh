@@ -1,3 +1,4 @@
+# parts: ocaml
 # A dump of an OCaml program with little memory finds the same as one with enough.
 . "$(dirname "$0")/_target.sh"
 need ocamlfind python3 zstd

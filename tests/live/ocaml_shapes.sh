@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Containers of OCaml's library that are told by their shape alone: a stripped program counts its
 # own, every count is equal, and what only looks like one has no type. People read of them.
 . "$(dirname "$0")/_target.sh"

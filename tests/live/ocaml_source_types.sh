@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Source types of a program that knows how many blocks of each type it has: every count is equal,
 # nothing misfits. With the types of some variables exchanged a hundred times as many blocks misfit.
 # A helper that dies, hangs, lies or takes all memory costs types alone.

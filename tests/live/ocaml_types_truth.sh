@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # A program that counts its own blocks by type, each kind that the language has: every count is
 # equal, with the helper that reads its .cmt files, for two seeds and for the stripped program.
 . "$(dirname "$0")/_target.sh"

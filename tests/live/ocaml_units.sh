@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # OCaml: of how many units the variables have names, and which files lack; the files of the
 # program's own installation are found; units that call methods have one field more than variables;
 # dump and info count the same.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # The compiler itself in the middle of a large file: most of its heap is held by its stack and by
 # closures alone. It rests where it prints into a pipe that nobody reads, so it stands at one place.
 . "$(dirname "$0")/_target.sh"

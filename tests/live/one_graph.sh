@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # An OCaml heap and memory of malloc as one graph: bigarrays and custom blocks lead to their memory,
 # registered roots in memory of malloc lead back. Also stripped, over jemalloc, and from a core.
 # What looks like a pointer in text takes nothing from a registered root; a stripped program does

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # In the program python, memory of C comes second below names as well: what a name reaches through
 # objects that say what they are is that name's, though memory of which nobody knows what it is
 # leads there, too; what only such memory leads to is kept by whose it is.

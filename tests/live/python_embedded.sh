@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # Python in a program of C: begun, ended and begun again, with a second interpreter. The names of
 # both are there and told apart, and what C keeps is C's: as a library, in the program itself, and
 # stripped, where nothing says which version it is.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python export
 # The edges of Python's objects are what the interpreter says they refer to: dead slots, hashes,
 # characters and what freed memory held before give none.
 . "$(dirname "$0")/_native.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # Objects of Python that an extension loses are certain leaks, each of them, and what hangs on them;
 # cycles that the collector has yet to find are none.
 . "$(dirname "$0")/_native.sh"

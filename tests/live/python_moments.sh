@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # Python programs at bad moments: while the interpreter begins and ends, in the middle of a
 # collection, while tables grow, a child after a fork, threads of C without the lock, 100,000 frames
 # deep, 3,000 modules, a namespace whose keys are no strings, greenlets that wait, an address left

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python sql
 # Roots by the names of a Python program: what it knows of its own variables, attributes, closures,
 # generators and frames is what they retain, and paths read as the program writes them. With
 # --no-names there are none of them.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python record
 # Under record a Python program's own objects are sampled one by one, with the interpreter's frames:
 # of known lines the estimates cover what they are known to have allocated, and the join says who
 # keeps it. So it is with each interpreter whose frames are known, with debug hooks beneath, and

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # Variables of what greenlets and tasks of asyncio and trio wait in are roots: those of one line of
 # all tasks together are one, and each owns what the program says, in every version. With --no-names
 # there are none.

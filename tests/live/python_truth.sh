@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: python
 # What each variable of a program owns is what the program itself finds by gc and sys.getsizeof,
 # within 0.1 %: instances, slots, closures, generators, sets, deques, threads, coroutines, requests
 # of flask and django; by Debian's interpreter, and three of them by a newer one. Variables of

@@ -1,3 +1,4 @@
+# parts: record
 # Programs that make it hard for the recorder: many threads, forks while others hold its lock,
 # closed and reused descriptors, handlers in the middle of it, modules that come and go, exec, and
 # a trace that cannot be written. None of them may fail, and what is counted must be so.

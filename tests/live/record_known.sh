@@ -1,3 +1,4 @@
+# parts: record
 # At a rate of one byte the recorder's table and trace hold exactly what a program holds, over glibc
 # and over jemalloc, preloaded and linked; frees, failed calls and switches included.
 . "$(dirname "$0")/_record.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: record
 # A leaking C++ server under record, under load: one command names who allocated the leak and the
 # global that keeps it, and its estimate covers the server's own truth.
 . "$(dirname "$0")/_native.sh"

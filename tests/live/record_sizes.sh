@@ -1,3 +1,4 @@
+# parts: record
 # The estimate of what lives covers the truth: for several seeds, each within four standard errors,
 # and their mean too. C++ over an allocator that brings its own operators is sampled once, not twice
 # and not never. A program with more rights than its caller is left alone.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # A plugin loaded by Dynlink: dynamic globals, and frames with tables of the plugin.
 . "$(dirname "$0")/_roots.sh"
 cp "$fixtures/roots_plugin.ml" "$work/"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # Stopped where an allocation has found no room, and the allocation pointer lies below the minor
 # heap: a moment like others in which nothing exact can be said, and no damage.
 . "$(dirname "$0")/_roots.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # A [@@noalloc] C call in progress: its caller's frame is conservative, the frames above precise.
 . "$(dirname "$0")/_roots.sh"
 build roots_noalloc unix roots_noalloc.ml roots_noalloc_stubs.c

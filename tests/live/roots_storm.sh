@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml
 # 110 stops at arbitrary instructions, 220 with HS_LONG: each is exact, or says what it could not
 # make exact; the target lives on every time.
 . "$(dirname "$0")/_roots.sh"

@@ -1,3 +1,4 @@
+# parts: record
 # Samples of jemalloc's own profiler and of the recorder, read from outside: each joins with its
 # block, its backtrace and its keeper, and they are those that jemalloc's own dump counts.
 # shellcheck source=tests/live/_native.sh

@@ -6,6 +6,9 @@
  *   snap_oracle SNAP sum             words alive by ephemerons only, alive, not alive, in all
  *   snap_oracle SNAP sole NAME       words lost when the leaf of this name is taken away
  *   snap_oracle SNAP types           address, words and type of each block, one a line
+ *   snap_oracle SNAP graph           a line for each block, and one for each edge: from, to, words
+ *                                    from the source's start and class; from, to and class of
+ * extras
  *
  * Reachable: strong edges only. Alive (sum, sole): strong and active ephemeron edges. */
 #include <inttypes.h>
@@ -237,6 +240,33 @@ static void print_types(const struct oracle *o)
     hs_chunk_fini(&chunk);
 }
 
+static void print_chunk(const struct oracle *o, const struct hs_chunk *chunk)
+{
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        printf("%" PRIu64 " %" PRIx64 " %" PRIu64 " %u %s\n", chunk->first + i, chunk->address[i],
+               chunk->words[i], chunk->state[i],
+               hs_snap_string(o->snap, hs_snap_type(o->snap, chunk->type[i])->name));
+        for (uint64_t e = chunk->edge_begin[i]; e < chunk->edge_begin[i + 1]; e++)
+            printf("%" PRIu64 " > %" PRIu64 " %" PRIu64 " %u\n", chunk->first + i, chunk->target[e],
+                   chunk->offset_words[e], chunk->edge_class[e]);
+    }
+    for (uint64_t i = 0; i < chunk->n_extra; i++)
+        printf("%" PRIu64 " >> %" PRIu64 " %u\n", chunk->extra[i].source, chunk->extra[i].target,
+               chunk->extra[i].edge_class);
+}
+
+static void print_graph(const struct oracle *o)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_chunk chunk = {0};
+
+    for (uint64_t at = 0; at < o->totals->n_chunks; at++) {
+        check(hs_snap_load_chunk(o->snap, at, HS_COL_ALL, &chunk, &err), &err);
+        print_chunk(o, &chunk);
+    }
+    hs_chunk_fini(&chunk);
+}
+
 static void oracle_close(struct oracle *o)
 {
     free(o->words);
@@ -256,7 +286,8 @@ int main(int argc, char **argv)
     int code = 0;
 
     if (argc < 2) {
-        fprintf(stderr, "usage: snap_oracle SNAP [roots [WORDS] | sum | sole NAME | types]\n");
+        fprintf(stderr,
+                "usage: snap_oracle SNAP [roots [WORDS] | sum | sole NAME | types | graph]\n");
         return 2;
     }
     load(&o, argv[1]);
@@ -268,6 +299,8 @@ int main(int argc, char **argv)
         print_sum(&o);
     else if (strcmp(argv[2], "types") == 0)
         print_types(&o);
+    else if (strcmp(argv[2], "graph") == 0)
+        print_graph(&o);
     else if (strcmp(argv[2], "sole") == 0 && argc > 3)
         code = print_sole(&o, argv[3]);
     else

@@ -1,3 +1,4 @@
+# parts: watch
 # A stop that ends in a kill, at random and at every step of it, or that hangs: the target is as it
 # was before, and the next one works at once. HS_STORM=17 for 1,000 random kills of each kind,
 # HS_STORM=400 with the names of the storms for 2,000 on writers and on waits with a limit.

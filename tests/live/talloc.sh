@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: sql
 # talloc's chunks have the names and the owners that talloc itself reports, whoever else leads to
 # them; a server retains what hangs below it, to the word; what nothing leads to is lost, unless
 # talloc keeps account of it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: ocaml record
 # A program traced by the standard library's Gc.Memprof: every id of the process is joined with its
 # event as the program itself counts them, the estimate covers the exact heap, and the cross table
 # names who allocated and who keeps.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: watch
 # Each dump of a watch leaves its key file, also when its snapshot is deleted; with --diff what grew
 # is logged; 'heapsnap diff DIR' says the same of the whole series. With --no-keys there is none.
 # --when 'growing>RATE' keeps the snapshots alone in which a key grows so fast.

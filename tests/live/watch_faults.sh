@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: watch
 # A watch under bad luck: signals at any moment, killed dumps, no room, no right, moved directories.
 # HS_FAULTS_TIMES multiplies the number of turns.
 . "$(dirname "$0")/_faults.sh"

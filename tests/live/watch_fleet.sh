@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: export watch
 # watch --export parquet: every dump as tables, in the layout of 'export --to parquet'; also of
 # dumps whose snapshots go. What cannot be written is said and does not end the watch. (That engines
 # read the tables is oracles/fleet.sh's.)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: export watch push
 # watch --push: every door that is documented gets the very bytes of 'export --to pprof'; a server
 # that hangs, refuses, fails, redirects or cannot be trusted is said once and never waited for; no
 # password is said anywhere.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: watch
 # A watch of redis under load, sped up: redis loses no command, and the watch does not grow.
 # HS_WATCH_ROUNDS: how many snapshots (default 10); HS_WATCH_EVERY: how far apart (default 200ms).
 # Ten hours of one every ten minutes are 60 rounds.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: watch
 # A watch and its series: files, bounds, log, restart, another process, the end.
 . "$(dirname "$0")/_faults.sh"
 

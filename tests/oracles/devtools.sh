@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: import export
 # Chrome's DevTools and we find the same retained size for every object of a heap of Node.js, folded
 # sizes included; and what we export of it gives the same answer again.
 . "$(dirname "$0")/_oracle.sh"

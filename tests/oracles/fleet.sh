@@ -1,3 +1,4 @@
+# parts: export
 # The tables of export --to parquet as DuckDB reads them: sums equal to `info`, hostile names, hosts
 # that are called anything; and every query of docs/sql.md over fifty hosts, of which one leaks.
 . "$SOURCE_DIR/tests/oracles/_oracle.sh"

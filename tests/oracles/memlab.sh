@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: import export
 # memlab and we find the same retained size for every object: of a heap of Node.js that is imported
 # by its rules, and of a live Python program that is exported for it.
 . "$(dirname "$0")/_oracle.sh"

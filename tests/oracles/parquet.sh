@@ -1,3 +1,4 @@
+# parts: export
 # What the Parquet writer writes, as DuckDB reads it: numbers at their limits, texts of any bytes,
 # many row groups, pages and dictionaries; and that the bounds of a group are right.
 . "$SOURCE_DIR/tests/oracles/_oracle.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# parts: import export
 # VisualVM's heap library and we find the same retained size for every object of a Java heap, once
 # four ways of VisualVM's own are made idle; these explain the few differences on the heap as it is.
 . "$(dirname "$0")/_oracle.sh"

@@ -1,4 +1,5 @@
 /* links: hs_tools_lib */
+/* parts: browse */
 #include "unit.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* links: hs_dump hs_runtimes hs_heaps hs_process hs_base */
+/* parts: ocaml python */
 #include "unit.h"
 
 #include "base/alloc.h"

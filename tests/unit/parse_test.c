@@ -1,6 +1,7 @@
 /* links: hs_tools_lib */
 #include "unit.h"
 
+#include "base/parts.h"
 #include "tools/options.h"
 
 enum { MAX_WORDS = 80 };
@@ -215,6 +216,33 @@ static void help(void **state)
 }
 
 /* What belongs to another program is not looked at. */
+/* A command of a part that is not built is no unknown one: what is said names the part. */
+static void missing(void **state)
+{
+    static const struct {
+        const char *name, *part, *with;
+    } commands[] = {
+#define COMMAND(name, part, with, packages) {name, part, with},
+        HS_MISSING_COMMANDS(COMMAND)
+#undef COMMAND
+            {NULL, NULL, NULL}};
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof commands / sizeof *commands; i++) {
+        struct hs_error err = HS_ERROR_INIT;
+        char message[128];
+        snprintf(message, sizeof message,
+                 "cannot run '%s': this heapsnap was built without the part %s", commands[i].name,
+                 commands[i].part);
+        assert_null(hs_find_command(commands[i].name));
+        assert_true(hs_is_missing_command(commands[i].name, &err));
+        assert_string_equal(err.message, message);
+        assert_non_null(strstr(err.hint, commands[i].with));
+    }
+    for (size_t i = 0; i < hs_n_commands; i++)
+        assert_false(hs_is_missing_command(hs_commands[i].name, &(struct hs_error)HS_ERROR_INIT));
+}
+
+#if HS_WITH_RECORD
 static void rest(void **state)
 {
     static const char *const lines[] = {"record -o a.trace -- prog -o --help -- x",
@@ -242,6 +270,7 @@ static void rest(void **state)
         "usage: heapsnap record [OPTION]... PROGRAM [ARGUMENT]...");
     bad("record --outptu x", "unknown option '--outptu' of 'record'", "did you mean '--output'?");
 }
+#endif
 
 static const char *const words[] = {"roots", NULL, "report", "x"};
 
@@ -265,9 +294,16 @@ static void nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments), cmocka_unit_test(values), cmocka_unit_test(wrong_values),
-        cmocka_unit_test(unknown),   cmocka_unit_test(help),   cmocka_unit_test(nearest),
+        cmocka_unit_test(arguments),
+        cmocka_unit_test(values),
+        cmocka_unit_test(wrong_values),
+        cmocka_unit_test(unknown),
+        cmocka_unit_test(help),
+        cmocka_unit_test(nearest),
+        cmocka_unit_test(missing),
+#if HS_WITH_RECORD
         cmocka_unit_test(rest),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 #include "elf_writer.h"
 #include "fail_each.h"
 #include "heaps/sampled.h"
-#include "recorder/table.h"
 #include "symbols/elf.h"
+#include <heapsnap/recorded.h>
 
 #define BIAS ((hs_addr)0x555500000000)
 #define DATA (BIAS + 0x3000)

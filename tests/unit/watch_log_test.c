@@ -1,4 +1,5 @@
 /* links: hs_tools_lib */
+/* parts: watch */
 /* The lines of a watch's log, and the file that holds them. */
 #include "unit.h"
 

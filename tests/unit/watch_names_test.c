@@ -1,4 +1,5 @@
 /* links: hs_tools_lib */
+/* parts: watch */
 #include "unit.h"
 
 #include "tools/watch/names.h"

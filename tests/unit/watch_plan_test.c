@@ -1,4 +1,5 @@
 /* links: hs_tools_lib */
+/* parts: watch */
 /* Ticks, missed ones, rests after failures: the clock is an argument. */
 #include "unit.h"
 

@@ -1,4 +1,5 @@
 /* links: hs_tools_lib */
+/* parts: watch */
 /* The directory of a watch: what is listed, what goes, what is never touched. */
 #include "unit.h"
 

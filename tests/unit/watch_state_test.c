@@ -1,4 +1,5 @@
 /* links: hs_tools_lib */
+/* parts: watch */
 /* watch.json: read back as written, whole or not at all, and never trusted. */
 #include "unit.h"
 

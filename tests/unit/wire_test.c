@@ -1,4 +1,5 @@
 /* links: hs_tools_lib hs_dep_nettle */
+/* parts: record */
 /* The protocol of gather, with a sender that does what it should, and others. */
 #include "unit.h"
 

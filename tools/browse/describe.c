@@ -10,6 +10,7 @@
 #include "analysis/set_tops.h"
 #include "analysis/type_family.h"
 #include "base/append.h"
+#include "base/parts.h"
 #include "base/units.h"
 #include "look/suspect_text.h"
 
@@ -115,7 +116,7 @@ static void put_keys(const struct hs_browse *browse, const struct hs_browse_leve
         hs_append(text, HS_BROWSE_COMMAND_BYTES, " --by key");
         return;
     }
-    if (!HS_SQL) {
+    if (!HS_WITH_SQL) {
         put_begin(browse, "export", text);
         hs_append(text, HS_BROWSE_COMMAND_BYTES, " --to folded");
         return;

@@ -1,7 +1,7 @@
 /* Sites as JSON; what was joined with a trace. */
 #include "site_print.h"
 
-#include "trace/gaps.h"
+#include "gaps.h"
 
 hs_status hs_frame_put(struct hs_sink *sink, const struct hs_frame *frame, struct hs_error *err)
 {

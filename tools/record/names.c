@@ -11,12 +11,12 @@
 
 #include "base/load.h"
 #include "base/strtab.h"
-#include "recorder/table.h"
 #include "symbols/debugfile.h"
 #include "symbols/demangle.h"
 #include "symbols/lines.h"
 #include "symbols/locals.h"
 #include "target/procfs.h"
+#include <heapsnap/recorded.h>
 
 enum {
     MAX_MODULES = 1024, /* of hostile packets, too */

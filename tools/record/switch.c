@@ -9,9 +9,9 @@
 #include <sys/uio.h>
 
 #include "dump_run.h"
-#include "recorder/table.h"
 #include "symbols/elf.h"
 #include "target/procfs.h"
+#include <heapsnap/recorded.h>
 
 enum { MAX_FILES = 1024 };
 

@@ -4,7 +4,8 @@
 
 #include "options.h"
 
-/* Writes that word (recorder/table.h) into the process; nothing is stopped. HS_TARGET when there is
+/* Writes that word (heapsnap/recorded.h) into the process; nothing is stopped. HS_TARGET when
+ * there is
  * no such process, it does not record, or we may not. */
 hs_status hs_record_switch(const struct hs_invocation *inv, struct hs_error *err);
 

@@ -4,10 +4,11 @@
 
 #include "analysis/key_file.h"
 #include "base/alloc.h"
+#include "base/parts.h"
 #include "look/open_view.h"
 #include "lost_file.h"
 #include "viewer/key_columns.h"
-#if HS_SQL
+#if HS_WITH_SQL
 #include "apart.h"
 #include "query/query.h"
 #endif
@@ -52,7 +53,7 @@ static hs_status ask_keys(struct hs_tool *tool, const struct hs_question *questi
     return hs_view_finish(&view, status, err);
 }
 
-#if HS_SQL
+#if HS_WITH_SQL
 #define SQL_TIMEOUT_NS ((uint64_t)5 * 1000000000)
 enum { SQL_MOST_ROWS = 100000 };
 

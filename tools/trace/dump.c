@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "gaps.h"
+#include "look/gaps.h"
 #include "trace/trace.h"
 #include "trace_commands.h"
 

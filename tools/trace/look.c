@@ -4,7 +4,7 @@
 
 #include "analysis/site.h"
 #include "base/alloc.h"
-#include "gaps.h"
+#include "look/gaps.h"
 
 /* Events between two looks at whether somebody wants us to end. */
 enum { EVENTS_PER_TELL = 1 << 16 };

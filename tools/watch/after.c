@@ -8,7 +8,7 @@
 #include "base/append.h"
 #include "dump_run.h"
 #include "export/exporters.h"
-#include "fleet_options.h"
+#include "export/fleet_options.h"
 #include "look/memory_report.h"
 #include "look/open_view.h"
 

@@ -106,7 +106,8 @@ hs_status hs_watch_push_check(struct hs_error *err)
     if (find_program(path, sizeof path) && access(path, X_OK) == 0)
         return HS_OK;
     (void)hs_fail(err, HS_USAGE, "--push: there is no " HS_PUSH_PROGRAM " beside heapsnap");
-    return hs_hint(err, "build heapsnap with libcurl (-DHS_PUSH=ON), or install " HS_PUSH_PROGRAM);
+    return hs_hint(err,
+                   "build heapsnap with libcurl (-DHS_WITH_PUSH=ON), or install " HS_PUSH_PROGRAM);
 }
 
 /* ---- saying ---- */

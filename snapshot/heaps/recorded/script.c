@@ -1,6 +1,6 @@
-/* Places in scripts as the recorder has kept them (recorder/table.h); every word is hostile. */
+/* Places in scripts as the recorder has kept them (heapsnap/recorded.h); every word is hostile. */
 #include "heaps/sampled.h"
-#include "recorder/table.h"
+#include <heapsnap/recorded.h>
 
 static void copy_text(const uint8_t *bytes, size_t n, char *text)
 {

@@ -1,11 +1,11 @@
-/* What the recorder (recorder/table.h) keeps in the process: read from the copy, and kept out of
+/* What the recorder (heapsnap/recorded.h) keeps in the process: read from the copy, and kept out of
  * the roots. */
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "heaps/sampled.h"
-#include "recorder/table.h"
 #include "registered/parts.h"
 #include "target/procfs.h"
+#include <heapsnap/recorded.h>
 
 #define RECORD_OWNER "heapsnap record"
 enum {

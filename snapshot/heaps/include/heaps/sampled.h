@@ -1,6 +1,6 @@
 /* Allocations that a sampler inside of the process has chosen and that are still alive: jemalloc's
- * own profiler (prof:true), and the recorder (recorder/table.h). Each with the return addresses of
- * its allocation, read from the copy: the process keeps them for itself and is not asked.
+ * own profiler (prof:true), and the recorder (heapsnap/recorded.h). Each with the return addresses
+ * of its allocation, read from the copy: the process keeps them for itself and is not asked.
  *
  * All of it is hostile. What does not prove itself is left out and told of, so that there may be
  * too few samples, never false ones. Docs: docs/recording.md. */
@@ -25,7 +25,7 @@ struct hs_sampled {
 struct hs_sampled_by {
     struct hs_sampler facts;
     const struct hs_object *own; /* the binary of the sampler's code; NULL when unknown */
-    hs_addr scripts;             /* where places of scripts are kept (recorder/table.h) */
+    hs_addr scripts;             /* where places of scripts are kept (heapsnap/recorded.h) */
     uint64_t scripts_bytes;      /* 0: there are none */
 };
 

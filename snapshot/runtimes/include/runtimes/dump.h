@@ -93,4 +93,14 @@ hs_status hs_dump_note_missing(const struct hs_dump *dump, struct hs_findings *f
  */
 const char *hs_program_kind(const struct hs_objects *objects);
 
+/* ---- unbuilt.c */
+/* A runtime that this build was made without. */
+struct hs_unbuilt_runtime {
+    const char *what;        /* "an OCaml program" */
+    const char *part, *with; /* "ocaml", "HS_WITH_OCAML" */
+    bool has_own_heap;       /* of which nothing can be read then */
+};
+/* The one that would serve the process; NULL: none. */
+const struct hs_unbuilt_runtime *hs_unbuilt_runtime(const struct hs_objects *objects);
+
 #endif

@@ -6,9 +6,11 @@
 #ifndef HS_RUNTIMES_RUNTIMES_H
 #define HS_RUNTIMES_RUNTIMES_H
 
-#define HS_RUNTIMES(X) \
-    X(ocaml)           \
-    X(python)          \
+#include "base/parts.h"
+
+#define HS_RUNTIMES(X)      \
+    HS_IF_OCAML(X(ocaml))   \
+    HS_IF_PYTHON(X(python)) \
     X(native)
 
 #define HS_RUNTIME_NUMBER(name) HS_RUNTIME_##name,

@@ -8,8 +8,8 @@
  * copy: a slot is whole when its address is not 0; a writer fills the rest first. Every word is
  * hostile to the reader. Layout of 64-bit little-endian processes; nothing but this header is
  * shared by the two sides, and it includes nothing of the house. */
-#ifndef HS_RECORDER_TABLE_H
-#define HS_RECORDER_TABLE_H
+#ifndef HS_HEAPSNAP_RECORDED_H
+#define HS_HEAPSNAP_RECORDED_H
 
 #include <stdint.h>
 

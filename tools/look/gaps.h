@@ -1,6 +1,6 @@
 /* The gaps of a trace, said on standard error. */
-#ifndef HS_TRACE_GAPS_H
-#define HS_TRACE_GAPS_H
+#ifndef HS_LOOK_GAPS_H
+#define HS_LOOK_GAPS_H
 
 #include "trace/trace.h"
 

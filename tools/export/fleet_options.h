@@ -1,6 +1,6 @@
 /* The options of exports as tables of a fleet. */
-#ifndef HS_TOOLS_FLEET_OPTIONS_H
-#define HS_TOOLS_FLEET_OPTIONS_H
+#ifndef HS_EXPORT_FLEET_OPTIONS_H
+#define HS_EXPORT_FLEET_OPTIONS_H
 
 #include "export/fleet.h"
 #include "options.h"
