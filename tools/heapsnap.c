@@ -84,6 +84,11 @@ int main(int argc, char **argv)
         hs_talk_error(&err);
     if (tool.is_verbose)
         hs_talk_memory_report(&tool.budget);
+    struct hs_error timings_err = HS_ERROR_INIT;
+    if (hs_tool_tell_timings(&tool, &inv, &timings_err) != HS_OK) {
+        hs_talk_error(&timings_err);
+        status = status == HS_OK ? HS_IO : status;
+    }
     /* Without a command the overview is an answer, but not to what a script wanted. */
     if (is_bare && status == HS_OK)
         return hs_exit_code(HS_USAGE);

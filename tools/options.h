@@ -98,6 +98,8 @@ enum hs_option_id {
     HS_OPT_SPILL_DIR,
     HS_OPT_THREADS,
     HS_OPT_VERBOSE,
+    HS_OPT_TIMINGS,
+    HS_OPT_TIMINGS_FILE,
     HS_OPT_MODE,
     HS_OPT_GROUP,
     HS_OPT_TRACE,
@@ -187,7 +189,7 @@ static inline bool hs_takes_rest(const struct hs_command *command)
 /* The options of limits, which -h names on one line: of every command that works on a heap. */
 #define HS_OPTIONS_OF_LIMITS                                                     \
     (HS_BIT(HS_OPT_MEMORY) | HS_BIT(HS_OPT_SPILL_DIR) | HS_BIT(HS_OPT_THREADS) | \
-     HS_BIT(HS_OPT_VERBOSE))
+     HS_BIT(HS_OPT_VERBOSE) | HS_BIT(HS_OPT_TIMINGS) | HS_BIT(HS_OPT_TIMINGS_FILE))
 /* The least that a row must have, in either unit. */
 #define HS_OPTIONS_OF_LEAST (HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_MIN_BYTES))
 /* The options of commands that stop a process. */

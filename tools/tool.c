@@ -53,6 +53,7 @@ static void progress_print(struct hs_tool *tool, const char *phase, uint64_t don
 static bool progress_tell(void *context, const char *phase, uint64_t done, uint64_t total)
 {
     struct hs_tool *tool = context;
+    hs_timings_enter(&tool->timings, phase);
     uint64_t now = hs_now_ns();
     bool always = tool->progress_when == HS_PROGRESS_ALWAYS;
     uint64_t pause = always ? PROGRESS_LINES_NS : PROGRESS_TERMINAL_NS;
@@ -160,6 +161,8 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     if (hs_given(inv, HS_OPT_PROGRESS))
         tool->progress_when = (enum hs_progress_when)inv->number[HS_OPT_PROGRESS];
     tool->progress_began_ns = hs_now_ns();
+    if (hs_given(inv, HS_OPT_TIMINGS) || hs_given(inv, HS_OPT_TIMINGS_FILE))
+        hs_timings_begin(&tool->timings);
     tool->progress = (struct hs_progress){progress_tell, tool};
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     take_signal(tool, SIGINT, &action);
@@ -221,6 +224,18 @@ void hs_tool_fini(struct hs_tool *tool)
     hs_out_close(&tool->out);
     hs_free(tool->spill_dir);
     tool->spill_dir = NULL;
+}
+
+hs_status hs_tool_tell_timings(struct hs_tool *tool, const struct hs_invocation *inv,
+                               struct hs_error *err)
+{
+    const char *path = hs_given(inv, HS_OPT_TIMINGS_FILE) ? inv->text[HS_OPT_TIMINGS_FILE] : NULL;
+    const struct hs_timings_output output = {
+        .form = hs_given(inv, HS_OPT_TIMINGS) ? (enum hs_timings_form)inv->number[HS_OPT_TIMINGS]
+                                              : HS_TIMINGS_JSON,
+        .path = path,
+        .command = inv->command == NULL ? "heapsnap" : inv->command->name};
+    return hs_timings_end(&tool->timings, &output, err);
 }
 
 enum hs_format hs_tool_format(const struct hs_invocation *inv)

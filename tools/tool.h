@@ -11,6 +11,7 @@
 #include "options.h"
 #include "report/listing.h"
 #include "report/text.h"
+#include "timings.h"
 
 /* The least --memory: code, stacks, and the buffers of any command. 16M as it is read. */
 #define HS_TOOL_MIN_BYTES ((uint64_t)16000000)
@@ -44,7 +45,8 @@ struct hs_tool {
     uint64_t progress_began_ns, progress_told_ns;
     bool progress_is_shown;
     struct hs_progress progress;
-    char hint[512]; /* what to ask next; empty: nothing */
+    struct hs_timings timings; /* of --timings */
+    char hint[512];            /* what to ask next; empty: nothing */
     bool is_verbose;
     bool is_below; /* runs for another command, which has said what there is to say of the file */
     struct hs_policy policy; /* of --policy and --pointers-in */
@@ -60,6 +62,9 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
 /* Flushes and closes; a failed write is seen here at the latest. */
 hs_status hs_tool_commit(struct hs_tool *tool, struct hs_error *err);
 void hs_tool_fini(struct hs_tool *tool);
+/* Writes what --timings asks for, of a command that failed, too. HS_IO. */
+hs_status hs_tool_tell_timings(struct hs_tool *tool, const struct hs_invocation *inv,
+                               struct hs_error *err);
 
 /* Returns the budget to take memory from; NULL, no limit, of a tool that was not opened. */
 static inline struct hs_budget *hs_tool_budget(struct hs_tool *tool)
