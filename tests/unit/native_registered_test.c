@@ -166,6 +166,7 @@ static void hostile_ranges_cost_nothing(void **state)
 
 int main(void)
 {
+    (void)fake_ctypes;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_a_range_are_roots),
         cmocka_unit_test(a_precise_range_has_pointers_to_starts_alone),
