@@ -51,15 +51,6 @@ void hs_proto_number(struct hs_proto *p, unsigned field, uint64_t value)
     hs_buffer_put_varint(&p->buffer, value);
 }
 
-void hs_proto_bytes(struct hs_proto *p, unsigned field, const void *bytes, size_t n_bytes)
-{
-    if (!room(p, n_bytes + 2 * KEY_BYTES))
-        return;
-    put_key(p, field, LENGTH);
-    hs_buffer_put_varint(&p->buffer, n_bytes);
-    hs_buffer_put_bytes(&p->buffer, bytes, n_bytes);
-}
-
 void hs_proto_text(struct hs_proto *p, const char *text)
 {
     if (room(p, strlen(text)))

@@ -25,7 +25,6 @@ size_t hs_proto_begin(struct hs_proto *p, unsigned field);
 void hs_proto_end(struct hs_proto *p, size_t begun);
 
 void hs_proto_number(struct hs_proto *p, unsigned field, uint64_t value);
-void hs_proto_bytes(struct hs_proto *p, unsigned field, const void *bytes, size_t n_bytes);
 /* A name from the target: valid UTF-8, whatever it was. */
 void hs_proto_name(struct hs_proto *p, unsigned field, const char *name);
 /* A part of a text between its begin and its end: of our own, and from the target. */

@@ -195,13 +195,6 @@ void hs_sheet_close_rows(struct hs_sheet *sheet)
     sheet->closing = true;
 }
 
-uint64_t hs_sheet_others(const struct hs_sheet *sheet, size_t column, uint64_t *ret_sum)
-{
-    assert(column < sheet->n_columns);
-    *ret_sum = sheet->sums[column];
-    return sheet->n_others;
-}
-
 /* The first failure of the filling, or of nothing. */
 static hs_status sheet_check(const struct hs_sheet *sheet, struct hs_error *err)
 {
@@ -214,37 +207,9 @@ static hs_status sheet_check(const struct hs_sheet *sheet, struct hs_error *err)
 
 hs_status hs_sheet_write(struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err)
 {
-    struct hs_json json;
-
     HS_TRY(sheet_check(sheet, err));
     if (!sheet->closing)
         sheet_fold_small(sheet);
-    switch (sheet->options.format) {
-    case HS_SHEET_JSON:
-        hs_json_init(&json, out, HS_JSON_PRETTY);
-        hs_json_begin_array(&json, NULL, HS_JSON_BLOCK);
-        hs_sheet_put_objects(sheet, &json);
-        hs_json_end_array(&json);
-        return hs_json_finish(&json, err);
-    case HS_SHEET_NDJSON:
-        hs_json_init(&json, out, HS_JSON_COMPACT);
-        hs_sheet_put_objects(sheet, &json);
-        return hs_json_finish(&json, err);
-    case HS_SHEET_TSV:
-        return hs_sheet_put_tsv(sheet, out, err);
-    case HS_SHEET_TABLE:
-    case HS_N_SHEET_FORMATS:
-    default:
-        return hs_sheet_put_table(sheet, out, err);
-    }
-}
-
-hs_status hs_sheet_write_rows(struct hs_sheet *sheet, struct hs_json *json, const char *key,
-                              struct hs_error *err)
-{
-    HS_TRY(sheet_check(sheet, err));
-    hs_json_begin_array(json, key, HS_JSON_BLOCK);
-    hs_sheet_put_objects(sheet, json);
-    hs_json_end_array(json);
-    return HS_OK;
+    return sheet->options.format == HS_SHEET_TSV ? hs_sheet_put_tsv(sheet, out, err)
+                                                 : hs_sheet_put_table(sheet, out, err);
 }

@@ -1,4 +1,4 @@
-/* The sheet for programs: JSON objects and tab-separated values. */
+/* The sheet for programs: tab-separated values. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "report/text.h"
 #include "sheet_private.h"
 
-/* Tells whether a cell has a number; without one it is null, or empty. */
+/* Tells whether a cell has a number; without one it is empty. */
 static bool data_knows(const struct hs_sheet *sheet, size_t column, struct sheet_cell cell)
 {
     enum hs_column_kind kind = sheet->columns[column].kind;
@@ -15,54 +15,9 @@ static bool data_knows(const struct hs_sheet *sheet, size_t column, struct sheet
            !(kind == HS_COLUMN_PERCENT && sheet->options.whole == 0);
 }
 
-static void data_write_member(const struct hs_sheet *sheet, struct hs_json *json, size_t column,
-                              struct sheet_cell cell)
-{
-    const char *key = sheet->columns[column].key;
-
-    if (!data_knows(sheet, column, cell)) {
-        hs_json_null(json, key);
-        return;
-    }
-    switch (sheet->columns[column].kind) {
-    case HS_COLUMN_STRING:
-        hs_json_string(json, key, hs_strtab_get(&sheet->strings, (hs_str)cell.value));
-        break;
-    case HS_COLUMN_PERCENT:
-        hs_json_percent(json, key, cell.value, sheet->options.whole);
-        break;
-    case HS_COLUMN_ADDRESS:
-        hs_json_address(json, key, cell.value);
-        break;
-    case HS_COLUMN_NODE:
-        hs_json_node(json, key, cell.value);
-        break;
-    case HS_COLUMN_BOOL:
-        hs_json_bool(json, key, cell.value != 0);
-        break;
-    case HS_COLUMN_SHARE:
-        hs_json_percent(json, key, cell.value, 10000);
-        break;
-    default:
-        hs_json_u64(json, key, cell.value);
-        break;
-    }
-}
-
 static bool data_shows(const struct hs_sheet *sheet, size_t column)
 {
     return (sheet->columns[column].flags & HS_COLUMN_TABLE_ONLY) == 0;
-}
-
-void hs_sheet_put_objects(const struct hs_sheet *sheet, struct hs_json *json)
-{
-    for (size_t row = 0; row < sheet->n_rows; row++) {
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        for (size_t column = 0; column < sheet->n_columns; column++)
-            if (data_shows(sheet, column))
-                data_write_member(sheet, json, column, sheet_cell_at(sheet, row, column));
-        hs_json_end_object(json);
-    }
 }
 
 static void data_print_percent(uint64_t part, uint64_t whole, char text[48])

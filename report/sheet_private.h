@@ -22,6 +22,5 @@ hs_status hs_sheet_put_table(const struct hs_sheet *sheet, struct hs_out *out,
                              struct hs_error *err);
 hs_status hs_sheet_put_tsv(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err);
 /* The rows one after another; each is a member of an array, or a document of its own. */
-void hs_sheet_put_objects(const struct hs_sheet *sheet, struct hs_json *json);
 
 #endif

@@ -10,11 +10,6 @@ uint64_t hs_tiers_bytes(uint64_t n_nodes)
     return 2 * (n_nodes / 8 + 8);
 }
 
-uint64_t hs_tiers_search_bytes(uint64_t n_nodes, uint64_t n_edges)
-{
-    return hs_graph_bytes(n_nodes, n_edges) + n_nodes * sizeof(uint32_t);
-}
-
 void hs_tiers_fini(struct hs_tiers *tiers, struct hs_budget *budget)
 {
     if (tiers->firm.n_bits != 0)

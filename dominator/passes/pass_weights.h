@@ -56,9 +56,4 @@ static inline bool pass_weights_get(const struct pass_weights *weights, hs_node 
     return true;
 }
 
-static inline void pass_weights_prefetch(const struct pass_weights *weights, hs_node node)
-{
-    __builtin_prefetch(&weights->small[node]);
-}
-
 #endif

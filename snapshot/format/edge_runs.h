@@ -3,7 +3,7 @@
  *
  *   runs:   level 1 | level 1 | level 0 | level 0 ...     16 runs of a level become one of the next
  *
- * A run takes 2 to 20 bytes an edge on disk, of one array mostly 3. Resident: HS_EDGE_RUNS_BYTES
+ * A run takes 2 to 20 bytes an edge on disk, of one array mostly 3. Resident: a buffer a run
  * while runs are merged, however many there are; while they are made 16 bytes an edge of a part, if
  * the budget has room for it. */
 #ifndef HS_FORMAT_EDGE_RUNS_H
@@ -13,7 +13,6 @@
 #include "snapshot/model.h"
 
 enum { HS_EDGE_RUNS_FAN = 16, HS_EDGE_RUNS_LEVELS = 12 };
-#define HS_EDGE_RUNS_BYTES ((HS_EDGE_RUNS_FAN + 1) * (uint64_t)HS_SPILL_BUFFER_BYTES)
 
 struct hs_edge_run {
     struct hs_spill spill;

@@ -34,6 +34,9 @@ static int stop(void **state)
     return 0;
 }
 
+static const enum hs_sheet_format formats[] = {HS_SHEET_TABLE, HS_SHEET_TSV};
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
 /* Writes through a pipe: all tests here stay below its 64 KiB. */
 static hs_status render(char *text, size_t n_bytes, struct hs_error *err)
 {
@@ -141,24 +144,15 @@ static void an_empty_sheet_still_says_its_total(void **state)
                     "       0  0.0%        0  TOTAL\n");
     begin_roots((struct hs_sheet_options){.format = HS_SHEET_TSV});
     assert_rendered("retained_words\tobjects\tid\tname\n");
-    begin_roots((struct hs_sheet_options){.format = HS_SHEET_JSON});
-    assert_rendered("[]\n");
-    begin_roots((struct hs_sheet_options){.format = HS_SHEET_NDJSON});
-    assert_rendered("");
 }
 
 static void rows_never_formed_are_summed_too(void **state)
 {
     const uint64_t sums[] = {20, 20, 5, 99, 99};
-    uint64_t sum = 0;
     begin_roots((struct hs_sheet_options){.limit = 1});
     add_root(900, 1, 3, "x");
     add_root(80, 1, 4, "y");
     hs_sheet_fold(&sheet, 1000, sums);
-    assert_int_equal(hs_sheet_others(&sheet, 0, &sum), 1001);
-    assert_int_equal(sum, 100);
-    assert_int_equal(hs_sheet_others(&sheet, 3, &sum), 1001);
-    assert_int_equal(sum, 0); /* ids are not summed */
     assert_rendered("RETAINED       %  OBJECTS  NAME\n"
                     "     900   90.0%        1  x\n"
                     "     100   10.0%        6  [1001 others]\n"
@@ -197,10 +191,10 @@ static void every_kind_in_a_table(void **state)
     }
 }
 
-static void fill_kinds(enum hs_sheet_format format, uint64_t whole)
+static void fill_kinds(uint64_t whole)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_sheet_options options = {.format = format, .human = true, .whole = whole};
+    struct hs_sheet_options options = {.format = HS_SHEET_TSV, .human = true, .whole = whole};
     hs_sheet_fini(&sheet);
     assert_int_equal(hs_sheet_init(&sheet, all_columns, 9, &options, &err), HS_OK);
     hs_sheet_string(&sheet, "t\t\"\x1b");
@@ -215,73 +209,25 @@ static void fill_kinds(enum hs_sheet_format format, uint64_t whole)
 
 static void programs_get_integers(void **state)
 {
-    fill_kinds(HS_SHEET_TSV, 3);
+    fill_kinds(3);
     assert_rendered("text\tcount\twords\tbytes\tpercent\taddress\tnode\tpause_ns\texact\n"
                     "t\\t\"\\x1b\t1000\t2000\t3000\t33.33\t0x1388\t#6000\t7000\ttrue\n"
                     "\t\t\t\t\t\t\t\t\n"
                     "\t0\t0\t0\t0.00\t0x0\t\t0\tfalse\n");
-    fill_kinds(HS_SHEET_NDJSON, 3);
-    assert_rendered("{\"text\":\"t\\t\\\"\\u001b\",\"count\":1000,\"words\":2000,\"bytes\":3000,"
-                    "\"percent\":33.33,\"address\":\"0x1388\",\"node\":\"#6000\","
-                    "\"pause_ns\":7000,\"exact\":true}\n"
-                    "{\"text\":null,\"count\":null,\"words\":null,\"bytes\":null,"
-                    "\"percent\":null,\"address\":null,\"node\":null,\"pause_ns\":null,"
-                    "\"exact\":null}\n"
-                    "{\"text\":\"\",\"count\":0,\"words\":0,\"bytes\":0,\"percent\":0.00,"
-                    "\"address\":\"0x0\",\"node\":null,\"pause_ns\":0,\"exact\":false}\n");
 }
 
 static void a_share_of_nothing_is_unknown(void **state)
 {
     static const struct hs_column column = {"percent", "%", HS_COLUMN_PERCENT, 0};
-    static const char *const expected[] = {"%\n-\n", "[\n  { \"percent\": null }\n]\n",
-                                           "{\"percent\":null}\n", "percent\n\n"};
-    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+    static const char *const expected[] = {"%\n-\n", "percent\n\n"};
+    for (int i = 0; i < N_FORMATS; i++) {
         struct hs_error err = HS_ERROR_INIT;
-        struct hs_sheet_options options = {.format = (enum hs_sheet_format)format};
+        struct hs_sheet_options options = {.format = formats[i]};
         hs_sheet_fini(&sheet);
         assert_int_equal(hs_sheet_init(&sheet, &column, 1, &options, &err), HS_OK);
         hs_sheet_u64(&sheet, 5);
-        assert_rendered(expected[format]);
+        assert_rendered(expected[i]);
     }
-}
-
-static void json_rows_leave_out_what_is_for_eyes(void **state)
-{
-    begin_roots((struct hs_sheet_options){.format = HS_SHEET_JSON, .limit = 2});
-    fill_roots();
-    assert_rendered("[\n"
-                    "  { \"retained_words\": 600, \"objects\": 12345, \"id\": \"#3\", "
-                    "\"name\": \"Stm.VCS\" },\n"
-                    "  { \"retained_words\": 200, \"objects\": 7, \"id\": \"#4\", "
-                    "\"name\": \"Global.env\" }\n"
-                    "]\n");
-}
-
-static void rows_go_into_an_envelope(void **state)
-{
-    struct hs_error err = HS_ERROR_INIT;
-    struct hs_buffer buffer = {0};
-    struct hs_json json;
-    uint64_t sum = 0;
-    begin_roots((struct hs_sheet_options){.format = HS_SHEET_JSON, .limit = 1});
-    fill_roots();
-    hs_json_init_buffer(&json, &buffer, HS_JSON_COMPACT);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.roots/1");
-    assert_int_equal(hs_sheet_write_rows(&sheet, &json, "roots", &err), HS_OK);
-    hs_json_begin_object(&json, "others", HS_JSON_LINE);
-    hs_json_u64(&json, "count", hs_sheet_others(&sheet, 0, &sum));
-    hs_json_u64(&json, "retained_words", sum);
-    hs_json_end_object(&json);
-    hs_json_end_object(&json);
-    assert_int_equal(hs_json_finish(&json, &err), HS_OK);
-    static const char expected[] =
-        "{\"schema\":\"heapsnap.roots/1\",\"roots\":[{\"retained_words\":600,\"objects\":12345,"
-        "\"id\":\"#3\",\"name\":\"Stm.VCS\"}],\"others\":{\"count\":3,\"retained_words\":300}}\n";
-    assert_int_equal(buffer.n_bytes, strlen(expected));
-    assert_memory_equal(buffer.bytes, expected, buffer.n_bytes);
-    hs_buffer_fini(&buffer);
 }
 
 static void a_narrow_terminal_cuts_the_flexible_column(void **state)
@@ -535,12 +481,9 @@ static void colours_only_the_frame(void **state)
 
 static void sums_stay_at_the_top(void **state)
 {
-    uint64_t sum = 0;
     begin_roots((struct hs_sheet_options){.limit = 1, .human = true});
     for (int i = 0; i < 4; i++)
         add_root(UINT64_MAX, UINT64_MAX, 3, "x");
-    assert_int_equal(hs_sheet_others(&sheet, 0, &sum), 3);
-    assert_true(sum == UINT64_MAX);
     assert_rendered("RETAINED                       %               OBJECTS  NAME\n"
                     "16.0 EiB  1844674407370955161.5%  18446744073709551615  x\n"
                     "16.0 EiB  1844674407370955161.5%  18446744073709551615  [3 others]\n"
@@ -550,13 +493,10 @@ static void sums_stay_at_the_top(void **state)
 static void many_rows_need_few_allocations(void **state)
 {
     uint64_t before = hs_alloc_count();
-    uint64_t sum = 0;
     begin_roots((struct hs_sheet_options){.limit = 100000});
     for (uint64_t i = 0; i < 200000; i++)
         add_root(i, 1, i, i % 2 != 0 ? "odd" : "even");
     assert_true(hs_alloc_count() - before < 60);
-    assert_int_equal(hs_sheet_others(&sheet, 2, &sum), 100000);
-    assert_int_equal(sum, 100000);
     assert_int_equal(sheet.n_cells, 500000); /* what is folded is not stored */
 }
 
@@ -576,10 +516,10 @@ static void each_allocation_can_fail(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     hs_status status;
-    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+    for (int i = 0; i < N_FORMATS; i++) {
         FAIL_EACH (each, .at_least = 7) {
             fail_each_begin(&each);
-            fill_and_render((enum hs_sheet_format)format, &status, &err);
+            fill_and_render(formats[i], &status, &err);
             (void)fail_each_end(&each, status);
             hs_sheet_fini(&sheet);
         }
@@ -588,13 +528,13 @@ static void each_allocation_can_fail(void **state)
 
 static void a_full_output_is_told(void **state)
 {
-    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+    for (int i = 0; i < N_FORMATS; i++) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_out out = {0};
         int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
-        begin_roots((struct hs_sheet_options){.format = (enum hs_sheet_format)format});
-        for (uint64_t i = 0; i < 5000; i++)
-            add_root(i, 1, i, "a name of some length");
+        begin_roots((struct hs_sheet_options){.format = formats[i]});
+        for (uint64_t row = 0; row < 5000; row++)
+            add_root(row, 1, row, "a name of some length");
         assert_int_equal(hs_out_open_fd(fd, "standard output", &out, &err), HS_OK);
         assert_int_equal(hs_sheet_write(&sheet, &out, &err), HS_IO);
         assert_string_equal(err.message, "cannot write 'standard output': No space left on device");
@@ -616,21 +556,16 @@ static void times_and_shares(void **state)
                            "12.345678   12.4%\n"
                            "    never  100.0%\n",
         [HS_SHEET_TSV] = "born_us\tleaked_percent\n0\t0.00\n12345678\t12.35\n\t100.00\n",
-        [HS_SHEET_NDJSON] = "{\"born_us\":0,\"leaked_percent\":0.00}\n"
-                            "{\"born_us\":12345678,\"leaked_percent\":12.35}\n"
-                            "{\"born_us\":null,\"leaked_percent\":100.00}\n",
     };
-    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+    for (int i = 0; i < N_FORMATS; i++) {
         struct hs_error err = HS_ERROR_INIT;
-        struct hs_sheet_options options = {.format = (enum hs_sheet_format)format};
-        if (expected[format] == NULL)
-            continue;
+        struct hs_sheet_options options = {.format = formats[i]};
         hs_sheet_fini(&sheet);
         assert_int_equal(hs_sheet_init(&sheet, columns, 2, &options, &err), HS_OK);
         static const uint64_t cells[] = {0, 0, 12345678, 1235, UINT64_MAX, 10000};
-        for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
-            hs_sheet_u64(&sheet, cells[i]);
-        assert_rendered(expected[format]);
+        for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
+            hs_sheet_u64(&sheet, cells[k]);
+        assert_rendered(expected[formats[i]]);
     }
 }
 
@@ -648,8 +583,6 @@ int main(void)
         FILLED(every_kind_in_a_table),
         FILLED(programs_get_integers),
         FILLED(a_share_of_nothing_is_unknown),
-        FILLED(json_rows_leave_out_what_is_for_eyes),
-        FILLED(rows_go_into_an_envelope),
         FILLED(a_narrow_terminal_cuts_the_flexible_column),
         FILLED(small_rows_are_folded_and_one_is_not),
         FILLED(what_can_be_spared_is_left_out_first),

@@ -244,14 +244,6 @@ hs_status hs_record_files_put(struct hs_record_files *files, const struct hs_pac
     return HS_OK;
 }
 
-void hs_record_files_end(struct hs_record_files *files, uint64_t pid)
-{
-    unsigned number;
-    struct hs_record_file *file = file_of(files, pid, &number);
-    if (file != NULL)
-        close_file(files, file);
-}
-
 void hs_record_files_close(struct hs_record_files *files)
 {
     for (size_t i = 0; i < files->n_files; i++)

@@ -41,8 +41,6 @@ struct hs_record_files {
 hs_status hs_record_files_put(struct hs_record_files *files, const struct hs_packet *packet,
                               bool is_info, const void *bytes, size_t n_bytes,
                               struct hs_error *err);
-/* Ends the file of a pid that is written. */
-void hs_record_files_end(struct hs_record_files *files, uint64_t pid);
 /* Says what became of files behind our back: removed ones; closes all. */
 void hs_record_files_close(struct hs_record_files *files);
 void hs_record_files_fini(struct hs_record_files *files);

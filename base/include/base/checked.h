@@ -9,11 +9,6 @@ static inline bool hs_add_fits(uint64_t a, uint64_t b, uint64_t *ret)
     return !__builtin_add_overflow(a, b, ret);
 }
 
-static inline bool hs_sub_fits(uint64_t a, uint64_t b, uint64_t *ret)
-{
-    return !__builtin_sub_overflow(a, b, ret);
-}
-
 static inline bool hs_mul_fits(uint64_t a, uint64_t b, uint64_t *ret)
 {
     return !__builtin_mul_overflow(a, b, ret);

@@ -1,4 +1,4 @@
-/* One sheet of typed columns, rendered as table, JSON rows, NDJSON or TSV.
+/* One sheet of typed columns, rendered as table or TSV; report/listing.h makes JSON.
  *
  * The caller sorts, then appends row after row, cell by cell in column order. Rows beyond
  * `limit` are not kept, only counted and summed: they become the line "[n others]". Closing rows
@@ -23,7 +23,7 @@
 
 enum hs_sheet_format {
     HS_SHEET_TABLE,
-    HS_SHEET_JSON, /* an array of objects; inside an envelope use hs_sheet_write_rows */
+    HS_SHEET_JSON, /* of listings alone, as the next */
     HS_SHEET_NDJSON,
     HS_SHEET_TSV, /* a line of keys, then the rows; an unknown value is an empty cell */
     HS_N_SHEET_FORMATS
@@ -134,14 +134,7 @@ void hs_sheet_fold(struct hs_sheet *sheet, uint64_t n_rows, const uint64_t *sums
 /* Rows from here on are closing rows. */
 void hs_sheet_close_rows(struct hs_sheet *sheet);
 
-/* The rows beyond the limit: their number, and the sum of one column. For JSON envelopes. */
-uint64_t hs_sheet_others(const struct hs_sheet *sheet, size_t column, uint64_t *ret_sum);
-
 /* Writes the sheet in its format. HS_IO, HS_LIMIT, or the first failure while it was filled. */
 hs_status hs_sheet_write(struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err);
-
-/* Writes the rows as a member `key` (an array of one-line objects) of an object being written. */
-hs_status hs_sheet_write_rows(struct hs_sheet *sheet, struct hs_json *json, const char *key,
-                              struct hs_error *err);
 
 #endif
