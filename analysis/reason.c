@@ -5,7 +5,7 @@
 
 enum { REASON_DECIMAL = 10, REASON_NAME_BYTES = 32 };
 
-/* Of a note "rule 64 is weak-pointer by rules.d/std.rules:7", if it is one of this number. */
+/* Reads a note "rule 64 is weak-pointer by rules.d/std.rules:7", if it is one of this number. */
 static bool read_note(const char *note, unsigned reason, unsigned *ret_rule, const char **ret_place)
 {
     static const char begin[] = HS_NOTE_LINE, is[] = HS_NOTE_LINE_IS, by[] = HS_NOTE_LINE_BY;

@@ -53,7 +53,7 @@ hs_status place_add(struct place *place, unsigned level, const char *name, const
     return HS_OK;
 }
 
-/* Whoever may read the files may enter. */
+/* Gives the directory to those who may read the files. */
 static hs_status give(const char *path, const struct hs_out_access *access, struct hs_error *err)
 {
     struct hs_out_access own = *access;

@@ -31,6 +31,7 @@ RULES = {
     "circles": "no circle of calls between sources: two need a reason, more are cut",
     "processor": "a register, or anything else of one processor, is named in arch/ alone",
     "header-doc": "a public header begins with a comment and documents its functions",
+    "comment-verb": "begin with a verb or an article: what it does, not What, Of, Whose or Where",
     "header-guard": "a header has a guard named after its path, HS_FOLDER_NAME_H",
     "public-prefix": "a function that is not static is called hs_something or FILE_something",
     "struct-typedef": "no typedef of a struct: write struct hs_thing",
@@ -202,6 +203,8 @@ SKIPPED_DIRS = {".git", "__pycache__", "corpus", "golden"}
 # A link of Markdown to a file of the tree, and what stands in code.
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^()\s]+)\)")
 CODE_WORDS = re.compile(r"`[^`]*`")
+RIDDLE = re.compile(r"/\*\s*((?:What|Who|Which|When|Where)(?:ever)?|Whom|Whose|Whether|How|Why|Of"
+                    r"|That|Its?)\b")
 DOC_PATH = re.compile(r"(?<![\w./-])[a-z][\w-]*(?:/[\w-]+)+\.(?:c|h|sh|py|md|ml)\b")
 DOC_FOLDERS = {"bench", "docs", "scripts", "tests"}
 FOREIGN_FOLDERS = {"arch"} # of the kernel's tree, as comments name it
@@ -429,6 +432,7 @@ class Lint:
             self.check_layers(source)
             self.check_processor(source)
             self.check_header(source)
+            self.check_comments(source)
             self.check_names(source)
         self.check_shares()
         self.check_file_names()
@@ -692,6 +696,17 @@ class Lint:
             message = "begin with a paragraph: what it is for and what it refuses"
             self.report(source.path, 1, "header-doc", message)
         self.check_prototypes(source)
+
+    def check_comments(self, source):
+        """What stands at a declaration, inside of no function, says first what that does."""
+        if not source.production:
+            return
+        inside = [(f.body[0].line, f.last) for f in source.functions]
+        for token in source.tokens:
+            match = RIDDLE.match(token.text) if token.kind == "comment" else None
+            if match and not any(a <= token.line <= b for a, b in inside):
+                message = "'%s ...': begin with a verb or an article" % match.group(1)
+                self.report(source.path, token.line, "comment-verb", message)
 
     def check_prototypes(self, source):
         """A comment at the top level documents the functions up to the next one, within reason."""

@@ -113,7 +113,7 @@ static struct hs_timings_mark sum_of(const struct hs_timings *timings)
     return all;
 }
 
-/* Of processes that were started for the command and have ended. */
+/* Returns the seconds of processes that were started for the command and have ended. */
 static double helper_seconds(void)
 {
     struct rusage children;

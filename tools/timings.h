@@ -1,5 +1,5 @@
-/* What --timings tells: time, memory and bytes of each stage of a command. A stage is what the work
- * itself says it does (base/progress.h); what comes before the first one is "beginning". */
+/* The table of --timings: time, memory and bytes of each stage of a command. A stage is what the
+ * work itself says it does (base/progress.h); what comes before the first one is "beginning". */
 #ifndef HS_TOOLS_TIMINGS_H
 #define HS_TOOLS_TIMINGS_H
 

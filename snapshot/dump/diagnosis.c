@@ -118,8 +118,8 @@ static bool is_malloc_replaced(const struct hs_objects *objects)
     return false;
 }
 
-/* What is supported, by name, as a set: a dump finds allocators by their structure, which needs a
- * copy. */
+/* Finds what is supported, by name, as a set: a dump finds allocators by their structure, which
+ * needs a copy. */
 static uint64_t find_supported(const struct hs_objects *objects)
 {
     struct hs_live_symbol symbol;
@@ -170,7 +170,7 @@ static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
 
 /* ---- how it would be stopped */
 
-/* What dump allows unless told otherwise. */
+/* The longest pause that dump allows unless told otherwise. */
 #define DIAGNOSIS_MAX_PAUSE_NS ((uint64_t)2000000000)
 
 static hs_status check_stop(struct hs_dump *dump, struct hs_diagnosis *d, struct hs_error *err)

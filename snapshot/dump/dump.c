@@ -15,7 +15,7 @@ static bool dump_is_alone(const struct hs_dump *dump, const struct hs_runtime *r
     return dump->options->own_heap_alone && runtime->has_own_heap;
 }
 
-/* Of a heap that needs a part which this build has not nothing can be read. */
+/* Refuses a heap that needs a part which this build has not: nothing of it can be read. */
 static hs_status dump_check_built(const struct hs_dump *dump, struct hs_error *err)
 {
     const struct hs_unbuilt_runtime *unbuilt = hs_unbuilt_runtime(&dump->objects);
@@ -117,7 +117,8 @@ static void dump_tell_memory(const struct hs_dump *dump, struct hs_dump_report *
     ret->foreseen_bytes = ret->has_spilled ? needs.least_bytes : needs.seen_bytes;
 }
 
-/* Whether all that was put into temporary files was to be had again, and all of the binaries. */
+/* Tells whether all that was put into temporary files was to be had again, and all of the binaries.
+ */
 static hs_status dump_check(const struct hs_dump *dump, struct hs_error *err)
 {
     HS_TRY(hs_image_check(&dump->image, err));

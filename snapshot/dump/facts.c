@@ -1,4 +1,4 @@
-/* What the snapshot says before its first block, put together from what each runtime says. */
+/* The facts before the snapshot's first block, put together from those of each runtime. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ void hs_dump_facts_fini(struct hs_dump_facts *facts)
     *facts = (struct hs_dump_facts){0};
 }
 
-/* Where the memory is; none is said where the allocators were not asked. */
+/* Adds the table of memory; none is said where the allocators were not asked. */
 static hs_status facts_memory(struct hs_dump *dump, struct hs_dump_facts *ret, struct hs_error *err)
 {
     struct hs_ledger *ledger = &dump->heaps.ledger;

@@ -9,13 +9,14 @@
 extern const struct hs_runtime *const hs_runtimes[HS_N_RUNTIMES]; /* by their list */
 
 /* ---- capture.c: from opening to the last detach, and the list of blocks. */
-/* What the kernel counts of a process now; 0 when the system does not tell. */
+/* Returns the resident bytes that the kernel counts of a process now; 0 when the system does not
+ * tell. */
 uint64_t hs_dump_resident_bytes(pid_t pid);
 /* Opens what the options name. Fails like hs_target_open and hs_core_open. */
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
                        struct hs_error *err);
 hs_status hs_dump_capture(struct hs_dump *dump, struct hs_error *err);
-/* What a runtime asks of the plan. */
+/* Asks a runtime for its wants of the plan. */
 static inline void hs_runtime_wants(const struct hs_runtime *runtime, struct hs_dump_wants *wants)
 {
     wants->has_tables_of_data |= runtime->has_tables_of_data;
@@ -90,7 +91,7 @@ struct hs_dump_facts {
 hs_status hs_dump_facts_gather(struct hs_dump *dump, struct hs_dump_facts *ret,
                                struct hs_error *err);
 void hs_dump_facts_fini(struct hs_dump_facts *facts);
-/* What of the facts the user is told: figures of the stop, the gaps in one line, a remark. */
+/* Tells the user some of the facts: figures of the stop, the gaps in one line, a remark. */
 void hs_dump_facts_tell(const struct hs_dump_facts *found, const struct hs_strtab *strings,
                         struct hs_dump_report *ret);
 

@@ -36,7 +36,7 @@ struct hs_edge_sink {
  * then the part is not among the runs, and all before it are. */
 hs_status hs_edge_runs_add(struct hs_edge_runs *runs, struct hs_budget *budget,
                            struct hs_edge *edges, size_t n, struct hs_error *err);
-/* What all runs take on the disk. */
+/* Returns the bytes that all runs take on the disk. */
 uint64_t hs_edge_runs_bytes(const struct hs_edge_runs *runs);
 /* All edges in their order (edge_sort.h), some thousands a call; no run is left. */
 hs_status hs_edge_runs_merge(struct hs_edge_runs *runs, struct hs_budget *budget,

@@ -71,7 +71,7 @@ struct hs_footer {
     uint64_t trailer_offset, file_bytes, checksum;
 };
 
-/* What the trailer says of a chunk. */
+/* The trailer's entry of a chunk. */
 struct hs_chunk_info {
     uint64_t n_edges, n_extra;
     hs_addr first_address;
@@ -84,7 +84,7 @@ bool hs_header_decode(const uint8_t *bytes, struct hs_header *ret);
 void hs_head_encode(const struct hs_section *section, uint8_t *bytes);
 void hs_head_decode(const uint8_t *bytes, uint64_t offset, struct hs_section *ret);
 uint64_t hs_head_hash(const struct hs_section *section, const uint8_t *stored);
-/* What the hash of the stored bytes (XXH64) begins with, for who has them in pieces. */
+/* Returns the seed for the hash of the stored bytes (XXH64), for who has them in pieces. */
 uint64_t hs_head_seed(const struct hs_section *section);
 
 void hs_footer_encode(const struct hs_footer *footer, uint8_t *bytes);

@@ -24,11 +24,11 @@ struct hs_section_writer {
 
 /* Contents of more bytes are compressed piece by piece. */
 #define HS_SECTION_LONG_BYTES HS_LONG_BUFFER_FREE_BYTES
-/* Of a column whose edges went through files, and of what it is packed to, so much stays in memory:
- * no foresight of a dump knows how long they are. */
+/* The bytes that stay in memory of a column whose edges went through files, and of what it is
+ * packed to: no foresight of a dump knows how long they are. */
 #define HS_SECTION_KEPT_BYTES ((size_t)16 << 20)
 
-/* What a long section is made of, one behind the other. */
+/* The parts of a long section, one behind the other. */
 struct hs_section_parts {
     struct hs_long_buffer *parts[3]; /* borrowed */
     size_t n_parts;

@@ -180,7 +180,7 @@ static inline uint64_t map_region(const struct hs_heap_span *span, uint64_t offs
     return offset / span->unit_bytes;
 }
 
-/* What the header before a chunk says of its size, without the flags. */
+/* Returns the size in the header before a chunk, without the flags. */
 static uint64_t map_chunk_bytes(const struct hs_heap_map *map, const struct hs_heap_span *span,
                                 hs_addr begin)
 {
@@ -252,8 +252,8 @@ static inline uint64_t map_span_end(const struct hs_heap_span *span)
     return span->first_bit + map_region(span, span->end - 1 - span->begin) + 1;
 }
 
-/* How many bytes the chunk at `bit` has up to the next live one or stop; 0 when that is beyond so
- * many words of the bitmaps, or behind the span. */
+/* Returns how many bytes the chunk at `bit` has up to the next live one or stop; 0 when that is
+ * beyond so many words of the bitmaps, or behind the span. */
 static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
                                       const struct hs_heap_span *span, uint64_t bit,
                                       uint64_t n_words)
@@ -272,7 +272,8 @@ static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
     return 0;
 }
 
-/* Of a block of a MARKED span, which may go on to its end. Its own stop is the next one. */
+/* Returns the bytes of a block of a MARKED span, which may go on to its end. Its own stop is the
+ * next one. */
 static uint64_t map_marked_bytes(const struct hs_heap_map *map, const struct hs_heap_span *span,
                                  uint64_t bit)
 {

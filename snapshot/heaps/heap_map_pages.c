@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* What is filled in, with the next span that has not begun yet. */
+/* The state of filling in, with the next span that has not begun yet. */
 struct pages_fill {
     struct hs_page_table *table;
     const struct hs_heap_span *spans;
@@ -12,7 +12,7 @@ struct pages_fill {
     size_t n_middles, n_leaves; /* in use */
 };
 
-/* How many regions of 2^bits bytes hold the begin of a span. */
+/* Counts the regions of 2^bits bytes that hold the begin of a span. */
 static size_t pages_count_regions(const struct hs_heap_span *spans, size_t n_spans, unsigned bits)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* Which spans stay. Private to the heap map. */
+/* The choice of the spans that stay. Private to the heap map. */
 #ifndef HS_HEAPS_HEAP_MAP_SEAL_H
 #define HS_HEAPS_HEAP_MAP_SEAL_H
 

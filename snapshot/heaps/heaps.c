@@ -143,7 +143,7 @@ bool hs_heaps_have_owners(const struct hs_heaps *heaps)
     return false;
 }
 
-/* Who owns the block, and which allocator says so. */
+/* Returns the owner of the block, and the allocator that says so. */
 static hs_addr heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block,
                            size_t *ret_allocator)
 {

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "ledger_sums.h"
 
-/* Whether a thread's stack pointer is in each mapping. */
+/* Finds the mappings in which a thread's stack pointer is. */
 static hs_status close_find_stacks(const struct hs_target *target, bool **ret, struct hs_error *err)
 {
     bool *has_stack;
@@ -20,7 +20,7 @@ static hs_status close_find_stacks(const struct hs_target *target, bool **ret, s
     return HS_OK;
 }
 
-/* What a mapping is, of which nobody claims a part. */
+/* Returns the kind of a mapping of which nobody claims a part. */
 static const char *close_kind(const struct hs_process_copy *process, const struct hs_mapping *m,
                               bool has_stack)
 {

@@ -21,7 +21,7 @@ static struct resolve_column resolve_resident(const struct hs_ledger *ledger, si
     return (struct resolve_column){&ledger->rows[row].resident_bytes, ledger->rows[row].n_bytes};
 }
 
-/* Which of a row's sums is looked at. */
+/* The sums of a row that are looked at. */
 enum resolve_what { RESOLVE_BYTES, RESOLVE_RESIDENT };
 static struct resolve_column resolve_at(const struct hs_ledger *ledger, enum resolve_what what,
                                         size_t row)
@@ -29,7 +29,7 @@ static struct resolve_column resolve_at(const struct hs_ledger *ledger, enum res
     return what == RESOLVE_BYTES ? resolve_bytes(ledger, row) : resolve_resident(ledger, row);
 }
 
-/* What rows lacked and what they had too much of. */
+/* The rest that rows lacked and had too much. */
 struct resolve_rest {
     uint64_t lacking, spare;
 };

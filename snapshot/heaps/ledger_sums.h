@@ -4,7 +4,7 @@
 
 #include "heaps/ledger.h"
 
-/* What was moved into a row less what was moved out of it, modulo 2^64: hostile moves may wrap. */
+/* The bytes moved into a row less those moved out of it, modulo 2^64: hostile moves may wrap. */
 struct hs_ledger_moved {
     int64_t n_bytes, resident_bytes, n_blocks;
 };

@@ -1,4 +1,4 @@
-/* What all samplers of a process have chosen, in one list. */
+/* The samples of all samplers of a process, in one list. */
 #include "heaps/sampled.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int sampled_compare(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Of two with one id of one sampler the first stays. */
+/* Sorts the samples; of two with one id of one sampler the first stays. */
 static hs_status sampled_sort(struct hs_sampled_set *set, struct hs_findings *findings,
                               struct hs_error *err)
 {

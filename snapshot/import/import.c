@@ -1,4 +1,4 @@
-/* Which reader reads. */
+/* The choice of the reader. */
 #include "import/import.h"
 
 #include "maker.h"

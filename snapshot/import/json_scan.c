@@ -197,7 +197,7 @@ static uint32_t take_hex(const uint8_t *at, const uint8_t *end)
     return code;
 }
 
-/* Of an escape \uXXXX at `at` (behind the u); moves behind what it takes. */
+/* Reads the code of an escape \uXXXX at `at` (behind the u); moves behind what it takes. */
 static uint32_t take_code(const uint8_t **at, const uint8_t *end)
 {
     uint32_t code = take_hex(*at, end);

@@ -34,7 +34,7 @@ struct json_slice hs_scan_enter(struct json_slice value);
 /* The next member; false at the end, and with walk->at NULL when it is malformed. `key` (may be
  * NULL for arrays) is the string with its quotes. */
 bool hs_scan_next(struct json_slice *walk, struct json_slice *key, struct json_slice *value);
-/* Whether a string value is this text, which has no characters that need an escape. */
+/* Tells whether a string value is this text, which has no characters that need an escape. */
 bool hs_scan_is(struct json_slice string, const char *text);
 /* A member of an object by key; false when it has none. */
 bool hs_scan_member(struct json_slice object, const char *key, struct json_slice *ret);

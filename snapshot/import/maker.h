@@ -1,5 +1,5 @@
-/* What all readers of foreign heaps share: the strings, types, roots and notes of the snapshot to
- * come, then its writer. What grows is reserved in the budget.
+/* The state that all readers of foreign heaps share: the strings, types, roots and notes of the
+ * snapshot to come, then its writer. What grows is reserved in the budget.
  *
  * Order of use: init; strings, types, roots, notes; begin (n_blocks); expect, edge*, block for each
  * block; finish (types may be added until then). */
@@ -67,8 +67,8 @@ hs_status maker_note(struct maker *maker, bool is_gap, struct hs_error *err, con
 
 /* Writes facts and roots. */
 hs_status maker_begin(struct maker *maker, uint64_t n_blocks, struct hs_error *err);
-/* What the next block will be: its words (0 bytes are one word) and at most so many edges, as far
- * as is known. Without it all of its edges must fit in memory. */
+/* Announces the next block: its words (0 bytes are one word) and at most so many edges, as far as
+ * is known. Without it all of its edges must fit in memory. */
 static inline void maker_expect(struct maker *maker, uint64_t words, uint64_t n_edges)
 {
     maker->next_words = words != 0 ? words : 1;

@@ -1,4 +1,4 @@
-/* What a file is. */
+/* The recognition of a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

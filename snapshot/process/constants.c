@@ -13,8 +13,7 @@ static bool is_address(hs_addr address, size_t n)
     return address >= LOWEST_ADDRESS && address < HS_USER_END && n <= HS_USER_END - address;
 }
 
-/* What there is from an address on in the segment of its file, n_most bytes of it; NULL: nothing.
- */
+/* Returns the file's bytes from an address on in its segment, n_most of them; NULL: nothing. */
 static const uint8_t *file_bytes(const struct hs_object *object, hs_addr address, size_t n_most,
                                  size_t *ret_n)
 {

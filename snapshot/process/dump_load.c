@@ -1,15 +1,15 @@
-/* What a dump has to hold, from the mappings of a process and its files. */
+/* The load of a dump, from the mappings of a process and its files. */
 #include "process/dump_plan.h"
 #include "symbols/ctypes.h"
 #include "symbols/elf.h"
 #include "target/core.h"
 #include "target/residency.h"
 
-/* Where blocks are small they are about that large, with their heads (Python's objects: 57). Of a
- * block that may have a type: its number, and what vectors and lists say. */
+/* The sizes of small blocks with their heads (Python's objects: 57). Of a block that may have a
+ * type: its number, and what vectors and lists say. */
 enum { SMALL_BLOCK_BYTES = 48, TYPED_BLOCK_BYTES = 4 };
 
-/* Of the limit, for pieces of debug information. */
+/* The share of the limit for pieces of debug information. */
 enum { PIECES_SHARE = 16, PIECES_LEAST = 2 << 20, PIECES_MOST = 64 << 20 };
 
 size_t hs_dump_piece_bytes(const struct hs_budget *budget)

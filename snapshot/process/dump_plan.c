@@ -17,10 +17,10 @@
 /* All tables of a heap of small blocks, with types and marks for each, and lists of members. */
 #define PLAN_TABLES(copy_bytes) ((copy_bytes) / 16 + 26 * PLAN_MIB)
 #define PLAN_FIXED_BYTES (24 * PLAN_MIB) /* columns being written, queues, symbols */
-/* What a watcher sees beside the copy and what is kept of files. A pointer of the block with the
- * most of them takes 36 bytes while that is written, more than four times what it takes there:
- * measured up to 0.6 of the copy where one array holds all there is, and 0 to 0.1 elsewhere. Our
- * own code, columns, and what was tried before the stop (copy/probe.c): 13 to 30 MiB. */
+/* The peak of resident memory beside the copy and the cached parts of files. A pointer of the block
+ * with the most of them takes 36 bytes while that is written, more than four times what it takes
+ * there: measured up to 0.6 of the copy where one array holds all there is, and 0 to 0.1 elsewhere.
+ * Our own code, columns, and what was tried before the stop (copy/probe.c): 13 to 30 MiB. */
 #define PLAN_SEEN(copy_bytes) ((copy_bytes) / 4 + 24 * PLAN_MIB)
 /* Addresses with nothing behind them, as a part of the others: what allocators keep, stacks; and
  * those of libraries. */

@@ -21,7 +21,7 @@
 #define IMAGE_LONE_RUNS ((size_t)4096)
 /* A larger run of mappings is shadowed around the request only. */
 #define IMAGE_SHADOW_BYTES ((uint64_t)1 << 40)
-/* What is read at once on its way to a file. */
+/* The bytes that are read at once on their way to a file. */
 #define IMAGE_BOUNCE_BYTES ((size_t)4 << 20)
 
 void hs_image_fini(struct hs_image *image)
@@ -188,7 +188,7 @@ static void image_shadow_span(struct hs_image *image, const struct hs_target *ta
     }
 }
 
-/* Where the first shadow stands that ends behind `address`, of those by address. */
+/* Returns the first shadow that ends behind `address`, of those by address. */
 static size_t image_shadow_lower(const struct hs_image *image, hs_addr address)
 {
     size_t low = 0, high = image->n_by_address;
@@ -232,7 +232,7 @@ static hs_status image_add_shadow(struct hs_image *image, const struct hs_image_
     return HS_OK;
 }
 
-/* Where what is copied goes. */
+/* The destination of a copied range. */
 struct image_place {
     size_t shadow;
     uint8_t *bytes;
@@ -294,7 +294,7 @@ static hs_status image_is_full(struct hs_image *image, struct hs_error *err)
     return hs_fail(err, HS_LIMIT, "the copy of the process does not fit in %s of memory", limit);
 }
 
-/* What is read in the place of the target: offset + (address - begin) of a file. */
+/* A file that is read in the place of the target: offset + (address - begin) of a file. */
 struct hs_image_file {
     int fd;
     hs_addr begin;
@@ -392,8 +392,8 @@ static struct image_place image_place_at(struct image_place place, uint64_t offs
     return place;
 }
 
-/* What is being copied of private anonymous memory. Up to `done` it is in the image, up to `there`
- * it is still to be read: runs that touch are read as one. */
+/* The copying of private anonymous memory. Up to `done` it is in the image, up to `there` it is
+ * still to be read: runs that touch are read as one. */
 struct image_anonymous {
     hs_addr begin, end;
     struct image_place place;
@@ -542,8 +542,8 @@ static hs_status image_copy_shared(struct hs_image *image, struct hs_target *tar
     return status;
 }
 
-/* Of memory for which there is not even room to reserve, only what is there: in the rest there
- * is nothing to be found. */
+/* Copies only the parts that are there of memory for which there is not even room to reserve: in
+ * the rest there is nothing to be found. */
 static hs_status image_copy_parts(struct hs_image *image, struct hs_target *target, size_t at,
                                   hs_addr begin, hs_addr end, struct hs_error *err)
 {

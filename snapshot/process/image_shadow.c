@@ -1,4 +1,4 @@
-/* Where the bytes of a copy stand, and which of its pages were there.
+/* The place of the bytes of a copy, and the pages that were there.
  *
  * A bit per page, in memory that is only backed where a page was there; and a bit per page of these
  * bits, so that terabytes of reserved memory are passed over without touching them. */
@@ -142,7 +142,7 @@ static uint64_t shadow_next_page(const struct hs_image_shadow *shadow, uint64_t 
     return stop;
 }
 
-/* How many bits of [begin, end) are set. */
+/* Counts the set bits of [begin, end). */
 static uint64_t shadow_count_bits(const uint64_t *bits, uint64_t begin, uint64_t end)
 {
     uint64_t n = 0;

@@ -124,8 +124,8 @@ static hs_status builder_add_leaf(struct builder *b, const struct hs_root_leaf *
     return HS_OK;
 }
 
-/* What an inner node shows. A frame's place is that of its first leaf; so is all that a variable
- * is, except that it begins where its offset is 0. */
+/* Makes the root that an inner node shows. A frame's place is that of its first leaf; so is all
+ * that a variable is, except that it begins where its offset is 0. */
 static struct hs_root group_root(const struct group *g, const struct hs_root *first, hs_str name)
 {
     struct hs_root root = {.target = HS_NO_NODE,

@@ -1,6 +1,6 @@
-/* What the parts of the target share, from the ground up: live/memory.c and live/process.c know
- * nothing of stops; live/stop.c and copy/ stand on them, live/freeze.c on these, and live/target.c
- * on it and on core/. */
+/* The state that the parts of the target share, from the ground up: live/memory.c and
+ * live/process.c know nothing of stops; live/stop.c and copy/ stand on them, live/freeze.c on
+ * these, and live/target.c on it and on core/. */
 #ifndef HS_TARGET_PRIVATE_H
 #define HS_TARGET_PRIVATE_H
 
@@ -11,15 +11,15 @@
 #include "target/target.h"
 
 /* ---- live/process.c */
-/* Whom to ask of the memory and the files of a process: itself, or a thread that lives when its
- * main thread has ended: the kernel tells of these by the memory of the one that is named (exit_mm
- * in kernel/exit.c). 0 when it has ended. */
+/* Returns the thread to ask of the memory and the files of a process: itself, or a thread that
+ * lives when its main thread has ended: the kernel tells of these by the memory of the one that is
+ * named (exit_mm in kernel/exit.c). 0 when it has ended. */
 pid_t hs_process_speaker(pid_t pid);
-/* Who is behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
+/* Identifies the program behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err);
 bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b);
-/* What target->pid and its memory are, without a stop; outputs are in *target. Closed also after a
- * failure, when nothing is stopped and no copy or core is there. */
+/* Reads what target->pid and its memory are, without a stop; outputs are in *target. Closed also
+ * after a failure, when nothing is stopped and no copy or core is there. */
 hs_status hs_process_open(struct hs_target *target, struct hs_error *err);
 void hs_process_close(struct hs_target *target);
 /* In a stop: what was found of its pages no longer holds, and another thread is asked from now on
@@ -74,21 +74,21 @@ void hs_mappings_fini(struct hs_target *target);
 hs_status hs_stop_all(struct hs_target *target, struct hs_error *err);
 /* Sets broken-off calls to start again, detaches all threads; a copy stays. */
 void hs_stop_let_go(struct hs_target *target);
-/* Of one that its user had stopped: has he let it go on meanwhile (SIGCONT)? From then on it is we
- * who hold it. Looks every few ms at most. */
+/* Looks for the SIGCONT of a process that its user had stopped: has he let it go on meanwhile
+ * (SIGCONT)? From then on it is we who hold it. Looks every few ms at most. */
 void hs_stop_look_for_continue(struct hs_target *target);
 
 /* ---- bound.c */
-/* It is held by us, and has been for longer than is allowed. */
+/* Tells whether it is held by us, and has been for longer than is allowed. */
 bool hs_bound_is_late(const struct hs_target *target);
 /* After a tenth of the limit: can a stopped read of so many bytes, at the pace at which requests
  * were answered until now, not end within it? *ret_ns is how long all of it would take. What is
  * foreseen is of all memory, of which less may be read, and a pace changes: nearly twice the limit
  * is let pass at first, and less as time goes by. */
 bool hs_bound_is_hopeless(const struct hs_target *target, uint64_t n_bytes, uint64_t *ret_ns);
-/* When it will be, by hs_now_ns(); 0: never. */
+/* Returns the time when it will be, by hs_now_ns(); 0: never. */
 uint64_t hs_bound_deadline_ns(const struct hs_target *target);
-/* Of [begin, end), where to stop and look at the time when page maps are read. */
+/* Returns where in [begin, end) to stop and look at the time when page maps are read. */
 hs_addr hs_bound_end(const struct hs_target *target, hs_addr begin, hs_addr end);
 /* hs_memory_page_runs of the process itself, no longer than until then. */
 size_t hs_bound_page_runs(const struct hs_target *target, hs_addr begin, hs_addr end,
@@ -100,8 +100,8 @@ size_t hs_bound_page_runs(const struct hs_target *target, hs_addr begin, hs_addr
 bool hs_stuck_is_frozen(pid_t pid, char *ret_group, size_t n, bool *ret_is_v1);
 /* A thread waits in the kernel where no signal and no tracer reaches it. */
 bool hs_stuck_is_blocked(pid_t pid, pid_t tid);
-/* Why a thread has not stopped within waited_ns: which one, in which state, for what it waits.
- * Always fails: HS_TARGET, or HS_LIMIT when it may have been on its way. */
+/* Explains why a thread has not stopped within waited_ns: which one, in which state, for what it
+ * waits. Always fails: HS_TARGET, or HS_LIMIT when it may have been on its way. */
 hs_status hs_stuck_explain(const struct hs_target *target, pid_t tid, uint64_t waited_ns,
                            struct hs_error *err);
 
@@ -128,7 +128,7 @@ size_t hs_copy_page_runs(const struct hs_copy *copy, hs_addr begin, hs_addr end,
                          struct hs_page_run *runs, size_t n, hs_addr *ret_told);
 hs_status hs_copy_proc(const struct hs_target *target, const char *name, char **ret,
                        size_t *ret_n_bytes, struct hs_error *err);
-/* Why the copy is gone. Always fails. */
+/* Explains why the copy is gone. Always fails. */
 hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err);
 /* Ends the copy if there is one; never fails, never waits for long. */
 void hs_copy_end(struct hs_target *target);
@@ -206,13 +206,13 @@ void hs_waits_look_again(struct hs_waits_look *look, struct hs_target *target);
 /* The call that it sleeps in; false when it does not. */
 bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread,
                   uint64_t *ret_number, uint64_t arguments[6], hs_addr *ret_sp);
-/* How often the thread has gone to sleep; false when the system does not tell. About 20 us. */
-bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret);
-/* It is in the sleep that it was seen in, or out of it for a signal for which it stands. About 20
- * us.
+/* Counts how often the thread has gone to sleep; false when the system does not tell. About 20 us.
  */
+bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret);
+/* Tells whether it is in the sleep that it was seen in, or out of it for a signal for which it
+ * stands. About 20 us. */
 bool hs_wait_goes_on(const struct hs_target *target, const struct hs_thread *thread);
-/* Its state, as in proc(5); 0 when it cannot be told. */
+/* Returns its state, as in proc(5); 0 when it cannot be told. */
 char hs_wait_state(const struct hs_target *target, const struct hs_thread *thread);
 /* In the stop: when the wait began that the stop broke off. */
 uint64_t hs_wait_began(const struct hs_thread *thread, uint64_t n_sleeps);
@@ -278,7 +278,7 @@ enum hs_restart {
 void hs_restart_confirm(struct hs_target *target);
 /* Before the first is let go, or made to call: whom does EINTR wait for, by a signal? */
 void hs_restart_prepare(const struct hs_target *target, struct hs_thread *thread);
-/* Whether its limit is that of a socket, and passes. */
+/* Tells whether its limit is that of a socket, and passes. */
 bool hs_restart_is_at_socket(const struct hs_thread *thread);
 /* Sets a call that the stop broke off to start again, in registers that are the thread's own. The
  * target may have changed below the thread's stack pointer: valid before and after. */
@@ -324,8 +324,8 @@ void hs_deadman_renew(void);
 void hs_deadman_within(uint64_t limit_ns);
 /* All but stragglers run again: a second is left to these. */
 void hs_deadman_loosen(void);
-/* It stands still for its user, however long we take: only should he let it go on while we cannot
- * is it held by us. */
+/* Attends the process that stands still for its user, however long we take: only should he let it
+ * go on while we cannot is it held by us. */
 void hs_deadman_attend(void);
 /* Nothing is held any more: what comes is harmless, however long it takes. */
 void hs_deadman_rest(void);

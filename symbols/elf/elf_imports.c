@@ -1,6 +1,6 @@
-/* What the loader puts into the words that a file's calls of other files jump through: the
- * relocations of .rela.plt, in the order of these words, and the names of their symbols (System V
- * ABI 4, "Relocation" and "Procedure Linkage Table"). */
+/* The values that the loader puts into the words that a file's calls of other files jump through:
+ * the relocations of .rela.plt, in the order of these words, and the names of their symbols (System
+ * V ABI 4, "Relocation" and "Procedure Linkage Table"). */
 #include <elf.h>
 #include <string.h>
 

@@ -405,7 +405,7 @@ static bool is_weak(const struct hs_ctypes *types, const struct ctypes_type *typ
     return rule != NULL;
 }
 
-/* What a record says of all pointers in it. */
+/* Adds the slots that a record has by all pointers in it. */
 static void slots_of_record(struct hs_ctypes *types, const struct ctypes_type *type)
 {
     uint8_t weak_by;

@@ -180,6 +180,12 @@ CASES = {
                          + many(9, lambda i: "int hs_x%d(int a);" % i))},
          {PUBLIC: header(many(9, lambda i: "/* Does it. */\nint hs_x%d(int a);" % i))}),
     ],
+    "comment-verb": [
+        ({"base/a.c": "/* What x is. */\nstatic int x;\n" + function()},
+         {"base/a.c": "/* The x. */\nstatic int x;\n" + function()}),
+        ({"base/a.h": "struct hs_s {\n    int a; /* Whether it is. */\n};\n"},
+         {"base/a.c": "int hs_x(void)\n{\n    /* Where it is, stop. */\n    return 0;\n}\n"}),
+    ],
     "header-guard": [
         ({PUBLIC: "/* For x. */\n#ifndef A_H\n#define A_H\n#endif\n"}, {PUBLIC: header("")}),
         ({PUBLIC: header("", "HS_A_H")}, {"graph/a.h": header("", "HS_A_H")}),

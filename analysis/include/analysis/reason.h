@@ -1,5 +1,5 @@
-/* Why a word counts for less than a reference that owns: the rule, and, where a file of rules made
- * it one of that kind, the line of the file (HS_NOTE_LINE). */
+/* The reasons for which a word counts for less than an owning reference: the rule, and, where a
+ * file of rules made it one of that kind, the line of the file (HS_NOTE_LINE). */
 #ifndef HS_ANALYSIS_REASON_H
 #define HS_ANALYSIS_REASON_H
 

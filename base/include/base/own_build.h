@@ -1,4 +1,4 @@
-/* Which build of the program or library this code is. */
+/* The build of the program or library that this code is part of. */
 #ifndef HS_BASE_OWN_BUILD_H
 #define HS_BASE_OWN_BUILD_H
 

@@ -55,7 +55,7 @@ struct hs_owner_set {
     hs_node first_top;        /* the lowest of them */
 };
 
-/* Whoever wants the sets beside the sizes: `take` is called once, when all signatures are there,
+/* A request for the sets beside the sizes: `take` is called once, when all signatures are there,
  * and asks for what it wants of `owners`, which is gone afterwards. */
 struct hs_owner_request {
     const struct hs_owner_roots *roots;

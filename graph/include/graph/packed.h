@@ -163,7 +163,7 @@ hs_status hs_packed_row_of(struct hs_packed *packed, hs_node node, struct hs_row
 bool hs_row_next(struct hs_row *row, hs_node *ret);
 hs_status hs_row_check(const struct hs_row *row, struct hs_error *err);
 
-/* Whoever reads all cells of a file's map calls this now and then: gives back what lies before the
+/* Releases, called now and then by who reads all cells of a file, what lies before the
  * cell found last. */
 void hs_packed_release(struct hs_packed *packed);
 

@@ -167,7 +167,7 @@ bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, con
  * at n_bytes. */
 void hs_rules_tell(const struct hs_rules *rules, char *text, size_t n_bytes);
 
-/* Where a rule stands: "rules.d/std.rules:7" of a shipped one, "my.rules:2" of others. */
+/* Writes the place of a rule: "rules.d/std.rules:7" of a shipped one, "my.rules:2" of others. */
 void hs_rule_place(const struct hs_rules *rules, const struct hs_rule *rule, char *text,
                    size_t n_bytes);
 /* The one with this number; NULL: none. */

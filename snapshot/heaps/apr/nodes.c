@@ -17,8 +17,8 @@ bool hs_apr_spend(struct apr *apr)
 
 /* ---- one node */
 
-/* Its pages are as large as the system's, or larger: what they are is not asked, but that they are
- * as many as it says. */
+/* Reads a node of APR; its pages are as large as the system's, or larger: what they are is not
+ * asked, but that they are as many as it says. */
 bool hs_apr_node_at(const struct apr *apr, hs_addr at, struct apr_node *ret)
 {
     const uint8_t *bytes =

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "carve.h"
 
-/* What is swapped out is not resident. */
+/* The least effort of a search; memory that is swapped out is not resident. */
 #define LEAST_EFFORT ((uint64_t)1 << 18)
 
 static void apr_close(void *state)
@@ -64,7 +64,8 @@ static struct hs_heap_span object_span(const struct apr *apr, uint32_t number)
                                  .owner = HS_OWNER_apr};
 }
 
-/* What a node has given out is one block: nothing says where in it anything begins. */
+/* Returns the span of a node: what it has given out is one block: nothing says where in it anything
+ * begins. */
 static struct hs_heap_span node_span(uint32_t number, const struct apr_node *node)
 {
     return (struct hs_heap_span){.begin = node->first,

@@ -47,7 +47,7 @@ static bool tables_leaf(const struct hs_image *image, const struct tree *tree, h
     return true;
 }
 
-/* Whether the tree has the arena, and in which one or two leaves. */
+/* Tells whether the tree has the arena, and in which one or two leaves. */
 static bool tables_have(const struct hs_image *image, const struct tree *tree,
                         const struct cpython_arena *arena, hs_addr ret_leaves[2])
 {

@@ -232,8 +232,8 @@ static unsigned types_object_at(const struct types_slot *slot)
     return slot->at - 8u;
 }
 
-/* How many words of an object of one of the interpreter's own types of plain data may be pointers.
- * Of text all headers are taken: 72 bytes, and a pointer to the characters elsewhere. */
+/* Returns how many words of an object of one of the interpreter's own types of plain data may be
+ * pointers. Of text all headers are taken: 72 bytes, and a pointer to the characters elsewhere. */
 static uint64_t types_owning_words(const struct cpython_types *types, const struct types_slot *slot)
 {
     static const struct {
@@ -311,8 +311,8 @@ static size_t types_parts(const struct types_slot *slot, uint64_t flags,
     return n;
 }
 
-/* How large the blocks of its objects are: what stands before the object, tp_basicsize, and behind
- * that items or text. */
+/* Finds the size of the blocks of its objects: what stands before the object, tp_basicsize, and
+ * behind that items or text. */
 static void types_size(const struct cpython_types *types, struct types_slot *slot, uint64_t flags)
 {
     uint64_t n_bytes = types_field(types, slot->address, TYPES_AT_BASIC_SIZE);
@@ -335,7 +335,7 @@ static bool types_fits(const struct types_slot *slot, const struct hs_heap_block
            block->n_bytes - slot->least_bytes < TYPES_ROUNDED_BYTES;
 }
 
-/* What is known of `type`; filled on first sight. */
+/* Looks up what is known of `type`; filled on first sight. */
 static const struct types_slot *types_look_up(struct cpython_types *types, hs_addr type)
 {
     struct types_slot *slot =

@@ -33,7 +33,7 @@ enum {
     MAYBE_BITS = 1 << 16,
 };
 
-/* What a block of fontconfig's is: so many things of a size. */
+/* The parts of fontconfig's structures that a block is: so many things of a size. */
 enum part {
     PART_PATTERN,
     PART_ELTS,

@@ -218,7 +218,7 @@ static hs_status scan_modules(struct glibc_state *g, struct hs_error *err)
     return HS_OK;
 }
 
-/* Where symbols say `main_arena` is: of use when too many of its lists are damaged. */
+/* Asks the symbols for `main_arena`: of use when too many of its lists are damaged. */
 static hs_status ask_symbols(struct glibc_state *g, struct hs_error *err)
 {
     struct glibc_view view = {.image = g->process->image};

@@ -18,8 +18,8 @@
 #define PAGES_MAX ((uint64_t)1 << 24)
 #define FALSE_MAX 64
 
-/* Where .bss ends if `begin` lies in it: what malloc mapped may have been merged with it. There may
- * also be something of malloc's in the gaps between an object's segments. */
+/* Returns the end of .bss if `begin` lies in it: what malloc mapped may have been merged with it.
+ * There may also be something of malloc's in the gaps between an object's segments. */
 static hs_addr behind_bss(const struct glibc_state *g, hs_addr begin)
 {
     const struct hs_object *object = hs_objects_object_at(g->process->objects, begin);
@@ -256,9 +256,10 @@ static int compare_mmapped(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* What a block's mapping held before may look like a header, in a pool of Python's, say. The
- * counters are exact: as many as are too many, of as many bytes, are none. malloc maps no small
- * blocks, so they are the smallest, if those have these bytes; and it must be told which. */
+/* Drops false headers, which what a block's mapping held before may look like, in a pool of
+ * Python's, say. The counters are exact: as many as are too many, of as many bytes, are none.
+ * malloc maps no small blocks, so they are the smallest, if those have these bytes; and it must be
+ * told which. */
 static void drop_false(struct glibc_state *g)
 {
     uint64_t n_bytes, next;

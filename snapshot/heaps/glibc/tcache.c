@@ -25,8 +25,8 @@ static const struct tcache_layout tcache_layouts[] = {
     {0x250, 64, 1, 64, false},  /* 2.26 to 2.29 */
     {0x300, 76, 2, 152, true},  /* from 2.42 */
 };
-/* Of all instances: a second. The target chooses how much thread-local storage there is, and what
- * looks like a cache. */
+/* The most looks at instances: a second. The target chooses how much thread-local storage there is,
+ * and what looks like a cache. */
 #define LOOKS_MAX (UINT64_C(1) << 25)
 enum { N_TCACHE_LAYOUTS = sizeof tcache_layouts / sizeof tcache_layouts[0] };
 
@@ -113,7 +113,7 @@ static uint64_t tcache_vote(struct glibc_state *g, uint32_t instance, uint64_t d
     return n_against <= n_for / 4 ? votes : 0;
 }
 
-/* How far below the thread pointer thread-local variables may lie. */
+/* Returns how far below the thread pointer thread-local variables may lie. */
 static uint64_t tls_bytes(const struct glibc_state *g)
 {
     const struct hs_objects *objects = g->process->objects;

@@ -103,7 +103,7 @@ static hs_status read_chain(struct reading *r, const struct hs_heap_block *owner
     return HS_OK;
 }
 
-/* What one instance has: the array of its lists, and the handlers in these. */
+/* Reads one instance: the array of its lists, and the handlers in these. */
 static hs_status read_instance(struct reading *r, hs_addr instance, hs_addr lists)
 {
     struct hs_heap_block owner, array;
@@ -192,7 +192,7 @@ static void add_table(struct gobject_signals *signals, const struct entries *ent
     signals->arrays[signals->n_arrays++] = entries->values_at;
 }
 
-/* Of a table that is not the one nothing is left. */
+/* Tries a table as the one of lists; of another one nothing is left. */
 static hs_status try_lists(struct reading *r, const struct entries *entries)
 {
     HS_TRY(read_lists(r, entries));

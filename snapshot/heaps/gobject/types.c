@@ -1,4 +1,4 @@
-/* What libgobject's tables say. */
+/* The types in libgobject's tables. */
 #include "gobject/types.h"
 
 #include <stdio.h>

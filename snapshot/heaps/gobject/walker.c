@@ -4,7 +4,7 @@
 #include "data_words.h"
 #include "gobject/signals.h"
 
-/* What a block may have behind an instance: allocators round. */
+/* The bytes that a block may have behind an instance: allocators round. */
 enum { SLACK_BYTES = 32, MOST_BYTES = 2 * UINT16_MAX + SLACK_BYTES };
 
 struct gobject {

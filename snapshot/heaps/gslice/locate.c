@@ -68,7 +68,7 @@ static void locate_in(struct gslice *gslice, const struct hs_object *object)
             gslice->allocators[gslice->n_allocators++] = address;
 }
 
-/* What stands at the end of a slab. */
+/* The record at the end of a slab. */
 struct slab_info {
     uint64_t chunks, next, previous;
     uint32_t n_in_use;

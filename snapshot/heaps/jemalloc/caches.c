@@ -41,9 +41,9 @@ struct caches {
     size_t n, capacity;
 };
 
-/* Where parts of 5.2's tcache_t are, from its small bins: link follows them, then a link of the
- * thread's data and a flag, a descriptor {link, small bins, large bins}, arena, the next bin to
- * collect, a byte per small bin, large bins. */
+/* Returns the offset of parts of 5.2's tcache_t from its small bins: link follows them, then a link
+ * of the thread's data and a flag, a descriptor {link, small bins, large bins}, arena, the next bin
+ * to collect, a byte per small bin, large bins. */
 static uint64_t caches_52_link(const struct caches *caches)
 {
     return CACHES_BIN_BYTES * (uint64_t)jemalloc_n_small(caches->tree);
@@ -172,7 +172,7 @@ struct caches_offset {
     uint64_t offset, n_votes;
 };
 
-/* How far below the thread pointer the storage of the objects may reach. */
+/* Returns how far below the thread pointer the storage of the objects may reach. */
 static uint64_t caches_tls_bytes(const struct hs_objects *objects)
 {
     uint64_t n_bytes = CACHES_TLS_BYTES;

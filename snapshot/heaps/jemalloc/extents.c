@@ -6,7 +6,7 @@
 #include "base/bisect.h"
 #include "tree.h"
 
-/* Where the walk stands. */
+/* The state of the walk. */
 struct extents_walk {
     struct jemalloc_tree *tree;
     const uint8_t *leaf_bytes; /* of leaf number `leaf` */

@@ -64,7 +64,8 @@ struct jemalloc_tree {
     uint64_t n_looks; /* words of leaves looked at to judge them */
 };
 
-/* How many classes slabs hold: those below 16 KiB, the last is 14,336. The first is 8 bytes. */
+/* Returns the number of classes of slabs: those below 16 KiB, the last is 14,336. The first is 8
+ * bytes. */
 static inline unsigned jemalloc_n_small(const struct jemalloc_tree *tree)
 {
     return tree->lg_quantum == JEMALLOC_MIN_LG_QUANTUM ? 39 : 36;
@@ -95,7 +96,7 @@ static inline uint64_t jemalloc_leaf_pages(const struct jemalloc_tree *tree)
     return tree->bits == 48 ? UINT64_C(1) << 18 : UINT64_C(1) << 15;
 }
 
-/* How many regions a slab has; 0 when its numbers do not fit. */
+/* Returns the number of regions of a slab; 0 when its numbers do not fit. */
 static inline unsigned jemalloc_n_regions(const struct jemalloc_tree *tree,
                                           const struct jemalloc_extent *extent)
 {
@@ -106,7 +107,7 @@ static inline unsigned jemalloc_n_regions(const struct jemalloc_tree *tree,
                : (unsigned)(n_bytes / unit);
 }
 
-/* How many regions the slab's own counter calls free. */
+/* Returns the number of regions that the slab's own counter calls free. */
 static inline unsigned jemalloc_n_free(const struct jemalloc_tree *tree,
                                        const struct jemalloc_extent *extent)
 {

@@ -1,10 +1,10 @@
-/* How the versions of mimalloc 2 describe a page. */
+/* The layouts of a page in the versions of mimalloc 2. */
 #include <string.h>
 
 #include "base/load.h"
 #include "mimalloc/segments.h"
 
-/* What all of them have at the same place. */
+/* The offsets that all of them have in common. */
 enum { AT_CAPACITY = 10, AT_RESERVED = 12, AT_FREE = 16 };
 
 #define HUGE_BLOCK ((uint64_t)1 << 31) /* MI_HUGE_BLOCK_SIZE: at least; the page is one block */
@@ -59,7 +59,7 @@ static bool is_list(const struct mimalloc_page *page, hs_addr head)
            (offset / page->block_bytes < page->capacity && offset % page->block_bytes == 0);
 }
 
-/* Where the first block begins and how many fit says the entry, or follows from their size. */
+/* Places the first block and counts those that fit, by the entry or from their size. */
 static bool place_blocks(const struct mimalloc_layout *layout, const uint8_t *entry, hs_addr begin,
                          hs_addr end, struct mimalloc_page *page)
 {

@@ -1,4 +1,4 @@
-/* Which blocks of a page are free. */
+/* The free blocks of a page. */
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -29,7 +29,7 @@ enum {
 #define MIMALLOC_SLICE ((uint64_t)1 << 16)
 #define MIMALLOC_SEGMENT (MIMALLOC_SLICE * MIMALLOC_SLICES)
 
-/* How entries of slices look, by version; offsets in bytes. */
+/* The layouts of entries of slices, by version; offsets in bytes. */
 struct mimalloc_layout {
     const char *version;
     uint8_t entry_bytes;
@@ -94,12 +94,12 @@ hs_status hs_mimalloc_locate(struct mimalloc *mimalloc, struct hs_error *err);
 
 /* ---- lists.c */
 
-/* Which blocks of a page are free: bits of `free`, which has room for all. False where a list is
+/* Finds the free blocks of a page: bits of `free`, which has room for all. False where a list is
  * damaged, or was caught in a change, or the page says another number; then the blocks found until
  * then are free, and all others live. */
 bool hs_mimalloc_free_blocks(const struct mimalloc *mimalloc, const struct mimalloc_page *page,
                              uint64_t *free);
-/* Whoever takes the blocks of a list; it ends where `*ret_goes_on` is set to false. */
+/* A taker of the blocks of a list; it ends where `*ret_goes_on` is set to false. */
 struct mimalloc_taker {
     hs_status (*take)(void *context, hs_addr block, bool *ret_goes_on, struct hs_error *err);
     void *context;

@@ -54,8 +54,8 @@ static uint64_t word_at(const struct postgres *p, hs_addr address)
 
 /* ---- chunks */
 
-/* What a masked header says: the size of the chunk. UINT64_MAX: nothing that could be. It says
- * where the chunk is in its block, too, and so that it is one. */
+/* Returns the bytes in a masked header: the size of the chunk. UINT64_MAX: nothing that could be.
+ * It says where the chunk is in its block, too, and so that it is one. */
 static uint64_t masked_bytes(const struct postgres *p, const struct postgres_block *block,
                              unsigned kind, hs_addr at, uint64_t mask)
 {
@@ -176,7 +176,7 @@ static bool chunks_fit(struct postgres *p, struct postgres_block *block)
 
 /* ---- blocks */
 
-/* What a block's header says; false when it says what cannot be. */
+/* Reads the header of a block; false when it says what cannot be. */
 static bool read_block(const struct postgres *p, uint32_t number, const struct postgres_form *form,
                        hs_addr at, struct postgres_block *ret)
 {

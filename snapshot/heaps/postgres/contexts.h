@@ -27,7 +27,7 @@
 
 enum postgres_kind { POSTGRES_ALLOC_SET, POSTGRES_GENERATION, POSTGRES_BUMP };
 
-/* Where things are in every context, in bytes. */
+/* The offsets that all contexts have in common, in bytes. */
 enum postgres_context_at {
     POSTGRES_AT_ALLOCATED = 8,
     POSTGRES_AT_METHODS = 16,
@@ -41,7 +41,7 @@ enum postgres_context_at {
     POSTGRES_AT_SET_BLOCKS = 80, /* of an AllocSet: its first block */
 };
 
-/* Where things are in one kind of context, in bytes. */
+/* The offsets in one kind of context, in bytes. */
 struct postgres_form {
     uint8_t kind;         /* enum postgres_kind */
     uint8_t object_bytes; /* of the context; its first block may follow */
@@ -52,7 +52,7 @@ struct postgres_form {
     uint8_t used, end;    /* in a block: freeptr, endptr */
 };
 
-/* How chunks begin. */
+/* The bytes read where a chunk begins. */
 enum { POSTGRES_LOOK = 32 }; /* the effort of a context or of a block: no sound one is smaller */
 
 struct postgres_chunks {
@@ -120,7 +120,7 @@ struct postgres_chunk {
     hs_addr begin, end; /* of what was asked for, and what it was rounded up by */
     bool is_free;
 };
-/* How many bytes a chunk of this block has before what was asked for. */
+/* Returns how many bytes a chunk of this block has before what was asked for. */
 unsigned hs_postgres_header_bytes(const struct postgres *postgres,
                                   const struct postgres_block *block);
 /* The chunk whose header is at *at, which goes on behind it. False at the end of the block, where
@@ -136,8 +136,8 @@ bool hs_postgres_is_listed(const struct postgres *postgres, hs_addr chunk, unsig
 hs_addr hs_postgres_next_free(const struct postgres *postgres, hs_addr chunk);
 enum { POSTGRES_FREE_LISTS = 11 };
 
-/* How this process's chunks begin: as those of the first context, whose blocks are then read;
- * postgres->chunks stays NULL when it is damaged, or of no release that is known. */
+/* Finds the release by how this process's chunks begin: as those of the first context, whose blocks
+ * are then read; postgres->chunks stays NULL when it is damaged, or of no release that is known. */
 hs_status hs_postgres_find_release(struct postgres *postgres, struct hs_error *err);
 /* Appends the blocks of a context and sets its form, if there is one by which all its sums are
  * right. Linear in its chunks. */

@@ -1,5 +1,5 @@
-/* What the recorder (heapsnap/recorded.h) keeps in the process: read from the copy, and kept out of
- * the roots. */
+/* The table that the recorder (heapsnap/recorded.h) keeps in the process: read from the copy, and
+ * kept out of the roots. */
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "heaps/sampled.h"

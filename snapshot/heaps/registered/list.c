@@ -17,7 +17,8 @@
 #define LIST_NAME_AT 64
 #define LIST_IS_PRECISE 1
 #define LIST_LEAST_BLOCK 8
-/* What is registered lies in one mapping or a few: adjacent ones are one piece of the copy. */
+/* The pieces of memory in which registered records lie, one mapping or a few: adjacent ones are one
+ * piece of the copy. */
 #define LIST_PIECES 16
 enum { LIST_KIND_ROOT = 1, LIST_KIND_POOL = 2 };
 

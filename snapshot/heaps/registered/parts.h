@@ -1,4 +1,5 @@
-/* What programs registered through include/heapsnap/register.h. Private to registered*.c.
+/* The roots and pools that programs registered through include/heapsnap/register.h. Private to
+ * registered*.c.
  *
  *   note in the file -> registry in the object's data -> list of records in the program's memory
  *

@@ -58,7 +58,7 @@ static uint64_t aligned(uint64_t n_bytes)
     return (n_bytes + TALLOC_ALIGN - 1) & ~(uint64_t)(TALLOC_ALIGN - 1);
 }
 
-/* What lies in a pool, one behind the other, up to where it says that nothing does. */
+/* Adds the members of a pool, one behind the other, up to where it says that nothing does. */
 static void add_members(struct talloc *talloc, const struct hs_heap_block *block,
                         const uint8_t *header, uint32_t pool)
 {

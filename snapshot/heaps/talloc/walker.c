@@ -1,4 +1,4 @@
-/* Who owns what of talloc's chunks, and what they are called. The blocks are malloc's. */
+/* The owners of talloc's chunks, and the chunks' names. The blocks are malloc's. */
 #include "base/alloc.h"
 #include "process/dump_plan.h"
 #include "talloc/chunks.h"
@@ -87,7 +87,8 @@ static hs_status talloc_look(void *state, const struct hs_heap_map *map, struct 
 
 /* ---- who owns what */
 
-/* Where a program keeps account of chunks that hang nowhere, they hang below one of this name. */
+/* True for a chunk that owns; where a program keeps account of chunks that hang nowhere, they hang
+ * below one of this name. */
 static bool owns(const struct talloc *talloc, uint32_t number)
 {
     return number != TALLOC_NONE && talloc->chunks[number].name != talloc->null_context;
@@ -121,7 +122,7 @@ static bool talloc_owned(const void *state, const struct hs_heap_block *owner, u
     return true;
 }
 
-/* Of the header all but what limits its size, which malloc has, too. */
+/* Returns the words of the header, all but what limits its size, which malloc has, too. */
 static uint64_t talloc_links(const void *state, const struct hs_heap_block *block)
 {
     const struct talloc *talloc = state;

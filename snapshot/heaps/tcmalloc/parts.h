@@ -71,7 +71,7 @@ struct tcmalloc {
     uint64_t n_damaged; /* spans that are left out, and leaves */
 };
 
-/* How many blocks of its class a span has room for; 0 for others. */
+/* Returns how many blocks of its class a span has room for; 0 for others. */
 uint64_t hs_tcmalloc_n_blocks(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span);
 
 /* ---- locate.c */
@@ -86,7 +86,7 @@ hs_status hs_tcmalloc_locate(struct tcmalloc *tcmalloc, struct hs_error *err);
 bool hs_tcmalloc_span(const struct tcmalloc *tcmalloc, hs_addr address, struct tcmalloc_span *ret);
 /* All that the page map has. Fails with HS_LIMIT. */
 hs_status hs_tcmalloc_spans(struct tcmalloc *tcmalloc, struct hs_error *err);
-/* Which of its blocks a span of a class has free: bits of `free`, which has room for all; how many.
+/* Finds the free blocks of a span of a class: bits of `free`, which has room for all; how many.
  * False where that is not as it says: its list is damaged, or was caught in a change. */
 bool hs_tcmalloc_free_blocks(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span,
                              uint64_t *free, uint64_t *ret_n);
@@ -102,7 +102,7 @@ struct tcmalloc_cached {
 hs_status hs_tcmalloc_caches(const struct tcmalloc *tcmalloc, struct hs_heap_map *map,
                              struct hs_ledger *ledger, struct tcmalloc_cached *ret,
                              struct hs_error *err);
-/* How many blocks of a class are free in its spans, as the central list says. */
+/* Returns how many blocks of a class are free in its spans, as the central list says. */
 uint64_t hs_tcmalloc_central_free(const struct tcmalloc *tcmalloc, unsigned class_number);
 
 #endif

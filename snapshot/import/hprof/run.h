@@ -97,7 +97,7 @@ hs_status hs_hprof_statics(const struct hprof_run *run, const struct hprof_class
                            struct hprof_statics *ret, struct hs_error *err);
 /* False at the end. */
 bool hs_hprof_static_next(struct hprof_statics *walk, struct hprof_static *ret);
-/* Whether the class object holds it, by the policy; statics that are roots are not held. */
+/* Tells whether the class object holds it, by the policy; statics that are roots are not held. */
 bool hs_hprof_static_held(const struct hprof_run *run, const struct hprof_static *at);
 
 #endif

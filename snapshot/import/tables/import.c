@@ -275,7 +275,8 @@ static hs_status edges_rewind(struct tables *t, struct hs_error *err)
 
 /* ---- the root tree ---- */
 
-/* What the tables do not say of a leaf is unknown: its kind is that of the node below all. */
+/* Adds a node of the tree; what the tables do not say of a leaf is unknown: its kind is that of the
+ * node below all. */
 static hs_status tree_node(struct tables *t, const struct node_row *row, struct hs_error *err)
 {
     hs_str name;

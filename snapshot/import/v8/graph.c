@@ -95,8 +95,8 @@ static bool is_dom_trees(const struct v8_run *run, uint64_t node)
     return false;
 }
 
-/* Whether the page begins at the target of an edge of the root. DevTools: at its global objects and
- * at the trees of the document; memlab: at all else. */
+/* Tells whether the page begins at the target of an edge of the root. DevTools: at its global
+ * objects and at the trees of the document; memlab: at all else. */
 static bool is_seed(const struct v8_run *run, const struct v8_tree_edge *edge)
 {
     bool is_element = edge->kind == V8_ELEMENT;

@@ -1,4 +1,4 @@
-/* What stands above the heap: the root and the groups below it that only the root reaches.
+/* The tree above the heap: the root and the groups below it that only the root reaches.
  *
  *   V8:    root -> (GC roots) -> (Strong roots) -> object        and   root -> global object
  *   ours:  all -> kind -> module (Strong roots) -> unit -> leaf -> object
@@ -234,7 +234,8 @@ static hs_status groups_make(struct tree_maker *t, struct hs_error *err)
     return HS_OK;
 }
 
-/* What nothing retains was found by V8 all the same: DevTools and memlab hang it on the root. */
+/* Adds orphans: nothing retains them, and V8 has found them all the same: DevTools and memlab hang
+ * it on the root. */
 static hs_status orphans_make(struct tree_maker *t, struct hs_error *err)
 {
     struct v8_run *run = t->run;

@@ -76,7 +76,7 @@ hs_status hs_native_copy(struct hs_native *native, struct hs_error *err)
                                 err);
 }
 
-/* Whoever wrote a core may have left shared memory out: core(5), coredump_filter. */
+/* True for a core, whose writer may have left shared memory out: core(5), coredump_filter. */
 static bool copy_core_lacks(const struct hs_native *native)
 {
     const struct hs_target *target = &native->dump->target;

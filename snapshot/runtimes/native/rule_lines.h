@@ -1,5 +1,5 @@
-/* Which line of a file of rules lowered a word: a snapshot gives each line that decided a reason of
- * its own, and a note that says what it is (HS_NOTE_LINE). */
+/* The line of a file of rules that lowered a word: a snapshot gives each line that decided a reason
+ * of its own, and a note that says what it is (HS_NOTE_LINE). */
 #ifndef HS_NATIVE_RULE_LINES_H
 #define HS_NATIVE_RULE_LINES_H
 

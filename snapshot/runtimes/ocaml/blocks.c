@@ -148,7 +148,7 @@ static hs_status map_prove5(struct hs_ocaml *rt, const struct hs_walk *heap, str
         (unsigned long long)rt->heap_blocks, (unsigned long long)rt->heap_words);
 }
 
-/* What minor heaps have in use. */
+/* Returns the words that minor heaps have in use. */
 static uint64_t map_young_words(const struct hs_ocaml *rt)
 {
     uint64_t n_bytes = rt->young_alloc_end - rt->young_ptr;

@@ -1,5 +1,5 @@
-/* What a walk of an OCaml heap found, block by block in address order, each with its strong, weak
- * and ephemeron edges. */
+/* The output of a walk of an OCaml heap, block by block in address order, each with its strong,
+ * weak and ephemeron edges. */
 #ifndef HS_OCAML_EMIT_H
 #define HS_OCAML_EMIT_H
 
@@ -14,7 +14,7 @@ struct hs_ocaml_emitter;
 hs_status hs_ocaml_emitter_new(struct hs_ocaml_session *session, struct hs_ocaml_emitter **ret,
                                struct hs_error *err);
 void hs_ocaml_emitter_free(struct hs_ocaml_emitter *emitter);
-/* Where the next block is; false behind the last. */
+/* Returns the address of the next block; false behind the last. */
 bool hs_ocaml_emitter_peek(struct hs_ocaml_emitter *emitter, hs_addr *ret);
 /* The next block, which there must be. Custom and abstract blocks have foreign words. */
 hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *emitter, struct hs_runtime_block *ret,

@@ -23,8 +23,8 @@ enum {
 
 enum walk_kind { WALK_IMPOSSIBLE, WALK_BLOCK, WALK_FREE, WALK_FRAGMENT, WALK_FORWARDED };
 
-/* What the header at `at` can be; its whole size in words in *ret_words. `left` >= 1 words remain
- * in the span, the header included. */
+/* Classifies the header at `at`; its whole size in words in *ret_words. `left` >= 1 words remain in
+ * the span, the header included. */
 static enum walk_kind walk_heap(const struct hs_block_map *map, const uint8_t *at, uint64_t left,
                                 uint64_t *ret_words)
 {

@@ -115,7 +115,7 @@ hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map
     return HS_OK;
 }
 
-/* Where a forward block leads, when the collector would look through it; else false. */
+/* Returns the target of a forward block, when the collector would look through it; else false. */
 static bool ephe_forward(const struct hs_block_map *map, const struct hs_block *block,
                          struct hs_block *ret)
 {

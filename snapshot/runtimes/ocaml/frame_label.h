@@ -1,5 +1,5 @@
-/* What a return address into OCaml code is called: function, source place, symbol. Each is worked
- * out once; a recursion of a million frames asks a million times. */
+/* The name of a return address into OCaml code: function, source place, symbol. Each is worked out
+ * once; a recursion of a million frames asks a million times. */
 #ifndef HS_OCAML_FRAME_LABEL_H
 #define HS_OCAML_FRAME_LABEL_H
 

@@ -83,7 +83,7 @@ bool hs_frame_descriptor_read(const struct hs_image *image, hs_addr at,
 bool hs_frame_live(const struct hs_image *image, const struct hs_frame_descriptor *d, unsigned i,
                    uint16_t *ret);
 
-/* How source places are packed: the compiler's format up to 5.1, or that since 5.2. */
+/* The packings of source places: the compiler's format up to 5.1, or that since 5.2. */
 enum hs_place_packing { HS_PLACES_UP_TO_5_1, HS_PLACES_FROM_5_2 };
 
 /* The first place of a descriptor (of an allocation point the first that has one); false when it

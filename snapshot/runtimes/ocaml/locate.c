@@ -43,10 +43,10 @@ static bool locate_state_word(const struct hs_ocaml *rt, unsigned index, uint64_
     return hs_image_u64(rt->image, rt->state + (uint64_t)index * HS_WORD, ret);
 }
 
-/* What finds no room is taken off young_ptr all the same, until the runtime that is called for it
- * puts it back (caml_alloc_small_dispatch, runtime/minor_gc.c): at most a block of Max_young_wosize
- * words and its header lie below the minor heap meanwhile. Whether that is a good moment is not
- * asked here. */
+/* The most bytes taken off young_ptr by an allocation that finds no room, until the runtime that is
+ * called for it puts it back (caml_alloc_small_dispatch, runtime/minor_gc.c): at most a block of
+ * Max_young_wosize words and its header lie below the minor heap meanwhile. Whether that is a good
+ * moment is not asked here. */
 enum { YOUNG_TAKEN_BYTES = 257 * HS_WORD };
 
 static bool locate_young_is_sane(const struct hs_ocaml *rt)

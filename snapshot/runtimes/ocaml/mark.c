@@ -188,7 +188,8 @@ static void mark_fibers(struct hs_marker *m, hs_addr block, hs_ocaml5_slot_fn sl
     }
 }
 
-/* What is beyond the bound, or finds no memory, is not asked about: a name less. */
+/* Marks a function; one beyond the bound, or without memory for it, is not asked about: a name
+ * less. */
 static void mark_function(struct hs_marker *m, hs_addr code)
 {
     struct hs_dict *functions = &m->marks->functions;
@@ -311,9 +312,9 @@ static bool mark_is_remnant(const struct hs_marker *m, const struct hs_block *bl
            HS_HEADER_WOSIZE(header) <= REMNANT_MAX_WOSIZE;
 }
 
-/* What was not reached: its static targets must be nodes too, so that its edges have an end. The
- * best-fit free list keeps the small pieces it split off white and abstract (freelist.c bf_split),
- * not blue: unreached and in no list of ephemerons, they are free. */
+/* Marks the rest, which was not reached: its static targets must be nodes too, so that its edges
+ * have an end. The best-fit free list keeps the small pieces it split off white and abstract
+ * (freelist.c bf_split), not blue: unreached and in no list of ephemerons, they are free. */
 static void mark_rest(struct hs_marker *m)
 {
     struct hs_bitmap *starts = &m->map->starts;

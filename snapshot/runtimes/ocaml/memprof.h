@@ -1,4 +1,4 @@
-/* What Gc.Memprof tracks, of OCaml 4 and 5: roots and samples. */
+/* The objects that Gc.Memprof tracks, of OCaml 4 and 5: roots and samples. */
 #ifndef HS_OCAML_MEMPROF_H
 #define HS_OCAML_MEMPROF_H
 

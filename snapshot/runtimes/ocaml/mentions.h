@@ -1,5 +1,6 @@
-/* What one function of the runtime's code mentions: how its C static variables are found in a
- * stripped program. Each guess is then to be checked against the runtime's invariants. */
+/* The addresses that one function of the runtime's code mentions: how its C static variables are
+ * found in a stripped program. Each guess is then to be checked against the runtime's invariants.
+ */
 #ifndef HS_OCAML_MENTIONS_H
 #define HS_OCAML_MENTIONS_H
 
@@ -14,7 +15,7 @@ struct hs_mentions {
     size_t n;
 };
 
-/* Of the function of this name, as its file has it; none when there is no such function. */
+/* Harvests the function of this name, as its file has it; none when there is no such function. */
 void hs_mentions_harvest(const struct hs_ocaml *rt, const char *function, struct hs_mentions *ret);
 bool hs_mentions_has(const struct hs_mentions *mentions, hs_addr address);
 

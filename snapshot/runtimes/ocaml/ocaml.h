@@ -44,7 +44,7 @@ enum hs_area { HS_AREA_NONE, HS_AREA_HEAP, HS_AREA_YOUNG, HS_AREA_STATIC, HS_ARE
 
 struct hs_ocaml5;
 
-/* What was learnt of the runtime; filled by hs_ocaml_locate. */
+/* The facts learnt of the runtime; filled by hs_ocaml_locate. */
 struct hs_ocaml {
     struct hs_target *target;   /* borrowed */
     struct hs_image *image;     /* borrowed */
@@ -154,12 +154,13 @@ struct hs_block_map {
 hs_status hs_block_map_build(struct hs_block_map *map, struct hs_ocaml *rt, struct hs_error *err);
 void hs_block_map_fini(struct hs_block_map *map);
 
-/* When no more starts will be added: ranks. */
+/* Builds the index when no more starts will be added: ranks. */
 hs_status hs_block_map_index(struct hs_block_map *map, struct hs_error *err);
-/* How many blocks lie below `block`, or HS_NO_NODE when none starts there. Needs the index. */
+/* Returns how many blocks lie below `block`, or HS_NO_NODE when none starts there. Needs the index.
+ */
 uint64_t hs_block_map_rank(const struct hs_block_map *map, hs_addr block);
 
-/* Of any address, from the runtime's own bounds. Young is the whole minor heap. */
+/* Returns the area of any address, from the runtime's own bounds. Young is the whole minor heap. */
 enum hs_area hs_ocaml_area(const struct hs_ocaml *rt, hs_addr address);
 
 /* The block that the OCaml value `value` points to, after infix resolution: false for immediates,
@@ -199,7 +200,7 @@ struct hs_ocaml_marks {
     struct hs_ocaml_ephemeron *ephemerons; /* owned; ascending */
     size_t n_ephemerons, ephemerons_capacity;
     uint64_t n_reached_blocks, n_reached_words; /* heap and young */
-    /* Of these, blocks with fields of any values: tag below HS_TAG_LAZY, not empty. */
+    /* The number of these that have fields of any values: tag below HS_TAG_LAZY, not empty. */
     uint64_t n_structured_blocks, n_structured_words;
     /* The first functions whose closures captured something: code address to how many of them. */
     struct hs_dict functions;
@@ -226,8 +227,8 @@ void hs_ocaml_marks_fini(struct hs_ocaml_marks *marks);
 /* True for what is dumped and for the OCaml programs that are refused by name (bytecode, other
  * versions). By symbols alone. */
 bool hs_is_ocaml(const struct hs_objects *objects);
-/* Of an OCaml program: the minor version, 13 or 14 of OCaml 4, 0 of OCaml 5, when it can be dumped;
- * else HS_TARGET with what it is. By symbols alone, without a stop. */
+/* Recognises an OCaml program: the minor version, 13 or 14 of OCaml 4, 0 of OCaml 5, when it can be
+ * dumped; else HS_TARGET with what it is. By symbols alone, without a stop. */
 hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_minor,
                              struct hs_error *err);
 

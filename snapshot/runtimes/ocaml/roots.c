@@ -54,7 +54,7 @@ static hs_status walk_all(struct hs_root_walk *walk)
     return walk->status;
 }
 
-/* How many stacks of OCaml 5 there can be: those of a sound program lie apart. */
+/* Returns how many stacks of OCaml 5 there can be: those of a sound program lie apart. */
 static uint64_t max_stacks5(const struct hs_target *target)
 {
     uint64_t n_bytes = 0;
@@ -66,7 +66,7 @@ static uint64_t max_stacks5(const struct hs_target *target)
     return n_bytes / (HS_STACK5_BYTES + HS_HANDLER5_BYTES);
 }
 
-/* What *n_left leaves out the walk copies as far as it may. */
+/* Copies a thread's words, so that the walk may copy the rest that *n_left leaves out. */
 static hs_status copy_thread5(struct hs_ocaml *rt, const struct hs_ocaml_thread *thread,
                               uint64_t *n_left, struct hs_error *err)
 {

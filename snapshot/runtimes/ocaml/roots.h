@@ -1,4 +1,4 @@
-/* What the enumerators of OCaml 4 roots share.
+/* The state that the enumerators of OCaml 4 roots share.
  *
  * Each kind of root has one walk that runs twice: while the target is stopped, to copy every word
  * it will need (`blocks` is NULL then and nothing is named or recorded), and afterwards on the
@@ -38,7 +38,7 @@ struct hs_ocaml_statics {
 /* Reads code from the files and data from the image; touches nothing else. */
 void hs_ocaml_find_statics(const struct hs_ocaml *rt, struct hs_ocaml_statics *ret);
 
-/* Where the stack of one thread is precise, and what above it is not. */
+/* The precise part of one thread's stack, and the part above it. */
 struct hs_ocaml_thread {
     pid_t tid;               /* 0: no kernel thread was found for it */
     hs_addr info;            /* caml_thread_struct; 0 without systhreads */

@@ -240,7 +240,7 @@ static hs_status ocaml_mark(struct hs_ocaml_session *s, struct hs_error *err)
     return HS_OK;
 }
 
-/* How the copy was made, as a note. */
+/* Notes how the copy was made. */
 static hs_status ocaml_note_copy(struct hs_ocaml_session *s, struct hs_error *err)
 {
     const struct hs_target *target = &s->dump->target;

@@ -1,4 +1,4 @@
-/* Where static data, code and the atoms of an OCaml program lie.
+/* The areas of static data, code and the atoms of an OCaml program.
  *
  * The executable lists its units in caml_data_segments and caml_code_segments (begin, end pairs up
  * to begin = 0; startup_nat.c init_static). A plugin's units are known by their symbols alone:

@@ -1,4 +1,4 @@
-/* What the stacks of all OCaml versions have in common: the slots of a frame, the words of an
+/* The common part of the stacks of all OCaml versions: the slots of a frame, the words of an
  * interrupted one, C local roots.
  *
  * Limit: beyond FRAME_OWN_GROUPS frames of one thread, frames of one return address share a

@@ -513,8 +513,8 @@ static void judge_domains(struct judge *j)
     }
 }
 
-/* What has been taken off for an allocation may be more than there was: then nothing is known of
- * the minor heap. */
+/* Judges young_ptr; more may have been taken off for an allocation than there was: then nothing is
+ * known of the minor heap. */
 static void judge_young(struct judge *j, hs_addr *young_ptr, hs_addr begin, hs_addr end)
 {
     if (*young_ptr >= begin && *young_ptr <= end && *young_ptr % YOUNG_ALIGN == 0)

@@ -35,7 +35,8 @@ struct hs_ocaml_types {
     uint32_t *by_row;               /* owned: from a row of its tables to type id plus 1 */
     uint32_t *row_of;               /* owned: by type id: the row plus 1; 0: none */
     size_t by_row_capacity, row_of_capacity;
-    /* Of closures: by type id, which variables they captured, and in which fields from on. */
+    /* The captured variables of closures: by type id, which variables they captured, and in which
+     * fields from on. */
     struct hs_captured {
         uint32_t number; /* in the tables, plus 1; 0: not known */
         uint32_t from;

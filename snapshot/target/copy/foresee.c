@@ -1,5 +1,4 @@
-/* What speaks for or against a copy, and how long either way will take: looked at without a stop.
- */
+/* The reasons for or against a copy, and the times of either way: looked at without a stop. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +13,13 @@
 #include "target/procfs.h"
 
 #define FORESEE_FRESH_NS ((uint64_t)5000000000)
-/* What is saved in the pause is kept twice, here and in the image, for as long as the copy lives.
- */
+/* The share of what is saved in the pause, which is kept twice, here and in the image, for as long
+ * as the copy lives. */
 #define FORESEE_SAVED_SHARE 4
-/* What is saved in a moment is no reason to hold a process while all is gone through. */
+/* The bytes that are saved in a moment: no reason to hold a process while all is gone through. */
 #define FORESEE_SAVED_FEW ((uint64_t)16 << 20)
-/* What others share may be pinned page by page; more is read by a way that does not. */
+/* The most bytes shared with others, which may be pinned page by page; more is read by a way that
+ * does not. */
 #define FORESEE_LENT_BYTES_MAX ((uint64_t)1 << 20)
 /* Page tables of the copy, and what the target writes meanwhile. */
 #define FORESEE_ROOM(bytes) ((bytes) / 512 + (bytes) / 64 + ((uint64_t)16 << 20))

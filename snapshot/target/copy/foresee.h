@@ -1,11 +1,11 @@
-/* What decides whether a copy can be made, taken from texts of /proc. */
+/* The conditions of a copy, taken from texts of /proc. */
 #ifndef HS_COPY_FORESEE_H
 #define HS_COPY_FORESEE_H
 
 #include "copy_private.h"
 #include "smaps.h"
 
-/* What the machine takes for one of each, in ns. */
+/* The time that the machine takes for one of each, in ns. */
 struct hs_copy_costs {
     uint64_t page_ns;     /* to copy the entry of a small page */
     uint64_t child_ns;    /* to make a child, and to see its end */
@@ -32,9 +32,9 @@ struct hs_copy_facts {
     size_t n_areas, areas_capacity;
 };
 
-/* Of the text of a status file; false when it is none. */
+/* Reads the facts of the text of a status file; false when it is none. */
 bool hs_copy_facts_status(struct hs_copy_facts *facts, const char *text);
-/* Of the text of an smaps file. HS_LIMIT. */
+/* Reads the facts of the text of an smaps file. HS_LIMIT. */
 hs_status hs_copy_facts_smaps(struct hs_copy_facts *facts, const char *text, size_t n_bytes,
                               struct hs_error *err);
 void hs_copy_facts_judge(const struct hs_copy_facts *facts, struct hs_copy_outlook *ret);

@@ -39,7 +39,7 @@ static bool inject_fails(struct injection *in, const char *why)
     return false;
 }
 
-/* What a failed clone says. */
+/* Reads the errno of a failed clone. */
 static bool inject_refused(struct injection *in, int64_t result)
 {
     switch (-result) {
@@ -155,7 +155,7 @@ static bool inject_end(struct injection *in, pid_t child, int64_t inner)
     return true;
 }
 
-/* Whatever that says: nobody else will. */
+/* Reaps what is left, whatever that says: nobody else will. */
 static bool inject_reap_left(struct injection *in)
 {
     const struct hs_copy_plan *plan = in->caller->plan;

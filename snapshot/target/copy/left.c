@@ -1,4 +1,4 @@
-/* What dumps that were killed have left at a process: an ended child, which takes no memory, but a
+/* The remains at a process of dumps that were killed: an ended child, which takes no memory, but a
  * number. Its exit signal is 0, so that no wait of the program's own collects it; the next dump
  * does. */
 #include <signal.h>

@@ -1,5 +1,6 @@
-/* What this machine takes now for what a pause is made of, tried on memory of our own: copying the
- * page tables of small pages, a child's way to life and back, reading from another process. */
+/* The times that this machine takes now for the parts of a pause, tried on memory of our own:
+ * copying the page tables of small pages, a child's way to life and back, reading from another
+ * process. */
 #include "forecast.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@
 #include "base/progress.h"
 
 #define PROBE_BYTES ((size_t)16 << 20)
-/* Of what is left to us at most: we may live under the same limit as the process. */
+/* The share of what is left to us that a probe may take: we may live under the same limit as the
+ * process. */
 #define PROBE_SHARE 4
 #define PROBE_REQUEST_BYTES ((size_t)4 << 20)
 #define PROBE_PAGE ((size_t)4096)
@@ -24,7 +26,7 @@
 #define PROBE_PAGES_PER_MIB 256
 enum { PROBE_TURNS = 3 };
 
-/* Of a quiet machine, where trying is not possible. */
+/* The costs of a quiet machine, where trying is not possible. */
 static const struct hs_copy_costs probe_defaults = {
     .page_ns = 60, .child_ns = 300000, .mib_read_ns = 180000};
 
@@ -34,7 +36,8 @@ struct probe {
     uint64_t child_ns[PROBE_TURNS];
 };
 
-/* How long clone itself took; 0 when there is no child. No SIGCHLD, for whoever we are part of. */
+/* Measures how long clone itself takes; 0 when there is no child. No SIGCHLD, for whoever we are
+ * part of. */
 static uint64_t probe_clone(uint64_t *ret_child_ns)
 {
     uint64_t begun_ns = hs_now_ns();
@@ -51,7 +54,7 @@ static uint64_t probe_clone(uint64_t *ret_child_ns)
     return made_ns - begun_ns;
 }
 
-/* Of which no other program has taken a part. */
+/* Returns the least time, of which no other program has taken a part. */
 static uint64_t probe_least(const uint64_t *times, int n)
 {
     uint64_t least = times[0];

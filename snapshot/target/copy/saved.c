@@ -1,6 +1,6 @@
-/* What a copy lacks: areas that the program keeps from its children (MADV_DONTFORK), that are empty
- * in them (MADV_WIPEONFORK) or may be taken from them (huge pages, when there are no more). Read
- * while all stood still, and laid over what is read from the copy. */
+/* The memory that a copy lacks: areas that the program keeps from its children (MADV_DONTFORK),
+ * that are empty in them (MADV_WIPEONFORK) or may be taken from them (huge pages, when there are no
+ * more). Read while all stood still, and laid over what is read from the copy. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 #define SAVED_PAGE ((hs_addr)4096)
 #define SAVED_RUNS ((size_t)256)
 #define SAVED_REQUEST_BYTES ((size_t)1 << 20)
-/* What is worth threads. */
+/* The bytes that are worth threads. */
 #define SAVED_WIDE_BYTES ((size_t)4 << 20)
 
 hs_status hs_copy_saved_init(struct hs_copy_saved *saved, size_t n_bytes, size_t ready,
@@ -58,7 +58,7 @@ static hs_status saved_make_room(const struct hs_copy_saved *saved, size_t n_byt
     return hs_fail(err, HS_LIMIT, "over %zu bytes would have to be saved", saved->store_capacity);
 }
 
-/* Its place; it is read with all others. */
+/* Plans the place of a run; it is read with all others. */
 static hs_status saved_plan_run(struct hs_copy_saved *saved, hs_addr begin, hs_addr end,
                                 struct hs_error *err)
 {
@@ -110,7 +110,7 @@ static void saved_read_run(struct hs_memory *memory, const struct hs_copy_run *r
     }
 }
 
-/* What the threads share; the next run is taken by whoever comes. */
+/* The state that the threads share; the next run is taken by whoever comes. */
 struct saving {
     const struct hs_copy_saved *saved;
     struct hs_memory memory;

@@ -1,5 +1,5 @@
-/* What the parts of a core share: core.c (opening), file.c, unpack.c, headers.c,
- * notes.c, mappings.c, binaries.c, read.c. */
+/* The state that the parts of a core share: core.c (opening), file.c, unpack.c, headers.c, notes.c,
+ * mappings.c, binaries.c, read.c. */
 #ifndef HS_CORE_CORE_PRIVATE_H
 #define HS_CORE_CORE_PRIVATE_H
 
@@ -10,7 +10,7 @@
 #include "target/core.h"
 
 #define HS_CORE_PAGE ((uint64_t)4096)
-/* Where the kernel's old entry points are mapped in every process (asm/vsyscall.h). */
+/* The address of the kernel's old entry points in every process (asm/vsyscall.h). */
 #define HS_CORE_VSYSCALL UINT64_C(0xffffffffff600000)
 
 /* Above is no memory of a process but that (5 levels of page tables; half of it is the kernel's).
@@ -64,7 +64,7 @@ struct hs_core_load {
 
 enum { HS_CORE_LOADS_MAX = 8, HS_CORE_ID_BYTES = 41 };
 
-/* What is known of a mapped file. */
+/* The facts known of a mapped file. */
 struct hs_core_known {
     uint8_t *header; /* owned: its first page as the core has it; NULL: it has not */
     char *path;      /* owned: where the file is here; NULL: nowhere, or of another build */
@@ -84,7 +84,7 @@ struct hs_core_binary {
     struct hs_core_known *known; /* owned; NULL: not looked at */
 };
 
-/* Which segment and which row a mapping is of. Parallel to hs_target.mappings. */
+/* The segment and the row of a mapping. Parallel to hs_target.mappings. */
 struct hs_core_source {
     uint32_t segment, row; /* HS_CORE_NONE: none */
 };
@@ -156,7 +156,8 @@ bool hs_core_binary_open(struct hs_core *core, uint32_t binary);
 /* The segment that a row maps; NULL when none has its bytes. */
 const struct hs_core_load *hs_core_load_of(const struct hs_core *core,
                                            const struct hs_core_row *row);
-/* Where the memory of a file ends whose lowest mapping begins at `begin`; 0 when unknown. */
+/* Returns the end of the memory of a file whose lowest mapping begins at `begin`; 0 when unknown.
+ */
 hs_addr hs_core_memory_end(struct hs_core *core, uint32_t binary, hs_addr begin);
 /* HS_TARGET when the file named by --exe is not the program. */
 hs_status hs_core_check_exe(struct hs_core *core, struct hs_error *err);
@@ -167,7 +168,7 @@ void hs_core_binaries_fini(struct hs_core *core);
 size_t hs_core_read_at(int fd, uint64_t at, uint8_t *bytes, size_t n_bytes);
 /* The segment that holds `address`, or NULL. O(log n). */
 const struct hs_core_segment *hs_core_segment_at(const struct hs_core *core, hs_addr address);
-/* What the core itself has; fewer than n_bytes when it has no more. */
+/* Returns the bytes that the core itself has; fewer than n_bytes when it has no more. */
 size_t hs_core_own_bytes(const struct hs_core *core, hs_addr address, void *bytes, size_t n_bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where the bytes of a core come from. A plain file is read where it lies; a pipe, or what is
+/* The sources of the bytes of a core. A plain file is read where it lies; a pipe, or what is
  * compressed, goes to a temporary file first. */
 #include <errno.h>
 #include <fcntl.h>

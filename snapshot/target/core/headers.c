@@ -180,7 +180,7 @@ static int headers_compare(const void *a, const void *b)
     return 0;
 }
 
-/* What two segments claim is the first one's. */
+/* Gives what two segments claim to the first one. */
 static void headers_disjoin(struct hs_core *core)
 {
     size_t n = 0;

@@ -23,7 +23,7 @@
 #define FACTS_MAX_NAMESPACES 33      /* MAX_PID_NS_LEVEL and ours: linux/pid_namespace.h */
 #define FACTS_ELF_HEAD_BYTES 64
 
-/* Whose files of /proc are asked: of a zombie some are there, too. */
+/* Returns the pid whose files of /proc are asked: of a zombie some are there, too. */
 static pid_t facts_whom(const struct hs_process_facts *facts)
 {
     return facts->speaker != 0 ? facts->speaker : facts->pid;
@@ -259,7 +259,8 @@ static hs_status facts_of_memory(struct hs_process_facts *facts, struct hs_error
     return status == HS_LIMIT ? HS_LIMIT : HS_OK;
 }
 
-/* Its main thread has ended: another one may still have its memory. */
+/* Reads the facts of another thread when the main thread has ended: another one may still have its
+ * memory. */
 static hs_status facts_of_speaker(struct hs_process_facts *facts, struct hs_error *err)
 {
     hs_auto_free char *text = NULL;

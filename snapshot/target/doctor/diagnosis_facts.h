@@ -1,6 +1,6 @@
-/* What decides whether a process may be dumped, as plain values: gathered in diagnosis_facts.c and
- * diagnosis_own.c, judged in diagnosis.c. The judgement is pure, so that every setting can be
- * tested on any machine. */
+/* The facts that decide whether a process may be dumped, as plain values: gathered in
+ * diagnosis_facts.c and diagnosis_own.c, judged in diagnosis.c. The judgement is pure, so that
+ * every setting can be tested on any machine. */
 #ifndef HS_DOCTOR_DIAGNOSIS_FACTS_H
 #define HS_DOCTOR_DIAGNOSIS_FACTS_H
 
@@ -13,8 +13,8 @@
 
 enum hs_fact { HS_FACT_UNKNOWN, HS_FACT_NO, HS_FACT_YES };
 
-/* Where the user namespace of the process lies, seen from ours: our capabilities count in our own
- * and in those below it (user_namespaces(7)). */
+/* The relation of the user namespace of the process to ours: our capabilities count in our own and
+ * in those below it (user_namespaces(7)). */
 enum hs_userns { HS_USERNS_UNKNOWN, HS_USERNS_SAME, HS_USERNS_BELOW, HS_USERNS_ELSEWHERE };
 
 struct hs_process_facts {
@@ -52,13 +52,13 @@ struct hs_process_facts {
     enum hs_fact may_call_ptrace, may_call_readv; /* tried on ourselves */
 };
 
-/* Who it is, whether it lives, what its program is, and whether the kernel would let us trace it.
- * HS_LIMIT alone. */
+/* Finds who it is, whether it lives, what its program is, and whether the kernel would let us trace
+ * it. HS_LIMIT alone. */
 hs_status hs_facts_of_process(pid_t pid, struct hs_process_facts *ret, struct hs_error *err);
 /* The rest, into facts of a process that exists. HS_LIMIT alone. */
 hs_status hs_facts_of_permission(struct hs_process_facts *facts, struct hs_error *err);
 
-/* What the program at `path` is: parts of the former. */
+/* Reads the facts of the program at `path`: parts of the former. */
 void hs_facts_of_program(struct hs_process_facts *facts, const char *path);
 
 /* ---- diagnosis_own.c: what we ourselves may do. */
@@ -70,7 +70,7 @@ hs_status hs_facts_of_userns(struct hs_process_facts *facts, struct hs_error *er
 /* ---- diagnosis.c */
 /* Every check of this floor. */
 void hs_facts_judge(const struct hs_process_facts *facts, struct hs_diagnosis *ret);
-/* Whether CAP_SYS_PTRACE counts for the user namespace of the process. */
+/* Tells whether CAP_SYS_PTRACE counts for the user namespace of the process. */
 bool hs_facts_has_capability(const struct hs_process_facts *facts);
 
 #endif

@@ -1,4 +1,5 @@
-/* What heapsnap itself may do: calls that a filter forbids, and where its capabilities count. */
+/* The permissions of heapsnap itself: calls that a filter forbids, and where its capabilities
+ * count. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>

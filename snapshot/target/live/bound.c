@@ -1,4 +1,4 @@
-/* How long the process may still be held: all that does something in the pause asks. */
+/* The time for which the process may still be held: all that does something in the pause asks. */
 #include "base/progress.h"
 #include "page_search.h"
 #include "target_private.h"

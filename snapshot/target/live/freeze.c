@@ -1,4 +1,5 @@
-/* How a stopped process is kept still while it is read: which way, and within which limits. */
+/* The ways in which a stopped process is kept still while it is read: which way, and within which
+ * limits. */
 #include "target/freeze.h"
 
 #include <assert.h>
@@ -44,7 +45,7 @@ static hs_status freeze_no_copy(const struct hs_target *target, const char *why,
     return hs_hint(err, "--stop read reads it while it is stopped");
 }
 
-/* Its user has stopped it: whatever we do takes nothing from it. */
+/* Tells whether its user has stopped it: whatever we do takes nothing from it. */
 static bool freeze_is_still(const struct hs_target *target)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -71,7 +72,7 @@ static hs_status freeze_foresee(struct hs_target *target, struct hs_error *err)
                    : freeze_over_limit(target, predicted_ns, why, err);
 }
 
-/* What is done between the stop and the copy is short, and all stand still for it: others that want
+/* Hurries between the stop and the copy: it is short, and all stand still for it: others that want
  * the processor wait. Not for a read, which may take long. */
 static void freeze_hurry(struct hs_target *target)
 {
@@ -153,7 +154,7 @@ bool hs_freeze_falls_back(struct hs_target *target, hs_status status)
     return true;
 }
 
-/* It stays stopped. */
+/* Keeps it stopped for reading. */
 static hs_status freeze_for_reading(struct hs_target *target, const char *why, struct hs_error *err)
 {
     const struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
@@ -228,7 +229,7 @@ static hs_status freeze_too_long(const struct hs_target *target, struct hs_error
     return hs_hint(err, "allow more with --max-pause");
 }
 
-/* It goes on at once: what was read is of no use without the rest. */
+/* Gives up the copy; the process goes on at once: what was read is of no use without the rest. */
 static void freeze_give_up(struct hs_target *target)
 {
     hs_stop_let_go(target);
@@ -237,7 +238,7 @@ static void freeze_give_up(struct hs_target *target)
     target->is_over_limit = true;
 }
 
-/* What was foreseen too low shows in the pace, long before the limit. */
+/* Fails when the pace shows, long before the limit, that the forecast was too low. */
 static hs_status freeze_too_slow(struct hs_target *target, uint64_t would_take_ns,
                                  struct hs_error *err)
 {

@@ -160,8 +160,8 @@ hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const c
 
 /* ---- connections */
 
-/* Of a line of net/tcp: sl local remote st tx_queue:rx_queue tr:when retransmitted uid timeout
- * inode (net/ipv4/tcp_ipv4.c). */
+/* A line of net/tcp: sl local remote st tx_queue:rx_queue tr:when retransmitted uid timeout inode
+ * (net/ipv4/tcp_ipv4.c). */
 struct connection {
     uint64_t local, remote; /* hashes of addresses and ports */
     uint64_t inode;
@@ -313,7 +313,8 @@ static void look_at_children(struct hs_target *target, pid_t tid, unsigned *n_le
     }
 }
 
-/* What set_robust_list(2) was given: of glibc a part of the control block, but of nobody else. */
+/* Adds the words given to set_robust_list(2): of glibc a part of the control block, but of nobody
+ * else. */
 static hs_status add_robust_list(struct hs_target *target, pid_t tid, struct hs_error *err)
 {
     struct hs_kernel_word held = {.place = HS_KERNEL_ROBUST, .tid = tid};

@@ -127,7 +127,8 @@ static int search_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of private memory of its own making alone smaps and the page map count the same. */
+/* Tells whether smaps finds pages; of private memory of its own making alone smaps and the page map
+ * count the same. */
 static bool search_finds(const char *smaps, size_t n_bytes, hs_addr address,
                          struct hs_smaps_entry *ret)
 {

@@ -1,4 +1,4 @@
-/* What is known of a process without a stop of it. */
+/* The facts known of a process without a stop of it. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -59,8 +59,9 @@ pid_t hs_process_speaker(pid_t pid)
     return found;
 }
 
-/* Of a thread, also the main one: for its process the kernel adds up what all threads have used,
- * 2 ms for 10,000 of them. *ret_why is 0, or why the program that a thread runs cannot be told. */
+/* Identifies a thread, also the main one: for its process the kernel adds up what all threads have
+ * used, 2 ms for 10,000 of them. *ret_why is 0, or why the program that a thread runs cannot be
+ * told. */
 static hs_status identify_by(pid_t pid, pid_t speaker, struct hs_proc_stat *ret,
                              struct stat *ret_exe, int *ret_why, struct hs_error *err)
 {
@@ -147,7 +148,7 @@ static hs_status process_read_command(struct hs_target *target, struct hs_error 
     return hs_strdup(text, &target->command, err);
 }
 
-/* What the kernel calls the main thread: at first the last component of what was executed. */
+/* Reads the kernel's name of the main thread: at first the last component of what was executed. */
 static void process_read_name(struct hs_target *target)
 {
     struct hs_error ignored = HS_ERROR_INIT; /* the program's file has a name, too */

@@ -1,4 +1,4 @@
-/* Why a process cannot be dumped, as an error: the first refusal of its diagnosis. */
+/* The reasons why a process cannot be dumped, as an error: the first refusal of its diagnosis. */
 #include <stdio.h>
 
 #include "base/alloc.h"

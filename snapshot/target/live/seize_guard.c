@@ -19,7 +19,7 @@
 #define GUARD_SIGNAL SIGVTALRM
 #define GUARD_PERIOD_NS 20000000
 
-/* What the handler may touch: whole while `target` is not NULL. */
+/* The state that the handler may touch: whole while `target` is not NULL. */
 static struct {
     const struct hs_target *volatile target;
     volatile size_t n_seized, n_seen; /* when the timer last came */

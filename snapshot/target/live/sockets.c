@@ -126,7 +126,8 @@ static bool sockets_is_ours(const struct hs_socket_limit *limit)
            now.tv_usec == limit->rest.tv_usec;
 }
 
-/* Its thread will not begin that wait again: what it waits for is there, or the thread is not. */
+/* Tells whether the thread will not begin that wait again: what it waits for is there, or the
+ * thread is not. */
 static bool sockets_is_over(const struct hs_socket_limit *limit, const struct hs_target *target)
 {
     struct pollfd there = {.fd = limit->fd, .events = POLLIN};
@@ -143,8 +144,8 @@ static bool sockets_sleeps(const struct hs_target *target, const struct hs_threa
            hs_wait_is_in_call(target, thread);
 }
 
-/* Of those in `left`, by bits: which do not sleep yet? What is left to these passes. The limits of
- * the others are what they were. */
+/* Looks at the sockets in `left`, by bits: which do not sleep yet? What is left to these passes.
+ * The limits of the others are what they were. */
 static uint64_t sockets_look(struct hs_socket_round *round, const struct hs_target *target,
                              uint64_t left)
 {

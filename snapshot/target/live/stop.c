@@ -479,7 +479,8 @@ static hs_status stop_foresee(struct stop *stop, struct hs_error *err)
     return HS_OK;
 }
 
-/* Of those that were listed last, has any lived? Who has ended is listed until it is collected. */
+/* Seizes the threads that were listed last and tells whether any has lived; who has ended is listed
+ * until it is collected. */
 static hs_status stop_seize_rest(struct stop *stop, bool *ret_any, struct hs_error *err)
 {
     HS_TRY(stop_seize_listed(stop, false, err));
@@ -555,9 +556,9 @@ static bool stop_is_collected(pid_t tid)
     return found == tid || (found < 0 && errno == ECHILD);
 }
 
-/* Who was killed cannot be let go, only collected. Otherwise he stays a zombie as long as we live,
- * and the target's parent, or a thread of it that executes a program, waits for us. The first
- * thread is told of when all others are collected. */
+/* Collects threads that were killed: they cannot be let go. Otherwise he stays a zombie as long as
+ * we live, and the target's parent, or a thread of it that executes a program, waits for us. The
+ * first thread is told of when all others are collected. */
 static void stop_collect_dead(struct hs_target *target)
 {
     uint64_t deadline_ns = hs_now_ns() + STOP_DEADLINE_NS / 30;

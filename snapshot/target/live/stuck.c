@@ -1,5 +1,5 @@
-/* Why a thread does not stop when it is interrupted: it waits in the kernel where neither a signal
- * nor a tracer reaches it. Looked at only where one is late. */
+/* The reasons for which a thread does not stop when it is interrupted: it waits in the kernel where
+ * neither a signal nor a tracer reaches it. Looked at only where one is late. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ static bool stuck_group(const char *groups, bool is_v1, char *ret, size_t n)
     return false;
 }
 
-/* Where a hierarchy is mounted, by a line of mountinfo: "ID ID NUMBERS ROOT POINT OPTIONS... - TYPE
- * SOURCE OPTIONS". Of a mount that shows a part of it, what is below that part is found. */
+/* Reads where a hierarchy is mounted, by a line of mountinfo: "ID ID NUMBERS ROOT POINT OPTIONS...
+ * - TYPE SOURCE OPTIONS". Of a mount that shows a part of it, what is below that part is found. */
 static bool stuck_mount(const char *line, bool is_v1, char *root, char *point)
 {
     const char *end = strchrnul(line, '\n');
@@ -136,7 +136,7 @@ bool hs_stuck_is_blocked(pid_t pid, pid_t tid)
     return stuck_state(pid, tid) == 'D';
 }
 
-/* Its call, by /proc/TID/syscall: "NUMBER 0xARGUMENT...", or "running". */
+/* Tells whether its call, by /proc/TID/syscall, is vfork: "NUMBER 0xARGUMENT...", or "running". */
 static bool stuck_is_vfork(const struct hs_target *target, pid_t tid)
 {
     char text[256], *at = text;

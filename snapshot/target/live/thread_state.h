@@ -1,4 +1,4 @@
-/* What live/stop.c and live/let_go.c know of a thread: hs_thread.state. */
+/* The state of a thread for live/stop.c and live/let_go.c: hs_thread.state. */
 #ifndef HS_THREAD_STATE_H
 #define HS_THREAD_STATE_H
 

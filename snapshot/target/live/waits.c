@@ -88,8 +88,8 @@ bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread
     return true;
 }
 
-/* Of what lies below a stack pointer, of calls that returned: others do not write there, as they
- * may to what the thread's functions have for them. 0 when nothing can be read there. */
+/* Hashes what lies below a stack pointer, of calls that returned: others do not write there, as
+ * they may to what the thread's functions have for them. 0 when nothing can be read there. */
 static uint64_t waits_stack(const struct hs_target *target, hs_addr sp)
 {
     uint64_t words[WAITS_STACK_WORDS];
@@ -123,7 +123,7 @@ bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *
            waits_is_limited(target, thread, number, arguments);
 }
 
-/* Its state, and the processor that it last ran on: fields 3 and 39 of its stat file. */
+/* Reads its state, and the processor that it last ran on: fields 3 and 39 of its stat file. */
 static bool waits_processor(const struct hs_target *target, const struct hs_thread *thread,
                             unsigned *ret, char *ret_state)
 {

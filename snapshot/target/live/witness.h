@@ -15,14 +15,15 @@
 
 /* Once per process, as long as it lives; no failure: it is then missing. */
 void hs_witness_start(void (*say)(const char *text, size_t n_bytes));
-/* It is not needed any more: ended and collected. */
+/* Ends the witness, which is not needed any more: ended and collected. */
 void hs_witness_end(void);
-/* What is to be said of an end while this process was held. */
+/* Sets the words to say of an end while this process was held. */
 void hs_witness_words(pid_t held, const char *text);
-/* How long it may sleep between two looks at most, 50 ms where that is 0 or more. Before it is told
- * it looks often. */
+/* Sets how long it may sleep between two looks at most, 50 ms where that is 0 or more. Before it is
+ * told it looks often. */
 void hs_witness_look_each(uint64_t ns);
-/* When we are to be ended; 0: nothing is held. By a timer: it comes a little after that. */
+/* Tells the watchdog when we are to be ended; 0: nothing is held. By a timer: it comes a little
+ * after that. */
 void hs_witness_tell(uint64_t kill_at_ns, bool has_timer);
 /* Until told otherwise: it is seized, and runs; we are ended when we are stopped for so long. */
 void hs_witness_seized(uint64_t most_ns);

@@ -1,5 +1,5 @@
-/* What a snapshot says, free of how it is stored: the records that the writer takes and the reader
- * gives. `docs/format.md` is the specification of the bytes.
+/* The contents of a snapshot, free of how they are stored: the records that the writer takes and
+ * the reader gives. `docs/format.md` is the specification of the bytes.
  *
  *   node number:  0 ........... n_tree | n_tree ................ n_tree + n_blocks
  *                 the tree of roots    | the blocks, in address order
@@ -10,8 +10,8 @@
 
 #include "base/types.h"
 
-/* How deep a node of the root tree stands: one below its parent, but a leaf may stand below a unit.
- * Only leaves have a target. What a listing calls a root is a variable, or a leaf below none. */
+/* The levels of the root tree: one below its parent, but a leaf may stand below a unit. Only leaves
+ * have a target. What a listing calls a root is a variable, or a leaf below none. */
 enum hs_root_level {
     HS_LEVEL_ALL,      /* node 0 */
     HS_LEVEL_KIND,     /* globals, stacks, c_roots, finalisers, memprof, ... */
@@ -42,10 +42,10 @@ enum hs_root_kind {
 /* The JSON names: "global", "dynamic_global", ... NULL for a kind out of range. */
 const char *hs_root_kind_name(unsigned kind);
 
-/* What the tree's node above all roots of a kind is called: "globals", "stacks", ... */
+/* Returns the name of the tree's node above all roots of a kind: "globals", "stacks", ... */
 const char *hs_root_group_name(unsigned kind);
 
-/* What a root is called whose memory is of no variable that has a name. */
+/* The name of a root whose memory is of no variable that has a name. */
 #define HS_PLACE_TLS "TLS of "
 #define HS_PLACE_STATIC_TLS "static TLS "
 #define HS_PLACE_KEY "pthread_setspecific key"
@@ -67,9 +67,9 @@ enum hs_certainty {
 };
 const char *hs_certainty_name(unsigned certainty);
 
-/* What a root or an edge is worth as a reason for memory to be alive: a word of a higher tier keeps
- * only what no lower one keeps. A block's tier is the smallest, over all ways to it, of the largest
- * tier on the way. */
+/* The confidence levels of a root or an edge as a reason for memory to be alive: a word of a higher
+ * tier keeps only what no lower one keeps. A block's tier is the smallest, over all ways to it, of
+ * the largest tier on the way. */
 enum hs_tier {
     HS_TIER_FIRM,     /* a variable of the program, a member that is a pointer */
     HS_TIER_RUNTIME,  /* tables of a loader, of libc, of a language's runtime; what is borrowed */
@@ -206,7 +206,7 @@ struct hs_type {
     uint64_t stride_bytes; /* of an array: size of an element, to which members belong; else 0 */
 };
 
-/* What is at an offset of a block of a type: "ht_table[0]", "next", "entry.key". Members of one
+/* A member at an offset of a block of a type: "ht_table[0]", "next", "entry.key". Members of one
  * type stand in ascending offset; several may share one (a union): then the first names it. */
 struct hs_member {
     uint32_t type;         /* index of the type; ascending */
@@ -216,8 +216,8 @@ struct hs_member {
                          of C++ owns what it leads to, too; "weak Session *" of a weak pointer */
 };
 
-/* How the type of a member begins that finds and does not keep, and how the variable's node (level
- * HS_LEVEL_VARIABLE) above a slot ends that does so. */
+/* The prefix of the type of a weak member, and the end of the name of the variable's node (level
+ * HS_LEVEL_VARIABLE) above a weak slot. */
 #define HS_MEMBER_WEAK "weak "
 #define HS_ROOT_WEAK " (weak)"
 
@@ -226,7 +226,7 @@ enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
 /* "live", "promoted"; NULL for a state out of range. */
 const char *hs_sample_state_name(unsigned state);
 
-/* Who chose the allocations that are samples. */
+/* The samplers that chose allocations. */
 enum hs_sampler_kind {
     HS_SAMPLER_MEMPROF,  /* Gc.Memprof: each word is one with the same probability */
     HS_SAMPLER_JEMALLOC, /* jemalloc's profiler: a block is one or is none */
@@ -270,7 +270,7 @@ struct hs_site_frame {
     uint64_t offset; /* of the code in the binary, in bytes as its ELF file counts addresses */
 };
 
-/* Where the process's memory was. Rows' resident bytes add up to facts.resident_bytes. */
+/* The states of the process's memory. Rows' resident bytes add up to facts.resident_bytes. */
 enum hs_memory_state {
     HS_MEMORY_LIVE,     /* blocks in use */
     HS_MEMORY_CACHED,   /* freed, kept ready by a thread cache or fast list */
@@ -294,7 +294,7 @@ const char *hs_memory_state_name(unsigned state);
 #define HS_MEMORY_OF_NOBODY "unclaimed"  /* private and writable: some heap that was not read */
 #define HS_MEMORY_OF_RESERVES "reserved" /* private, not accessible, no file */
 #define HS_MEMORY_OF_KERNEL "vdso and others"
-/* Whether an owner's memory is the process's own: neither of a file nor shared. */
+/* Tells whether an owner's memory is the process's own: neither of a file nor shared. */
 bool hs_memory_is_private(const char *owner);
 /* So much of it may be nobody's before everyone is told; less where a runtime or an allocator is
  * recognised whose heap it is. */
@@ -334,9 +334,9 @@ struct hs_binary {
     hs_str debug_file; /* the separate one that was used; 0: none */
 };
 
-/* How a note ends that says why no leak is certain. */
+/* The end of a note that says why no leak is certain. */
 #define HS_NOTE_NOT_CERTAIN "; what only it holds is possibly leaked"
-/* What stands before that in a note that says so of blocks of one size alone. */
+/* The beginning of a note that says so of blocks of one size alone. */
 #define HS_NOTE_BLOCKS_OF "blocks of "
 #define HS_NOTE_OF_SIZE HS_NOTE_BLOCKS_OF "%llu bytes"
 
@@ -357,7 +357,7 @@ struct hs_note {
     bool is_gap; /* something is missing or not exact */
 };
 
-/* How the process was kept still while it was read. */
+/* The ways in which the process was kept still while it was read. */
 enum hs_snap_way {
     HS_SNAP_WAY_UNKNOWN, /* also in files of version 1, and of what was imported */
     HS_SNAP_WAY_READ,    /* stopped until all was read */

@@ -32,8 +32,8 @@ struct hs_block_record {
     uint8_t state;  /* enum hs_block_state bits */
 };
 
-/* What the edges of long blocks may take: before the first block. `budget` is borrowed until the
- * writer is freed. Without it their columns are in memory. */
+/* Sets the budget for the edges of long blocks: before the first block. `budget` is borrowed until
+ * the writer is freed. Without it their columns are in memory. */
 void hs_snap_writer_set_budget(struct hs_snap_writer *writer, struct hs_budget *budget);
 
 /* Some of the edges of the next block, any number of times: for those of which there are more than
@@ -48,7 +48,8 @@ hs_status hs_snap_writer_part(struct hs_snap_writer *writer, struct hs_edge *edg
 hs_status hs_snap_writer_block(struct hs_snap_writer *writer, const struct hs_block_record *block,
                                struct hs_edge *edges, size_t n_edges, struct hs_error *err);
 
-/* What is written behind the blocks. Arrays are borrowed for the call; any may be NULL with 0. */
+/* The part that is written behind the blocks. Arrays are borrowed for the call; any may be NULL
+ * with 0. */
 struct hs_snap_ending {
     const struct hs_type *types;
     size_t n_types;

@@ -1,4 +1,5 @@
-/* What an allocator's folder must define: one struct of functions, listed in heaps/allocators.h.
+/* The interface that an allocator's folder must define: one struct of functions, listed in
+ * heaps/allocators.h.
  *
  * Each finds its allocator by structure (symbols are a shortcut, never a need), lists its live
  * blocks, accounts for the rest, and proves the listing against the allocator's own counters. More
@@ -14,7 +15,7 @@
 struct hs_rules; /* rules/rules.h */
 struct hs_sampled_set;
 
-/* What a block says itself that it is. */
+/* The name that a block gives itself. */
 struct hs_object_name {
     hs_str name;
     uint64_t offset_bytes; /* where in the block the object begins: before it are parts of it */
@@ -43,14 +44,14 @@ struct hs_known_variable {
     hs_addr address;
 };
 
-/* What an allocator knows of who frees which blocks, its own or those of any other, whoever else
+/* The ownership of blocks that an allocator knows, its own or those of any other, whoever else
  * leads to them. All in O(1), but `owned` in all of its answers together. */
 struct hs_ownership {
-    /* Who frees the block when he ends: the address where a block begins, or of a variable; 0:
-     * nobody in particular. */
+    /* Returns the owner that frees the block when he ends: the address where a block begins, or of
+     * a variable; 0: nobody in particular. */
     hs_addr (*owner)(const void *state, const struct hs_heap_block *block);
-    /* Where the blocks are that a block owns, from *cursor on, which is 0 at first and goes on.
-     * False: there are no more. */
+    /* Lists the blocks that a block owns, from *cursor on, which is 0 at first and goes on. False:
+     * there are no more. */
     bool (*owned)(const void *state, const struct hs_heap_block *owner, uint64_t *cursor,
                   hs_addr *ret_begin, hs_addr *ret_end);
     /* May be left out: do both end together and at no other time, so that what one of them leads to
@@ -77,7 +78,7 @@ struct hs_allocator {
     void (*close)(void *state);
     bool has_no_blocks; /* a sampler, whose tables are kept out of the roots; who knows types */
 
-    /* What follows may be left out. */
+    /* The optional members begin here. */
 
     /* "2.36", "5.3"; "" when unknown. Valid until close. Only who has no blocks may do without. */
     const char *(*version)(const void *state);
@@ -94,22 +95,22 @@ struct hs_allocator {
     /* Would it give a block of block->n_bytes, at least 32 more, to who asks for n_bytes? Without:
      * only where whole pages are mapped for large blocks. */
     bool (*may_round)(const struct hs_heap_block *block, uint64_t n_bytes);
-    /* Its blocks that say themselves what they are. */
+    /* The model of its blocks that say themselves what they are. */
     const struct hs_object_model *objects;
     /* Blocks of any allocator whose objects lead to what names them. False: this one does not. */
     bool (*object_name)(const void *state, const struct hs_heap_block *block,
                         struct hs_object_name *ret);
-    /* What has to know all blocks first, of any allocator. Map indexed; it lives until close. */
+    /* Looks at all blocks first, of any allocator. Map indexed; it lives until close. */
     hs_status (*look)(void *state, const struct hs_heap_map *map, struct hs_error *err);
     /* Words of a block of any allocator that lead to other blocks by distances. */
     struct hs_distances (*distances)(const void *state, const struct hs_heap_block *block);
-    /* Whose blocks are whose: NULL where the allocator knows nothing of it. */
+    /* The ownership of blocks: NULL where the allocator knows nothing of it. */
     const struct hs_ownership *ownership;
     /* The variable below which it found what it has. */
     struct hs_known_variable (*variable)(const void *state);
     /* Roots that the program told it. Borrowed until close. */
     const struct hs_registered_root *(*roots)(const void *state, size_t *ret_n);
-    /* What the program calls the blocks of a span with this tag; 0: nothing. */
+    /* Returns the program's name for the blocks of a span with this tag; 0: nothing. */
     hs_str (*pool_name)(const void *state, uint32_t tag);
     /* Adds what its sampler has chosen (heaps/sampled.h). Map indexed. */
     hs_status (*sampled)(const void *state, const struct hs_heap_map *map,
@@ -155,25 +156,26 @@ void hs_heaps_join_names(char *text, size_t n_bytes);
 
 /* ---- what the allocators in use say beyond their blocks */
 
-/* Whose blocks say what they are; model NULL: nobody's. */
+/* An interpreter whose blocks say what they are; model NULL: nobody's. */
 struct hs_interpreter {
     const struct hs_object_model *model;
     const void *state;
 };
 struct hs_interpreter hs_heaps_interpreter(const struct hs_heaps *heaps);
-/* Of the first that knows: what the block says itself that it is. Who asks for all blocks asks
- * first whether anybody knows any. */
+/* Tells whether blocks have names, by the first allocator that knows: what the block says itself
+ * that it is. Who asks for all blocks asks first whether anybody knows any. */
 bool hs_heaps_have_object_names(const struct hs_heaps *heaps);
 bool hs_heaps_object_name(const struct hs_heaps *heaps, const struct hs_heap_block *block,
                           struct hs_object_name *ret);
-/* Of the first that knows any; n_words 0 where none does. O(1). */
+/* Returns the self-relative offsets of a block, by the first that knows any; n_words 0 where none
+ * does. O(1). */
 struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
                                        const struct hs_heap_block *block);
 /* Does any of them know who owns blocks? */
 bool hs_heaps_have_owners(const struct hs_heaps *heaps);
 /* 0: nobody in particular. O(1). */
 hs_addr hs_heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block);
-/* Of the allocator that knows any such blocks. */
+/* Lists owned blocks, by the allocator that knows any. */
 bool hs_heaps_owned(const struct hs_heaps *heaps, const struct hs_heap_block *owner,
                     uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end);
 /* Have both the same owner, with whom they end and not before? */
@@ -189,9 +191,9 @@ bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *f
 /* The first of those that allocators know in [begin, end). */
 struct hs_known_variable hs_heaps_known_variable(const struct hs_heaps *heaps, hs_addr begin,
                                                  hs_addr end);
-/* Of the first allocator that knows any. */
+/* Returns the registered roots of the first allocator that knows any. */
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n);
-/* Of the pool that a span is part of; 0 when it has no name. */
+/* Returns the name of the pool that a span is part of; 0 when it has no name. */
 hs_str hs_heaps_pool_name(const struct hs_heaps *heaps, const struct hs_heap_span *span);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which addresses belong to a live block, in whatever allocator's heap.
+/* The map of the addresses that belong to a live block, in whatever allocator's heap.
  *
  * Memory is cut into *spans* of one form each. A span has one bit per possible start of a block:
  *
@@ -34,8 +34,8 @@
 
 enum hs_span_form { HS_SPAN_HEADERS, HS_SPAN_UNIFORM, HS_SPAN_SINGLE, HS_SPAN_MARKED };
 
-/* Who answers for a span: an allocator (heaps/allocators.h), by its number, or one of the two
- * behind them. */
+/* The allocators and runtimes that answer for a span: an allocator (heaps/allocators.h), by its
+ * number, or one of the two behind them. */
 #define HS_OWNER_NUMBER(name) HS_OWNER_##name,
 enum hs_heap_owner {
     HS_ALLOCATORS(HS_OWNER_NUMBER) HS_N_ALLOCATORS,
@@ -99,8 +99,8 @@ bool hs_heap_map_take(struct hs_heap_map *map, hs_addr address, uint64_t *ret_n_
 /* The span that holds `address`, or NULL. */
 const struct hs_heap_span *hs_heap_map_span_at(const struct hs_heap_map *map, hs_addr address);
 
-/* When all bits are set: ranks, and the ends of chunks by their headers, in address order. Fails
- * with HS_LIMIT. */
+/* Builds the index when all bits are set: ranks, and the ends of chunks by their headers, in
+ * address order. Fails with HS_LIMIT. */
 hs_status hs_heap_map_index(struct hs_heap_map *map, struct hs_error *err);
 
 struct hs_heap_block {
@@ -111,7 +111,7 @@ struct hs_heap_block {
     const struct hs_heap_span *span;
 };
 
-/* How a word leads to a block. */
+/* The ways in which a word leads to a block. */
 enum hs_pointer {
     HS_POINTER_NONE,
     HS_POINTER_START,
@@ -142,8 +142,8 @@ bool hs_heap_map_next(struct hs_heap_iterator *it, struct hs_heap_block *ret);
 void hs_heap_map_seek(struct hs_heap_iterator *it, uint64_t rank);
 /* The same for one that is not before the next. O(1) where it is near. */
 void hs_heap_map_forward(struct hs_heap_iterator *it, uint64_t rank);
-/* How many live blocks begin below an address, whatever is there. Indexed only. O(log n) in spans.
- */
+/* Counts the live blocks that begin below an address, whatever is there. Indexed only. O(log n) in
+ * spans. */
 uint64_t hs_heap_map_below(const struct hs_heap_map *map, hs_addr address);
 /* Bytes of all its tables. */
 uint64_t hs_heap_map_table_bytes(const struct hs_heap_map *map);

@@ -1,5 +1,5 @@
-/* Where the process's memory is: every byte of every mapping under one owner and one state, so that
- * the resident bytes of all rows add up to the resident size.
+/* The accounting of the process's memory: every byte of every mapping under one owner and one
+ * state, so that the resident bytes of all rows add up to the resident size.
  *
  * Allocators book what they know in address ranges; what nobody books of a mapping is booked by the
  * closing pass under what the mapping is (see HS_MEMORY_OF_STACKS and so on).
@@ -45,8 +45,8 @@ void hs_ledger_fini(struct hs_ledger *ledger);
  * n_blocks is added to the row. O(1). */
 hs_status hs_ledger_claim(struct hs_ledger *ledger, const char *owner, enum hs_memory_state state,
                           hs_addr begin, hs_addr end, uint64_t n_blocks, struct hs_error *err);
-/* Of what `owner` claimed in state `from`, the part [begin, end) is `to` (a live chunk, a free one,
- * a block in a thread cache, an allocator's own table), with its n_blocks. Only sums are kept:
+/* Moves the part [begin, end) of what `owner` claimed in state `from` to `to` (a live chunk, a free
+ * one, a block in a thread cache, an allocator's own table), with its n_blocks. Only sums are kept:
  * about 30 ns, and what was moved twice can be moved back. In any order with claims. Blocks in use
  * need not be counted: hs_heaps_mark knows them. */
 hs_status hs_ledger_move(struct hs_ledger *ledger, const char *owner, enum hs_memory_state from,
@@ -57,7 +57,7 @@ hs_status hs_ledger_move(struct hs_ledger *ledger, const char *owner, enum hs_me
 hs_status hs_ledger_move_bytes(struct hs_ledger *ledger, const char *owner,
                                enum hs_memory_state from, enum hs_memory_state to, uint64_t n_bytes,
                                uint64_t n_blocks, struct hs_error *err);
-/* Of what is live of the allocator `from`, the part [begin, end) is the own bookkeeping of the
+/* Hands the live part [begin, end) of the allocator `from` over to the own bookkeeping of the
  * allocator `to`, which has its memory from the other one. */
 hs_status hs_ledger_hand_over(struct hs_ledger *ledger, const char *from, const char *to,
                               hs_addr begin, hs_addr end, struct hs_error *err);
@@ -72,7 +72,7 @@ void hs_ledger_seal(struct hs_ledger *ledger);
  * claims passed over. */
 bool hs_ledger_next_unclaimed(const struct hs_ledger *ledger, hs_addr begin, hs_addr end,
                               hs_addr *ret_begin, hs_addr *ret_end);
-/* Who claims the byte at `address`; 0 when nobody does. Sealed only. O(log n). */
+/* Returns the owner of the byte at `address`; 0 when nobody does. Sealed only. O(log n). */
 hs_str hs_ledger_owner_at(const struct hs_ledger *ledger, hs_addr address);
 
 /* Once, after everything else: sums of what lies in the mappings of the process; books the

@@ -7,7 +7,7 @@
 
 #include "heaps/heap_map.h"
 
-/* What the words of an object's block are: bit i stands for word i. */
+/* The words of an object's block: bit i stands for word i. */
 enum { HS_OBJECT_RUNS = 2 };
 struct hs_object_words {
     bool is_exact; /* no word but those of `owning` and of `runs` is a pointer */
@@ -65,7 +65,7 @@ struct hs_object_part {
 };
 enum { HS_OBJECT_PARTS = 4 };
 
-/* What blocks that are alike are called, and what stands in them (struct hs_member). */
+/* The name of blocks that are alike, and their members (struct hs_member). */
 struct hs_object_member {
     uint64_t offset_bytes;
     hs_str name;
@@ -85,7 +85,7 @@ struct hs_object_model {
     /* In place of it, unless NULL: the number of what the block is, HS_NO_NUMBER when that is not
      * known. The same number for all that are described alike. */
     uint32_t (*type)(const void *state, const struct hs_heap_block *block);
-    /* What a number stands for, with strings of the dump; asked once. */
+    /* Describes a number, with strings of the dump; asked once. */
     hs_status (*describe)(const void *state, uint32_t type, struct hs_object_type *ret,
                           struct hs_error *err);
     /* False, and *ret without bits, when the block holds no object nor a known part of one. */
@@ -104,11 +104,11 @@ struct hs_object_model {
     /* Is the block a part of an object that has it for itself (the items of a list, the table of a
      * dictionary)? Only objects lead to such a part. May be NULL. */
     bool (*is_part)(const void *state, const struct hs_heap_block *block);
-    /* What a variable of the interpreter that has no symbol is called, by what it leads to; 0: not
-     * known. May be NULL. */
+    /* Returns the name of a variable of the interpreter that has no symbol, by what it leads to; 0:
+     * not known. May be NULL. */
     hs_str (*variable_name)(const void *state, hs_addr variable,
                             const struct hs_heap_block *target);
-    /* How many parts the block's object may have: pointers that may be null, or lead to an object
+    /* Returns the parts of the block's object: pointers that may be null, or lead to an object
      * (itself, another one) instead. */
     size_t (*parts)(const void *state, const struct hs_heap_block *block,
                     struct hs_object_part ret[HS_OBJECT_PARTS]);

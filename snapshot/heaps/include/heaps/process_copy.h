@@ -1,5 +1,5 @@
-/* What every allocator's code looks at: the copy of a process made during one stop, and what is
- * learnt of it on the way. The process runs again: nothing here reads it.
+/* The view of a process that every allocator's code has: the copy of a process made during one
+ * stop, and what is learnt of it on the way. The process runs again: nothing here reads it.
  *
  * All of it is hostile input. An allocator's code reads memory through the image's bounds-checked
  * accessors alone, bounds every loop by what the copy can hold, and turns damage into notes, never

@@ -40,8 +40,8 @@ enum hs_import_sizes {
     HS_SIZES_VISUALVM, /* hprof: class objects weigh nothing */
 };
 
-/* Which edges retain, and whose sizes are taken. Needs memory: page (not none) and folded sizes
- * walk the graph: 5 bytes per edge and 16 per object. */
+/* The choice of the edges that retain, and of the sizes. Needs memory: page (not none) and folded
+ * sizes walk the graph: 5 bytes per edge and 16 per object. */
 struct hs_import_policy {
     enum hs_import_preset preset; /* what it began as */
     enum hs_import_weak weak;     /* v8: weak edges; hprof: referents of java.lang.ref */
@@ -60,7 +60,7 @@ hs_status hs_import_policy_init(enum hs_import_from from, enum hs_import_preset 
 /* The default for a kind of file. */
 enum hs_import_preset hs_import_default(enum hs_import_from from);
 
-/* What a file is, by its first bytes; a directory is HS_IMPORT_GRAPH. HS_FORMAT when they tell
+/* Recognises a file by its first bytes; a directory is HS_IMPORT_GRAPH. HS_FORMAT when they tell
  * nothing, HS_USAGE of what cannot be read twice (a pipe). */
 hs_status hs_import_recognise(const char *path, enum hs_import_from *ret, struct hs_error *err);
 

@@ -1,4 +1,5 @@
-/* What a dump may use: where the copy of the process is put, and how much memory its tables need.
+/* The memory that a dump may use: where the copy of the process is put, and how much memory its
+ * tables need.
  *
  *   the copy fits     it stays in memory, and is refused when it grows beyond what was left for it
  *   it does not       it is put into a temporary file, part of which is resident (process/image.h);
@@ -12,7 +13,7 @@
 #include "process/image.h"
 #include "process/objects.h"
 
-/* What a dump has to hold, as far as it is known before the stop. */
+/* The load of a dump, as far as it is known before the stop. */
 struct hs_dump_load {
     uint64_t copy_bytes;  /* private memory of the process that is resident: to be copied */
     uint64_t file_bytes;  /* kept of its files: symbols, and what was read of them */
@@ -20,7 +21,7 @@ struct hs_dump_load {
     uint64_t block_bytes; /* of tables with a word or more for each block, beside those of all */
 };
 
-/* What is asked of it. */
+/* The wants of a dump. */
 struct hs_dump_wants {
     bool has_types;            /* debug information is read for the types of blocks */
     bool has_tables_of_data;   /* as large as the data of the files */
@@ -34,15 +35,16 @@ struct hs_dump_plan {
     uint64_t reserved_bytes; /* of the budget: for tables and the copy in memory */
 };
 
-/* Of a process: its mappings' size counts where the system does not tell what is resident. Files of
- * debug information are those found so far. */
+/* Reads the load of a process: its mappings' size counts where the system does not tell what is
+ * resident. Files of debug information are those found so far. */
 hs_status hs_dump_load_read(const struct hs_target *target, const struct hs_objects *objects,
                             const struct hs_budget *budget, const struct hs_dump_wants *wants,
                             struct hs_dump_load *ret, struct hs_error *err);
-/* How much of large sections of debug information is kept at a time: a share of the limit. */
+/* Returns how much of large sections of debug information is kept at a time: a share of the limit.
+ */
 size_t hs_dump_piece_bytes(const struct hs_budget *budget);
 
-/* What a dump of so much comes to under a budget. */
+/* The memory that a dump of so much needs under a budget. */
 struct hs_dump_needs {
     uint64_t memory_bytes; /* with the copy in memory */
     uint64_t seen_bytes;   /* resident at the most with that, mapped files and our code included:
@@ -82,7 +84,7 @@ hs_status hs_dump_plan_reserve_spare(struct hs_dump_plan *plan, uint64_t n_bytes
                                      struct hs_error *err);
 /* The same for what may be had in part: how many bytes were reserved, n_bytes at the most. */
 uint64_t hs_dump_plan_reserve_most(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what);
-/* What could be reserved now. */
+/* Returns the bytes that could be reserved now. */
 uint64_t hs_dump_plan_room(const struct hs_dump_plan *plan);
 void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes);
 

@@ -1,5 +1,5 @@
-/* What is learnt of a process on the way and its snapshot must say: proofs, which hold or not, and
- * notes in words. Kept in the order in which they come. */
+/* The findings about a process that its snapshot must say: proofs, which hold or not, and notes in
+ * words. Kept in the order in which they come. */
 #ifndef HS_PROCESS_FINDINGS_H
 #define HS_PROCESS_FINDINGS_H
 
@@ -18,7 +18,7 @@ struct hs_findings {
 };
 
 void hs_findings_fini(struct hs_findings *findings);
-/* It holds when both are equal. */
+/* Adds a proof, which holds when both are equal. */
 hs_status hs_findings_proof(struct hs_findings *findings, const char *what, uint64_t expected,
                             uint64_t found, struct hs_error *err);
 /* is_gap: something is missing or inexact (the dump is then not exact). A text is kept once; at

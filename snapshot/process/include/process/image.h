@@ -85,9 +85,9 @@ hs_status hs_image_check(const struct hs_image *image, struct hs_error *err);
 hs_status hs_image_copy(struct hs_image *image, struct hs_target *target, hs_addr begin,
                         hs_addr end, struct hs_error *err);
 
-/* How many bytes of [begin, end) are of pages that were present in the target (not merely mapped,
- * not swapped out). O(log ranges + present pages / 64 + pages / 2 million). What was added by
- * hs_image_add counts as present, and so does what was copied from a file's mapping or without a
+/* Returns how many bytes of [begin, end) are of pages that were present in the target (not merely
+ * mapped, not swapped out). O(log ranges + present pages / 64 + pages / 2 million). What was added
+ * by hs_image_add counts as present, and so does what was copied from a file's mapping or without a
  * page map; what is not in the copy does not. Pages of zeros that were only read count where the
  * system does not tell them from others. */
 uint64_t hs_image_resident_bytes(const struct hs_image *image, hs_addr begin, hs_addr end);

@@ -41,7 +41,7 @@ struct hs_roots {
 };
 
 void hs_roots_fini(struct hs_roots *roots);
-/* What a rule (snapshot/reasons.def) says of a root: it is of this tier. */
+/* Lowers a root by a rule (snapshot/reasons.def): it is of this tier. */
 static inline void hs_root_lower(struct hs_root *root, enum hs_tier tier, unsigned reason)
 {
     root->tier = (uint8_t)tier;

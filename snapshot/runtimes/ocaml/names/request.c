@@ -1,4 +1,4 @@
-/* What heapsnap-ocaml-names is asked: see the head of heapsnap_ocaml_names.ml. */
+/* The request to heapsnap-ocaml-names: see the head of heapsnap_ocaml_names.ml. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -102,7 +102,8 @@ static hs_status request_put_lib(struct hs_buffer *out, const char *root, const 
     return request_put_dir(out, root, path, err);
 }
 
-/* What an installation calls its program and its directory: "frama-c-gui.byte" is of frama-c. */
+/* Adds the directory for an installation's name of its program: "frama-c-gui.byte" is of frama-c.
+ */
 static hs_status request_by_name(struct hs_buffer *out, const char *root, const char *prefix,
                                  const char *program, struct hs_error *err)
 {

@@ -1,5 +1,5 @@
-/* Which compiler made a program, told by its file alone, and which helper reads that compiler's
- * files.
+/* The compiler that made a program, told by its file alone, and the helper that reads that
+ * compiler's files.
  *
  * Sys.ocaml_version is a constant, so the text of it is a static block among the data of
  * Stdlib.Sys: a header of a string, the text, and the padding that ends in its own length. */

@@ -1,6 +1,7 @@
-/* What function bodies tell of blocks: which variables a closure captured, and which were in scope
- * at the calls that the stopped threads and suspended fibers stand in. The heap and the stacks say
- * which functions and calls are asked about; the answer is checked as the rest of the tables. */
+/* The types of blocks by function bodies: which variables a closure captured, and which were in
+ * scope at the calls that the stopped threads and suspended fibers stand in. The heap and the
+ * stacks say which functions and calls are asked about; the answer is checked as the rest of the
+ * tables. */
 #ifndef HS_SOURCE_TYPES_BODIES_H
 #define HS_SOURCE_TYPES_BODIES_H
 
@@ -8,10 +9,11 @@
 #include "push.h"
 #include "suspended.h"
 
-/* What the helper is asked once the heap is marked: nothing, or lines (bounded in number). */
+/* Writes the questions to the helper once the heap is marked: nothing, or lines (bounded in
+ * number). */
 hs_status hs_sbodies_ask(const struct hs_sheap *heap, struct hs_buffer *out, struct hs_error *err);
 
-/* What closures of each of the functions captured: from code address to number in
+/* Reads what closures of each of the functions captured: from code address to number in
  * tables->captured. */
 hs_status hs_sbodies_functions(const struct hs_ocaml *rt, const struct hs_ocaml_marks *marks,
                                const struct hs_stables *tables, struct hs_dict *ret,

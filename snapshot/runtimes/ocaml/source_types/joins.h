@@ -1,4 +1,4 @@
-/* What is known of a block that two types lead to.
+/* The blocks that two types lead to.
  *
  * Types of one head (instances of one declaration) are ordered by what they say: `'a list`, of
  * whose elements nothing is known, is below `int list`, and two instances with different arguments

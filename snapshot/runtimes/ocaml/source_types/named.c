@@ -7,8 +7,8 @@
 
 enum { NAME_BYTES = 2048 };
 
-/* What a block is called by its type. Of the others the form tells more: which function a closure
- * is of, what a custom block's operations are called. */
+/* Names a block by its type. Of the others the form tells more: which function a closure is of,
+ * what a custom block's operations are called. */
 static bool named_by_source(const struct hs_stype_entry *type, const struct hs_srow *row)
 {
     switch (row->tag) {

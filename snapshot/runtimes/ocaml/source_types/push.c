@@ -195,8 +195,8 @@ static hs_status visit_again(struct flow *f, const struct visit *v, hs_stype had
     return HS_OK;
 }
 
-/* What has a type keeps it, and what does not fit gets none: a shape says less than any source. The
- * block is not read. */
+/* Visits a block by its shape; one that has a type keeps it, and one that does not fit gets none: a
+ * shape says less than any source. The block is not read. */
 static void visit_shape(struct flow *f, const struct visit *v)
 {
     struct hs_spush_counts *counts = &f->push->counts;

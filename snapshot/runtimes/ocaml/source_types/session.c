@@ -26,7 +26,8 @@ static bool helper_path(const char *names_helper, char *path, size_t n)
     return true;
 }
 
-/* It gives names, too, unless the helper of names alone is of the program's compiler. */
+/* Tells whether the helper of types gives names, too; it does unless the helper of names alone is
+ * of the program's compiler. */
 static bool gives_names(const struct hs_dump_options *o, const char *version, const char *helper,
                         const char *chosen)
 {
@@ -66,7 +67,8 @@ static hs_status types_read(struct hs_ocaml_session *s, struct hs_buffer *answer
     return status == HS_FORMAT ? HS_OK : status;
 }
 
-/* It ends by itself with what it has, a little before it would be ended. */
+/* Writes the time in which the helper ends by itself with what it has, a little before it would be
+ * ended. */
 static hs_status put_seconds(struct hs_buffer *out, uint64_t timeout_ns, bool with_names,
                              struct hs_error *err)
 {
@@ -155,7 +157,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
-/* Who dumps is told, too: the same program has all types another time. */
+/* Tells who dumps, too: the same program has all types another time. */
 static hs_status tell_incomplete(struct hs_ocaml_session *s, struct hs_error *err)
 {
     const char *of_names = hs_strtab_get(&s->dump->strings, s->names_remark);
@@ -262,7 +264,7 @@ static hs_status tell_units(struct hs_ocaml_session *s, struct hs_error *err)
         (unsigned long long)n_units, text, names, n_lacking > 3 ? ", ..." : "");
 }
 
-/* What has no source type, and is a container by its shape. */
+/* Tells the containers by shape, of blocks without a source type. */
 static hs_status tell_shapes(struct hs_ocaml_session *s, struct hs_error *err)
 {
     const struct hs_spush_counts *c = &s->push.counts;

@@ -19,9 +19,9 @@ enum {
     NOTHING = UINT8_MAX, /* a field of which nothing is known */
 };
 
-/* What a block without a type may be, by its own fields at first. Of a chain of cells: how many it
- * is, with its end; CLASS_LIST for four and more. Of trees: CLASS_SET or CLASS_MAP and the height,
- * and CLASS_SOUND when that of the subtrees agrees. */
+/* The kinds that a block without a type may be, by its own fields at first. Of a chain of cells:
+ * how many it is, with its end; CLASS_LIST for four and more. Of trees: CLASS_SET or CLASS_MAP and
+ * the height, and CLASS_SOUND when that of the subtrees agrees. */
 enum {
     CLASS_NONE,
     CLASS_CELL_1,

@@ -50,7 +50,7 @@ hs_status hs_sshapes_open(struct hs_sshapes *shapes, const struct hs_spush *push
                           const struct hs_block_map *map, struct hs_error *err);
 void hs_sshapes_close(struct hs_sshapes *shapes);
 
-/* What a block is by its shape, as far as this pass tells; or HS_N_SSHAPES: it has a type, or is
+/* Returns the shape of a block, as far as this pass tells; or HS_N_SSHAPES: it has a type, or is
  * none that could be told, or is a part (a leaf, an entry) that only the whole tells. About 20 ns;
  * at most 4,096 blocks are asked, for a pair of a list and a number. */
 enum hs_sshape hs_sshapes_look(struct hs_sshapes *shapes, const struct hs_block *block,

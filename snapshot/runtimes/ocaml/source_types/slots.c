@@ -1,4 +1,4 @@
-/* Which variable a slot of a stack holds, by what it leads to. */
+/* The variable that a slot of a stack holds, by what it leads to. */
 #include "bodies.h"
 
 #include "base/alloc.h"
@@ -140,7 +140,7 @@ static const struct hs_sscope *slot_scope(const struct hs_spush *push, const str
                             root->char_begin, root->char_end);
 }
 
-/* What is found, of all slots. */
+/* The findings of all slots. */
 struct slots {
     struct trial t;
     const struct hs_sheap *heap;

@@ -6,7 +6,7 @@
 #include "frame_table.h"
 #include "map.h"
 
-/* What is known when the heap is marked; all borrowed. */
+/* The state of the heap when it is marked; all borrowed. */
 struct hs_sheap {
     const struct hs_ocaml *rt;
     const struct hs_block_map *map;

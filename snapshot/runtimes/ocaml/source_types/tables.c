@@ -16,7 +16,7 @@ struct parse {
     struct hs_stables *tables;
     struct hs_text_field fields[HS_FIELDS_MAX];
     size_t n_fields;
-    /* Whose the next lines are; NULL: those of nothing that is kept */
+    /* The parts to which the next lines belong; NULL: those of nothing that is kept */
     struct hs_spart *children, *cases, *witnesses;
     bool may_have_children;
     struct hs_error *err;
@@ -73,7 +73,7 @@ static bool parse_type_or_none(struct hs_text_field field, hs_stype *ret)
     return field_is(field, "-") || parse_type(field, ret);
 }
 
-/* Which of `n` words the field is. */
+/* Finds which of `n` words the field is. */
 static bool parse_word(struct hs_text_field field, const char *const *words, size_t n, uint8_t *ret)
 {
     for (size_t i = 0; i < n; i++)

@@ -105,7 +105,7 @@ struct hs_sext {
     struct hs_spart children; /* of fields 1 and on */
 };
 
-/* What the closures of a function captured, in the order of their fields. */
+/* The variables that closures of a function captured, in the order of their fields. */
 struct hs_scaptured {
     hs_str unit, function;
     struct hs_spart children;
@@ -154,21 +154,21 @@ const struct hs_srow *hs_stables_row(const struct hs_stables *tables, hs_stype t
 /* The same; where no row fits, of the inner type, which *type then is. */
 const struct hs_srow *hs_stables_fit(const struct hs_stables *tables, hs_stype *type, unsigned tag,
                                      uint64_t size);
-/* What field 1 is where field 0 is `hash`, by a hash row; of several cases of one hash the first
- * tells, and HS_STYPE_NONE says that none does. O(log cases of the row). */
+/* Returns the type of field 1 where field 0 is `hash`, by a hash row; of several cases of one hash
+ * the first tells, and HS_STYPE_NONE says that none does. O(log cases of the row). */
 hs_stype hs_stables_case(const struct hs_stables *tables, const struct hs_srow *row, int64_t hash);
 /* The type of a unit's field: "Stm", 63; HS_STYPE_NONE when nothing is said of it. O(log n). */
 hs_stype hs_stables_root(const struct hs_stables *tables, const char *unit, uint32_t slot);
 
-/* What the closures of a function captured, and what is in scope at a call; NULL when nothing is
- * said of it. O(log n). */
+/* Returns the variables that closures of a function captured, or those in scope at a call; NULL
+ * when nothing is said of it. O(log n). */
 const struct hs_scaptured *hs_stables_captured(const struct hs_stables *tables, const char *unit,
                                                const char *function);
 const struct hs_sscope *hs_stables_scope(const struct hs_stables *tables, const char *file,
                                          uint32_t line, uint32_t first_char, uint32_t last_char);
 
-/* Of the answers for one function, from its first on, the one that tells of n variables, or NULL.
- */
+/* Returns, among the answers for one function, from its first on, the one that tells of n
+ * variables, or NULL. */
 static inline const struct hs_scaptured *hs_scaptured_of(const struct hs_stables *tables,
                                                          uint64_t first, uint64_t n)
 {
@@ -184,7 +184,7 @@ static inline const struct hs_scaptured *hs_scaptured_of(const struct hs_stables
     return NULL;
 }
 
-/* What the type is a name of, or the type itself. */
+/* Returns the type that the type is a name of, or the type itself. */
 static inline hs_stype hs_stype_proper(const struct hs_stables *tables, hs_stype type)
 {
     return type < tables->n_types && tables->types[type].alias != HS_STYPE_NONE

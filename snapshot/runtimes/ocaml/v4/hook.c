@@ -1,6 +1,6 @@
-/* What caml_scan_roots_hook adds: in practice systhreads, whose caml_thread_scan_roots scans of
- * each thread its descriptor and its last exception, and of all but the current one the stack
- * (those are in stack.c). Source: otherlibs/systhreads/st_stubs.c of 4.13.1 and 4.14.2. */
+/* The roots that caml_scan_roots_hook adds: in practice systhreads, whose caml_thread_scan_roots
+ * scans of each thread its descriptor and its last exception, and of all but the current one the
+ * stack (those are in stack.c). Source: otherlibs/systhreads/st_stubs.c of 4.13.1 and 4.14.2. */
 #include "roots.h"
 
 enum { THREAD_DESCR = 0, THREAD_LAST_EXN = 96 };

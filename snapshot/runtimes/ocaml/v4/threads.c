@@ -1,4 +1,4 @@
-/* Which threads run OCaml, and which of them holds the runtime.
+/* The threads that run OCaml, and the one that holds the runtime.
  *
  * With systhreads, curr_thread is the thread that took the master lock last: Caml_state holds its
  * truth whether or not it has released the lock since, and every other thread's truth is in its

@@ -165,7 +165,7 @@ static hs_addr locate_internal(struct locate *l, hs_addr internal, const struct 
     return 0;
 }
 
-/* What the words of one thread say. */
+/* The evidence in the words of one thread. */
 struct locate_found {
     hs_addr state; /* of its domain; 0: it has none */
     hs_addr held;  /* its caml_state */
@@ -227,8 +227,8 @@ static hs_status locate_block(struct locate *l, const struct hs_thread *thread, 
     return HS_OK;
 }
 
-/* Where the runtime's block may be: where the linker puts that of an executable, or any of those
- * that the thread's table has. */
+/* Locates the runtime's block by a thread: where the linker puts that of an executable, or any of
+ * those that the thread's table has. */
 static hs_status locate_thread(struct locate *l, const struct hs_thread *thread,
                                struct hs_error *err)
 {
@@ -285,7 +285,8 @@ static hs_status locate_domains(struct locate *l, struct hs_error *err)
     return HS_OK;
 }
 
-/* What tells 5.1 from 5.2 where the layouts agree: compaction came back in 5.2. */
+/* Locates minor heaps, which tells 5.1 from 5.2 where the layouts agree: compaction came back in
+ * 5.2. */
 static void locate_minor(struct locate *l)
 {
     struct hs_live_symbol symbol;

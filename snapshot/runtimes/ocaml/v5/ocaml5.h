@@ -1,6 +1,6 @@
-/* What OCaml 5.1 to 5.4 have that OCaml 4 has not: domains, each with a state, a minor heap, pools
- * and large blocks of its own, and stacks on the heap (fibers). Reached by hs_ocaml.five; the rest
- * of the runtime's code is shared.
+/* The parts of OCaml 5.1 to 5.4 that OCaml 4 has not: domains, each with a state, a minor heap,
+ * pools and large blocks of its own, and stacks on the heap (fibers). Reached by hs_ocaml.five; the
+ * rest of the runtime's code is shared.
  *
  *   TLS of each kernel thread --> caml_domain_state --> minor heap  [young_ptr, young_end)
  *                                        |          --> current_stack: stack_info -> parent ...

@@ -1,4 +1,4 @@
-/* What OCaml 5 keeps in C static variables: the atoms, and what ended domains have left behind.
+/* The C static variables of OCaml 5: the atoms, and what ended domains have left behind.
  *
  *   atoms[256]:     read-only headers of blocks of no words: 3 << 8 | tag (shared_heap.c)
  *   pool_freelist:  {mutex, free, stats, avail[32], full[32], large}   caml_accum_orphan_heap_stats

@@ -87,8 +87,8 @@ static hs_status add_known(struct finder *f, hs_addr info, const uint64_t *words
     return HS_OK;
 }
 
-/* Where the value of caml_thread_key would be among `n` words of struct pthread; `n` when it is not
- * known. */
+/* Finds where the value of caml_thread_key would be among `n` words of struct pthread; `n` when it
+ * is not known. */
 static size_t place_of_key(struct hs_ocaml *rt, size_t n)
 {
     struct hs_live_symbol symbol;
@@ -141,7 +141,7 @@ static hs_status add_thread(struct finder *f, const struct hs_ocaml_thread *thre
     return HS_OK;
 }
 
-/* Where the stack says that it stands: nowhere when it has no frames yet. */
+/* Sets the thread's place by its stack: nowhere when it has no frames yet. */
 static void set_by_stack(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
 {
     uint64_t words[HS_STACK5_BYTES / HS_WORD], pc;
@@ -197,7 +197,8 @@ static bool holds(const struct hs_ocaml5_domain *domain, pid_t tid)
     return false;
 }
 
-/* Of the kernel threads that seem to hold the domain, the one with a structure of its own does. */
+/* Chooses, among the kernel threads that seem to hold the domain, the one that has a structure of
+ * its own. */
 static void choose_holder(struct finder *f, struct hs_ocaml5_domain *domain, size_t first)
 {
     uint32_t n = 0;
@@ -212,7 +213,7 @@ static void choose_holder(struct finder *f, struct hs_ocaml5_domain *domain, siz
     domain->has_rival = n > 1;
 }
 
-/* Which of the threads from `first` on has its truth in the domain's state: the holder, or the one
+/* Finds the thread from `first` on whose truth is in the domain's state: the holder, or the one
  * whose stack it has. One without a structure when none fits: there are no systhreads, or the
  * domain begins or ends. */
 static hs_status set_current(struct finder *f, uint32_t number, size_t first)

@@ -1,4 +1,4 @@
-/* How a dump ends that holds its process for too long: by itself (HS_LIMIT) in nearly all cases.
+/* The end of a dump that holds its process for too long: by itself (HS_LIMIT) in nearly all cases.
  * Where it cannot, because a step of it hangs or because somebody has stopped or frozen the dumping
  * process, two timers end that process, and the kernel then lets the target go on. These are the
  * words of such an end. docs/decisions/023-a-bound-that-binds.md */

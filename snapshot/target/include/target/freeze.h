@@ -21,7 +21,7 @@ enum hs_copy_variant {
     HS_COPY_DIRECT, /* pid 1 and subreapers, who would get the orphan: reaped in a second stop */
 };
 
-/* What speaks for or against a copy, looked at without a stop. */
+/* The reasons for or against a copy, looked at without a stop. */
 struct hs_copy_outlook {
     enum hs_copy_variant variant; /* HS_COPY_NONE: none can be made, see `why` */
     char why[160];                /* one clause: "a seccomp filter is active" */
@@ -43,9 +43,9 @@ hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook
 #define HS_FORESEEN_TEXT_BYTES 80
 void hs_foreseen_text(uint64_t ns, uint64_t busy_ns, char *text, size_t n_bytes);
 
-/* Whether freezing will make a copy, as far as that can be foreseen: then reading the memory once
- * before the stop, to have it ready, is in vain. Looks at the process when it has not done so for
- * some seconds. */
+/* Tells whether freezing will make a copy, as far as that can be foreseen: then reading the memory
+ * once before the stop, to have it ready, is in vain. Looks at the process when it has not done so
+ * for some seconds. */
 bool hs_copy_is_expected(struct hs_target *target);
 
 /* In a stop: false when a copy is expected, but not at this moment, as the main thread is deeper in

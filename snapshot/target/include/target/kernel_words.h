@@ -47,8 +47,8 @@ hs_status hs_kernel_words_add(struct hs_target *target, const struct hs_kernel_w
 /* Those among n bytes of vector registers, of a thread. */
 hs_status hs_kernel_words_of_state(struct hs_target *target, pid_t tid, const uint8_t *bytes,
                                    size_t n_bytes, struct hs_error *err);
-/* Of the text of a file of fdinfo of the file `fd`, and of the file timers. Of a ring also whether
- * requests are under way. */
+/* Reads the text of a file of fdinfo of the file `fd`, and of the file timers. Of a ring also
+ * whether requests are under way. */
 hs_status hs_kernel_words_of_epoll(struct hs_target *target, uint32_t fd, const char *text,
                                    struct hs_error *err);
 hs_status hs_kernel_words_of_eventfd(struct hs_target *target, uint32_t fd, const char *text,
@@ -58,18 +58,18 @@ hs_status hs_kernel_words_of_uring(struct hs_target *target, uint32_t fd, const 
 hs_status hs_kernel_words_of_timers(struct hs_target *target, const char *text,
                                     struct hs_error *err);
 
-/* Whether messages wait in a queue of POSIX that is the file `fd`, or somebody waits to be notified
- * of one: `untold`. `link` is what it leads to; 3 us for what is no queue. The same of such a
- * file's text. */
+/* Tells whether messages wait in a queue of POSIX that is the file `fd`, or somebody waits to be
+ * notified of one: `untold`. `link` is what it leads to; 3 us for what is no queue. The same of
+ * such a file's text. */
 void hs_kernel_words_of_queue_file(struct hs_target *target, uint32_t fd, const char *link);
 void hs_kernel_words_of_mqueue(struct hs_target *target, const char *text);
-/* Whether messages wait in a queue of System V to which the process was the last to send. Those of
- * another IPC namespace than ours are not seen. The same of the text of sysvipc/msg. */
+/* Tells whether messages wait in a queue of System V to which the process was the last to send.
+ * Those of another IPC namespace than ours are not seen. The same of the text of sysvipc/msg. */
 void hs_kernel_words_of_messages(struct hs_target *target);
 void hs_kernel_words_of_msg(struct hs_target *target, const char *text);
 
-/* Of a file that has a path, or had one: the words in it when it has no name, what is known of it
- * when it is a pipe or a terminal. Two calls for others. Reads 16 MiB at most of one process.
+/* Reads a file that has a path, or had one: the words in it when it has no name, what is known of
+ * it when it is a pipe or a terminal. Two calls for others. Reads 16 MiB at most of one process.
  * HS_LIMIT. */
 hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const char *link,
                                   struct hs_error *err);
@@ -78,7 +78,7 @@ hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const c
  * per thread. HS_LIMIT. */
 void hs_kernel_words_begin_others(struct hs_target *target);
 hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err);
-/* Of the text of net/tcp, for the inodes that were listed; and of sysvipc/shm. */
+/* Reads the text of net/tcp, for the inodes that were listed; and of sysvipc/shm. */
 hs_status hs_kernel_words_of_tcp(struct hs_target *target, const char *text, struct hs_error *err);
 void hs_kernel_words_of_shm(struct hs_target *target, const char *text);
 

@@ -1,4 +1,4 @@
-/* What the kernel says of every mapping's resident bytes, all of one moment.
+/* The kernel's counts of every mapping's resident bytes, all of one moment.
  *
  * Read while the target is stopped: then the figures belong to the same moment as the copy, and the
  * resident size of the process is their sum. (The figure of statm is no such sum: the kernel keeps

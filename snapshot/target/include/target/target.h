@@ -1,5 +1,5 @@
-/* What is dumped: a live process, or the core of one. What it is, how it is stopped, how its memory
- * is read, how it is let go.
+/* The target of a dump: a live process, or the core of one. What it is, how it is stopped, how its
+ * memory is read, how it is let go.
  *
  * The promise of this file: a process runs on after *any* end of ours. It is seized (PTRACE_SEIZE
  * sends no signal), interrupted, read, and detached. Registers are set only where the stop broke a
@@ -67,7 +67,7 @@ struct hs_kernel_word {
     uint32_t of_fd; /* of the file in an epoll set; the number of a timer, of a signal */
     uint64_t word;
 };
-/* What the kernel holds and tells nobody: bits. Any block may be held there. */
+/* The things that the kernel holds and tells nobody: bits. Any block may be held there. */
 enum hs_untold {
     HS_UNTOLD_URING = 1 << 0,    /* requests under way */
     HS_UNTOLD_QUEUE = 1 << 1,    /* what waits in pipes, in sockets, as signals */
@@ -92,15 +92,16 @@ struct hs_terminal_end {
     bool is_master;
 };
 
-/* What tells one program of one process from the next: a pid may be used again, and exec keeps it.
- * Of two programs in the same file the start of the stack differs, as it is placed at random. */
+/* The identity of one program of one process, against the next: a pid may be used again, and exec
+ * keeps it. Of two programs in the same file the start of the stack differs, as it is placed at
+ * random. */
 struct hs_identity {
     uint64_t start_time; /* clock ticks since boot */
     uint64_t exe_device, exe_inode;
     hs_addr code_begin, stack_begin;
 };
 
-/* Where bytes are read from: a live process or its frozen copy. */
+/* The source of bytes: a live process or its frozen copy. */
 struct hs_memory {
     pid_t pid; /* who is asked: of a process whose main thread has ended another thread */
     int mem_fd, pagemap_fd;        /* -1 when the system does not offer them */
@@ -110,7 +111,8 @@ struct hs_memory {
     bool reads_by_file;            /* process_vm_readv is refused here: read through mem_fd */
 };
 
-/* How the process was kept still while it was read. Numbers are part of the snapshot format. */
+/* The ways in which the process was kept still while it was read. Numbers are part of the snapshot
+ * format. */
 enum hs_stop_way {
     HS_WAY_READ = 1,    /* stopped until all was read */
     HS_WAY_COPY = 2,    /* stopped until a frozen copy was made */
@@ -120,7 +122,7 @@ enum hs_stop_way {
 
 enum hs_stop_mode { HS_STOP_AUTO, HS_STOP_COPY, HS_STOP_READ };
 
-/* What the caller allows. All zero: auto, no limits, calls are set to start again. */
+/* The limits that the caller sets. All zero: auto, no limits, calls are set to start again. */
 struct hs_stop_options {
     enum hs_stop_mode mode;
     uint64_t max_pause_ns;     /* 0: no limit */
@@ -129,7 +131,7 @@ struct hs_stop_options {
     bool leaves_interrupted;   /* do not set interrupted calls to start again */
 };
 
-/* What became of it; figures for the user and the snapshot. */
+/* The outcome of the stop; figures for the user and the snapshot. */
 struct hs_stop_report {
     enum hs_stop_way way;
     uint64_t predicted_ns; /* of the pause, before it; 0: not predicted */

@@ -27,7 +27,7 @@ struct hs_names {
     struct hs_strtab strings;      /* owned */
     struct hs_name_entry *entries; /* owned; ascending by unit text and slot after parsing */
     size_t n_entries, capacity;
-    /* What the helper said of the units that the program consists of; all 0 for a ready table. */
+    /* The helper's counts of the units that the program consists of; all 0 for a ready table. */
     uint64_t n_units, n_named, n_partial, n_stale, n_missing;
     char partial[HS_NAMES_EXAMPLES_BYTES], stale[HS_NAMES_EXAMPLES_BYTES],
         missing[HS_NAMES_EXAMPLES_BYTES];
@@ -54,8 +54,8 @@ hs_status hs_names_load_file(const char *path, struct hs_names *ret, struct hs_e
 bool hs_names_find(const struct hs_names *names, const char *unit, uint32_t slot,
                    struct hs_name *ret);
 
-/* Of how many units the variables have names, which lack files, and what helps; false, and empty,
- * when nobody was asked. */
+/* Tells of how many units the variables have names, which lack files, and what helps; false, and
+ * empty, when nobody was asked. */
 bool hs_names_tell(const struct hs_names *names, char *text, size_t n_bytes);
 
 #define HS_NAMES_TIMEOUT_NS ((uint64_t)30000000000) /* unless a request says otherwise */
