@@ -53,7 +53,7 @@ done <<<"$pythons"
 [ "$built" -ge 6 ] || { echo "skipped: only $built programs can be built"; exit 77; }
 
 python3 - "$HEAPSNAP" "$work" <<'PYTHON' || fail "a figure without a reserve was wrong"
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys
 heapsnap, work = sys.argv[1:]
 MOST_PARTS = 1000  # a thousandth
 
@@ -99,17 +99,31 @@ def places(path):
     rows = json.loads(subprocess.run(
         [heapsnap, "suspects", path, "--json", "-n", "0", "--threshold", "1"],
         stdout=subprocess.PIPE, check=True).stdout)["suspects"]
-    return {row["sentence"].split(" alone ")[0]: row for row in rows if row["list"] == "owner"}
+    return {re.sub("set:[0-9]+: ", "", re.split(" alone keeps | keep ", row["sentence"])[0]): row
+            for row in rows if row["list"] in ("owner", "joint")}
 
 
 def let_go_of_place(program, path, owner):
-    """Of a program without names: the place that is not listed any more."""
+    """Of a program without names: what is not listed any more, be it of one place or of many."""
     listed = places(path)
     program.let_go(owner)
     after = program.dump()
     left = places(after)
-    gone = [row for place, row in listed.items() if place not in left][0]
-    return [{"freed_words": gone["words"], "reserve": gone["reserve"]}], after
+    gone = [row for place, row in listed.items() if place not in left]
+    return [{"freed_words": sum(row["words"] for row in gone),
+             "reserve": next((row["reserve"] for row in gone if row["reserve"]), None)}], after
+
+
+def named(path, name):
+    """A name that ends with a star is that of the one root that begins so, with a plus that of
+    several."""
+    if name[-1] not in "*+":
+        return name
+    rows = json.loads(subprocess.run([heapsnap, "roots", path, "--json", "-n", "0"],
+                                     stdout=subprocess.PIPE, check=True).stdout)["roots"]
+    if name.endswith("+"):
+        return ",".join(row["id"] for row in rows if row["name"] == name[:-1])
+    return next(row["name"] for row in rows if (row["name"] or "").startswith(name[:-1]))
 
 
 def without(path, *names):
@@ -119,7 +133,7 @@ def without(path, *names):
 def let_go_of_some(program, path, owner):
     """Several at once, which spares dumps, where none has a reserve, and all of them together are
     to free what each of them does: then one that is wrong is seen as if it was alone."""
-    names = program.owners[owner:owner + MOST_TOGETHER]
+    names = [named(path, name) for name in program.owners[owner:owner + MOST_TOGETHER]]
     asked = [without(path, names[0])]
     for n in range(1, len(names)):
         one = without(path, names[n])
@@ -135,7 +149,7 @@ def let_go_of_some(program, path, owner):
 
 
 # HS_ALONE: one after the other, for the table of docs/answers.md.
-MOST_TOGETHER = 1 if os.environ.get("HS_ALONE") else 3
+MOST_TOGETHER = 1 if os.environ.get("HS_ALONE") else 5
 wrong = n = n_reserved = n_dumps = 0
 print(f"{'program':10} {'owner':44} {'foretold':>9} {'freed':>9}  reserve")
 for number, line in enumerate(open(f"{work}/programs")):
