@@ -97,6 +97,8 @@ void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
         enum hs_balance_part part = part_of(row, owner);
         add(&balance.bytes[part], row->resident_bytes);
         add(&balance.resident_bytes, row->resident_bytes);
+        if (part == HS_BALANCE_LIVE)
+            add(&balance.live_bytes, row->n_bytes);
         if (part == HS_BALANCE_FREE)
             add_free(view, row, &most_free, &balance);
         if (strcmp(owner, HS_MEMORY_OF_UNJOINED) == 0) {

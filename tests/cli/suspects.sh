@@ -75,7 +75,7 @@ def a_list():
     snap.root(links[0], "head", unit="list.c")
     row, = of(snap.write())
     equal((row["type"], row["count"], row["words"]), ("struct link", 200000, 400000), "the list")
-    check("of the heap: 200000 struct link of 16 B each, at head." in row["sentence"],
+    check("of the heap: 200000 struct link of 16 B each." in row["sentence"],
           row["sentence"])
     check(row["command"].startswith("heapsnap paths "), row["command"])
     shown(row["command"])
@@ -92,7 +92,7 @@ def a_few_are_most_of_it():
         snap.edge(first, following, 0)
         first = following
     row, = of(snap.write())
-    check("6 block, 48.8 MiB together, the largest 24.4 MiB, " in row["sentence"], row["sentence"])
+    check("6 block, 48.8 MiB together, the largest 24.4 MiB." in row["sentence"], row["sentence"])
     equal(row["each_words"], 62, "the median")
 
 
@@ -107,8 +107,20 @@ def untyped_of_one_size():
         snap.edge(one, value, 1)
     snap.root(table, "thumbs", unit="a.c")
     row = of(snap.write())[0]
-    check(": 600 blocks of unknown type, mostly 300 of 1.0 KiB each, at thumbs" in row["sentence"],
+    check(": 600 blocks of unknown type, mostly 300 of 1.0 KiB each." in row["sentence"],
           row["sentence"])
+
+
+def untyped_of_many_sizes():
+    """Of four sizes the median is not what each has: that would be 300 x 72 B of 22.7 KiB."""
+    snap = native(Snap())
+    plain, slots = snap.type("block", 0, 15), snap.type("void *[]", 0, 13, 8)
+    table = snap.block(300, slots)
+    for n in range(300):
+        snap.edge(table, snap.block((3, 5, 9, 13)[n % 4], plain), n)
+    snap.root(table, "mixed", unit="a.c")
+    row = of(snap.write())[0]
+    check(" 300 blocks of unknown type, 60 B on average." in row["sentence"], row["sentence"])
 
 
 def by_members():
@@ -749,6 +761,11 @@ def balance():
     equal(lines[:2], ["Resident 55.5 MiB = live heap 50.0 MiB + 3.0 MiB free in the allocator + "
                       "2.0 MiB", "binaries"], "parts below 2 % are left out")
     check("!" not in lines[2], "no alarm")
+    name = a_process(("glibc", FREE, 3, 5), ("glibc", LIVE, 50, 9), reserved_mib=60).write()
+    check(words_of(name).startswith(" Resident 53.0 MiB = live heap 50.0 MiB (of 60.0 MiB, the "
+                                    "rest is not resident) + 3.0 MiB free"), words_of(name))
+    name = a_process(("glibc", LIVE, 50, 9), ("glibc", FREE, 3, 5), ("stacks", OTHER, 0.5, 0),
+                     small).write()
     found = suspects(name, "--json").json()
     equal(found["resident_bytes"], int(55.5 * MIB), "resident")
     equal(sum(found["balance"].values()), found["resident_bytes"], "the parts add up")
@@ -832,8 +849,9 @@ def by_brute_force():
     check(n_joint > rounds(40), f"only {n_joint} sets")
 
 
-main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, by_members, of_a_thread,
-     many_without_names, joint_owners, joint_owners_of_many, doubtful, who_leads_to_it,
+main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, untyped_of_many_sizes,
+     by_members, of_a_thread, many_without_names, joint_owners, joint_owners_of_many, doubtful,
+     who_leads_to_it,
      what_every_program_of_a_runtime_has, by_convention, who_counts, plain_pointers,
      pointers_that_look, by_values_alone, small_heaps, at_the_end_of_info, what_is_lost,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,

@@ -49,6 +49,11 @@ void hs_balance_sentence(const struct hs_balance *balance, char text[HS_BALANCE_
     put_bytes(text, balance->resident_bytes);
     put(text, " = live heap ");
     put_bytes(text, balance->bytes[HS_BALANCE_LIVE]);
+    if (balance->live_bytes > balance->bytes[HS_BALANCE_LIVE] + balance->resident_bytes / 50) {
+        put(text, " (of ");
+        put_bytes(text, balance->live_bytes);
+        put(text, ", the rest is not resident)");
+    }
     for (enum hs_balance_part part = next_part(balance, HS_BALANCE_LIVE); part != HS_BALANCE_LIVE;
          part = next_part(balance, part)) {
         if (balance->bytes[part] < balance->resident_bytes / 50)

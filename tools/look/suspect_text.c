@@ -243,15 +243,17 @@ static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t ty
     put(w, "%s", is_known || n == 1 ? "" : " each");
 }
 
-/* "of 24 B each"; where a few are most of it, that says little of them: "48.8 MiB together, the
- * largest 24.4 MiB". */
+/* "of 24 B each"; "53 B on average", where the median is not what they have together; where a few
+ * are most of it, neither says much of them: "48.8 MiB together, the largest 24.4 MiB". */
 static void put_sizes(struct writer *w, const struct hs_view *view,
                       const struct hs_suspect *suspect)
 {
-    enum { MANY_TIMES = 4, MANY_ALIKE = 8 };
+    enum { MANY_TIMES = 4, MANY_ALIKE = 8, ALIKE = 10 };
     const struct hs_accumulation *at = &suspect->at;
     uint64_t own_words = at->steps[at->members].own_words;
-    bool is_uneven = own_words / MANY_TIMES / suspect->count > suspect->each_words;
+    uint64_t average = own_words / suspect->count, median = suspect->each_words;
+    bool is_uneven = average / MANY_TIMES > median;
+    bool is_alike = (average > median ? average - median : median - average) <= median / ALIKE;
     bool is_common = !has_type(view, suspect->type) && at->n_common < suspect->count &&
                      at->n_common >= MANY_ALIKE && at->common_words > own_words / 2 / at->n_common;
     if (is_common) {
@@ -261,12 +263,16 @@ static void put_sizes(struct writer *w, const struct hs_view *view,
         put(w, " each");
         return;
     }
-    put_blocks(w, view, suspect->type, suspect->count, is_uneven ? 0 : suspect->each_words);
+    put_blocks(w, view, suspect->type, suspect->count, is_alike ? median : 0);
     if (is_uneven) {
         put(w, ", ");
         put_bytes(w, view, own_words);
         put(w, " together, the largest ");
         put_bytes(w, view, at->largest_words);
+    } else if (!is_alike) {
+        char text[HS_UNIT_TEXT_BYTES];
+        hs_format_bytes(own_words * view->facts->word_bytes / suspect->count, text);
+        put(w, ", %s on average", text);
     } else if (suspect->count > 1 && has_type(view, suspect->type)) {
         put(w, " each");
     }
@@ -294,6 +300,16 @@ static void put_members(struct writer *w, const struct hs_view *view,
     put_blocks(w, view, at->bulk.type, at->bulk.n_blocks, 0);
 }
 
+/* No place, or that of the one root, which the sentence begins with. */
+static bool is_told_place(const struct hs_view *view, const struct hs_suspect *suspect,
+                          const char *place)
+{
+    return place == NULL || place[0] == '\0' ||
+           (suspect->list == HS_SUSPECT_OWNER && suspect->n_roots == 1 &&
+            strcmp(place,
+                   hs_view_string(view, hs_snap_root(view->snap, suspect->roots[0])->name)) == 0);
+}
+
 static void put_holder(struct writer *w, const struct hs_view *view,
                        const struct hs_suspect *suspect)
 {
@@ -301,7 +317,7 @@ static void put_holder(struct writer *w, const struct hs_view *view,
         suspect->holder_root == 0 ? NULL : hs_snap_root(view->snap, suspect->holder_root);
     char tail[HS_ROOT_WHERE_BYTES];
 
-    if (suspect->holder == NULL || suspect->holder[0] == '\0')
+    if (is_told_place(view, suspect, suspect->holder))
         return;
     put(w, ", at ");
     put_name(w, suspect->holder, HOLDER_COLUMNS);
@@ -323,7 +339,7 @@ static void put_part(struct writer *w, const struct hs_view *view, const struct 
         part->words / 10 * 9 <= part->own_words ? ""
         : part->n_blocks == 1                   ? " with what hangs on it"
                                                 : " with what hangs on them");
-    if (suspect->class_holders[i] == NULL || suspect->class_holders[i][0] == '\0')
+    if (is_told_place(view, suspect, suspect->class_holders[i]))
         return;
     put(w, ", at ");
     put_name(w, suspect->class_holders[i], HOLDER_COLUMNS);

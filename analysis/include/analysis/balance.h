@@ -20,6 +20,7 @@ enum hs_balance_part {
 struct hs_balance {
     uint64_t resident_bytes; /* 0: the snapshot does not say where the memory was */
     uint64_t bytes[HS_N_BALANCE_PARTS];
+    uint64_t live_bytes;   /* of the live heap, resident or not: what the sentences speak of */
     uint64_t n_free;       /* pieces of free memory, where they were counted */
     uint64_t dirty_bytes;  /* of free: whole pages that the allocator may give back */
     uint64_t shared_bytes; /* of mappings: of files and shared */
