@@ -1,7 +1,8 @@
 /* export --to sqlite: the tables of `heapsnap sql` as a database file. */
+#include "base/parts.h"
 #include "export/exporter.h"
 
-#ifdef HS_HAVE_SQLITE
+#if HS_WITH_SQL
 
 #include "query/database.h"
 

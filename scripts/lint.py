@@ -28,6 +28,7 @@ RULES = {
     "banned": "unsafe or uncounted function: see what it names",
     "library-output": "libraries never print and never exit: return a status",
     "layers": "include only from the floors below, never in a circle",
+    "parts": "nothing includes a part that may be left out, but it itself and those that need it",
     "circles": "no circle of calls between sources: two need a reason, more are cut",
     "processor": "a register, or anything else of one processor, is named in arch/ alone",
     "header-doc": "a public header begins with a comment and documents its functions",
@@ -379,6 +380,7 @@ class Lint:
         self.top, self.with_format = top, with_format
         self.findings, self.sources, self.texts = [], [], []
         self.exceptions, self.used = read_exceptions(top), set()
+        self.parts, self.needed = read_parts(top)
 
     def report(self, path, line, rule, message, name=None):
         for subject in (name, "*"):
@@ -430,6 +432,7 @@ class Lint:
             self.check_banned(source)
             self.check_output(source)
             self.check_layers(source)
+            self.check_parts(source)
             self.check_processor(source)
             self.check_header(source)
             self.check_comments(source)
@@ -623,6 +626,36 @@ class Lint:
             elif source.production:
                 message = "'%s' is no header of this folder" % name
                 self.report(source.path, line, "layers", message)
+
+    def check_parts(self, source):
+        """Under "#if HS_WITH_NAME" the table of options may look at a part; what reads processes
+        (snapshot/) may not even so."""
+        if not source.production or not self.parts:
+            return
+        ours = self.needed_by(self.parts_of(source.path))
+        switched = {} if source.path.startswith("snapshot/") else switched_lines(source.text)
+        for line, quoted, name in source.includes:
+            target = self.headers.find(source, name) if quoted else None
+            theirs = self.parts_of(target.path) if target else set()
+            if theirs and not theirs & (ours | self.needed_by(switched.get(line, set()))):
+                message = "'%s' is of the part %s, which may be missing here" % (
+                    name, " or ".join(sorted(theirs)))
+                self.report(source.path, line, "parts", message)
+
+    def parts_of(self, path):
+        """Those that own the innermost folder of a part that the file is in."""
+        folders = [folder for folder in self.parts if path.startswith(folder + "/")]
+        return self.parts[max(folders, key=len)] if folders else set()
+
+    def needed_by(self, parts):
+        """The parts, and all that they need."""
+        found, stack = set(), list(parts)
+        while stack:
+            part = stack.pop()
+            if part not in found:
+                found.add(part)
+                stack.extend(self.needed.get(part, ()))
+        return found
 
     def check_processor(self, source):
         if not source.production or source.floor in PROCESSOR_HOMES:
@@ -931,6 +964,42 @@ def guards_of(source):
 def count_assertions(source):
     names = ("assert", "static_assert", "_Static_assert")
     return sum(1 for name, _ in calls(source.code) if name in names)
+
+
+def read_parts(top):
+    """{folder: parts that it is of}, {part: those that it needs}, of cmake/HsParts.cmake."""
+    folders, needed = {}, {}
+    try:
+        with open(os.path.join(top, "cmake/HsParts.cmake"), encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return folders, needed
+    for name, rest in re.findall(r'(?m)^hs_part\((\w+) "[^"]*"([^)]*)\)', text):
+        lists, words = {}, []
+        for word in rest.split():
+            if word in ("FOLDERS", "COMMANDS", "NEEDS", "PACKAGES"):
+                words = lists.setdefault(word, [])
+            else:
+                words.append(word)
+        for folder in lists.get("FOLDERS", ()):
+            folders.setdefault(folder, set()).add(name)
+        needed[name] = lists.get("NEEDS", ())
+    return folders, needed
+
+
+def switched_lines(text):
+    """{line: parts of the conditions "#if HS_WITH_NAME" around it}."""
+    stack, found = [], {}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r"#\s*(if\w*|el\w+|endif)\b(.*)", line)
+        if match and match.group(1).startswith("if"):
+            stack.append(set(re.findall(r"^\s*HS_WITH_(\w+)", match.group(2))))
+        elif match and stack:
+            stack.pop()
+            if match.group(1) != "endif":
+                stack.append(set())
+        found[number] = set().union(*stack)
+    return found
 
 
 def read_exceptions(top):

@@ -36,6 +36,7 @@ def many(n, make):
 
 
 CALLS = "void hs_%s(void)\n{\n    %s();\n}\n"
+PARTS = 'hs_part(IMPORT "it"\n  FOLDERS snapshot/import tools/import COMMANDS import)\n'
 BRANCH = "    if (x)\n        x++;\n"
 PUBLIC = "graph/include/graph/a.h"
 
@@ -110,6 +111,19 @@ CASES = {
         ({"base/a.c": function(body='    fputs("x", stderr);\n')},
          {"base/a.c": function(body='    fputs("x", file);\n')}),
         ({"symbols/a.c": function(body="    exit(1);\n")}, {}),
+    ],
+    "parts": [
+        ({"cmake/HsParts.cmake": PARTS, "tools/a.c": '#include "import/a.h"\n',
+          "snapshot/import/include/import/a.h": header("int hs_a(void);", "HS_IMPORT_A_H")},
+         {"cmake/HsParts.cmake": PARTS, "tools/import/a.c": '#include "import/a.h"\n',
+          "tools/b.c": '#if HS_WITH_IMPORT\n#include "import/a.h"\n#endif\n',
+          "snapshot/import/include/import/a.h": header("int hs_a(void);", "HS_IMPORT_A_H")}),
+        ({"cmake/HsParts.cmake": PARTS + 'hs_part(OCAML "it"\n  FOLDERS snapshot/runtimes/ocaml)\n',
+          "snapshot/dump/a.c": '#if HS_WITH_OCAML\n#include "ocaml/a.h"\n#endif\n',
+          "snapshot/runtimes/ocaml/include/ocaml/a.h": header("int hs_a(void);", "HS_OCAML_A_H")},
+         {"cmake/HsParts.cmake": PARTS + 'hs_part(OCAML "it"\n  FOLDERS query NEEDS IMPORT)\n',
+          "query/a.c": '#include "import/a.h"\n',
+          "snapshot/import/include/import/a.h": header("int hs_a(void);", "HS_IMPORT_A_H")}),
     ],
     "layers": [
         ({"base/a.c": '#include "report/sheet.h"\n'}, {"report/a.c": '#include "base/error.h"\n'}),

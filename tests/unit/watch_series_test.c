@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "fail_each.h"
+#include "tools/own_directory.h"
 #include "tools/watch/series.h"
 
 static char top[64];
@@ -25,7 +26,7 @@ static int set_up(void **state)
     if (mkdtemp(top) == NULL)
         return -1;
     snprintf(path, sizeof path, "%s/snaps", top);
-    return hs_watch_dir_open(path, &dir_fd, &err) == HS_OK ? 0 : -1;
+    return hs_own_directory_open(path, &dir_fd, &err) == HS_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -279,7 +280,7 @@ static void no_memory(void **state)
 static hs_status open_as(const char *what, struct hs_error *err)
 {
     int fd = -1;
-    hs_status status = hs_watch_dir_open(what, &fd, err);
+    hs_status status = hs_own_directory_open(what, &fd, err);
     if (status == HS_OK)
         close(fd);
     return status;
@@ -326,7 +327,7 @@ static void one_watch_at_a_time(void **state)
     assert_int_equal(open_as(path, &err), HS_IO);
     assert_non_null(strstr(err.message, "another watch is at work there"));
     close(dir_fd);
-    assert_int_equal(hs_watch_dir_open(path, &dir_fd, &err), HS_OK);
+    assert_int_equal(hs_own_directory_open(path, &dir_fd, &err), HS_OK);
 }
 
 #define ON_A_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -10,7 +10,7 @@
 #include "access.h"
 #include "commands.h"
 #include "gather_run.h"
-#include "watch/series.h"
+#include "own_directory.h"
 
 enum { DEFAULT_PEERS = 64, BACKLOG = 1024 };
 #define DEFAULT_PEER_BYTES (UINT64_C(4) << 30)
@@ -110,7 +110,7 @@ hs_status hs_cmd_gather(struct hs_tool *tool, const struct hs_invocation *inv, s
     const char *place = hs_given(inv, HS_OPT_LISTEN) ? inv->text[HS_OPT_LISTEN] : "127.0.0.1:0";
     HS_TRY(check_options(inv, err));
     HS_TRY(hs_token_load(inv->text[HS_OPT_TOKEN], &token, err));
-    hs_status status = hs_watch_dir_open(inv->text[HS_OPT_TRACE_DIR], &gather.dir_fd, err);
+    hs_status status = hs_own_directory_open(inv->text[HS_OPT_TRACE_DIR], &gather.dir_fd, err);
     if (status == HS_OK)
         status = open_listener(place, &gather.listener, err);
     if (status == HS_OK)

@@ -14,6 +14,7 @@
 #include "base/progress.h"
 #include "commands.h"
 #include "dump_run.h"
+#include "own_directory.h"
 #include "run.h"
 #include "stop_options.h"
 #include "target/procfs.h"
@@ -236,7 +237,7 @@ static hs_status begin(struct hs_tool *tool, const struct hs_invocation *inv,
     HS_TRY(take_signals(tool, watch, err));
     HS_TRY(open_target(watch, err));
     (void)umask(0077);
-    HS_TRY(hs_watch_dir_open(inv->text[HS_OPT_SERIES_DIR], &watch->dir_fd, err));
+    HS_TRY(hs_own_directory_open(inv->text[HS_OPT_SERIES_DIR], &watch->dir_fd, err));
     HS_TRY(hs_watch_log_init(watch->dir_fd, hs_given(inv, HS_OPT_QUIET), &watch->log, err));
     HS_TRY(open_series(watch, err));
     hs_watch_plan_init(watch->every_ns,

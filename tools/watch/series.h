@@ -22,10 +22,6 @@ struct hs_watch_series {
     uint64_t max_number; /* of all that lie there, earlier series and key files included; 0: none */
 };
 
-/* Opens the directory, made (for its owner alone) when it is missing, and locks it: one watch at a
- * time. *ret_fd is the caller's to close, which unlocks. HS_IO with a hint. */
-hs_status hs_watch_dir_open(const char *path, int *ret_fd, struct hs_error *err);
-
 /* Calls `visit` with each name in the directory until it fails. HS_IO, and what it fails with. */
 hs_status hs_watch_dir_list(int dir_fd,
                             hs_status (*visit)(void *context, const char *name,
