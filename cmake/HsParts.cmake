@@ -53,11 +53,11 @@ hs_part(EXPORT "the command export"
   FOLDERS export tools/export trace/stats COMMANDS export)
 hs_part(RECORD "the recorder and the commands record, gather and trace"
   FOLDERS recorder tools/record tools/trace trace/stats COMMANDS record gather trace
-  NEEDS EXPORT)
+  NEEDS EXPORT PACKAGES nettle-dev)
 hs_part(WATCH "the command watch"
   FOLDERS tools/watch COMMANDS watch NEEDS EXPORT)
 hs_part(PUSH "heapsnap-push, for 'watch --push'"
-  FOLDERS tools/push NEEDS WATCH PACKAGES libcurl4-openssl-dev)
+  FOLDERS tools/push NEEDS WATCH PACKAGES libcurl4-openssl-dev nettle-dev)
 hs_part(REPORT "the command report"
   FOLDERS viewer tools/report trace/stats COMMANDS report NEEDS RECORD)
 hs_part(SERVE "the command serve"
