@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define AT_TYPE 8
-#define NONE HS_RECORD_PYTHON_NONE
 #define OWNER_GENERATOR 1
 #define OWNER_C 3
 #define OWNER_C_14 4 /* another kind of them, since 3.14 */
@@ -24,71 +23,10 @@
 
 struct hs_record_python hs_record_python;
 
-/* Include/internal/pycore_{frame,interpframe_structs}.h,
- * Include/cpython/{pystate,code,unicodeobject}.h */
-static const struct hs_record_python_layout layouts[] = {
-    [11 - HS_RECORD_PYTHON_FIRST] = {.thread_frame = 56,
-                                     .thread_id = 152,
-                                     .cframe_frame = 8,
-                                     .cframe_previous = 16,
-                                     .frame_code = 32,
-                                     .frame_previous = 48,
-                                     .frame_instr = 56,
-                                     .frame_owner = 69,
-                                     .frame_is_entry = 68,
-                                     .code_first_line = 72,
-                                     .code_first_traced = 168,
-                                     .code_bytes = 184,
-                                     .str_ascii = 48,
-                                     .str_compact = 72},
-    [12 - HS_RECORD_PYTHON_FIRST] = {.thread_frame = 56,
-                                     .thread_id = 136,
-                                     .cframe_frame = 0,
-                                     .cframe_previous = 8,
-                                     .frame_code = 0,
-                                     .frame_previous = 8,
-                                     .frame_instr = 56,
-                                     .frame_owner = 70,
-                                     .frame_is_entry = NONE,
-                                     .code_first_line = 68,
-                                     .code_first_traced = 176,
-                                     .code_bytes = 192,
-                                     .str_ascii = 40,
-                                     .str_compact = 56},
-    [13 - HS_RECORD_PYTHON_FIRST] = {.thread_frame = 72,
-                                     .thread_id = 152,
-                                     .cframe_frame = NONE,
-                                     .cframe_previous = NONE,
-                                     .frame_code = 0,
-                                     .frame_previous = 8,
-                                     .frame_instr = 56,
-                                     .frame_owner = 70,
-                                     .frame_is_entry = NONE,
-                                     .code_first_line = 68,
-                                     .code_first_traced = 184,
-                                     .code_bytes = 200,
-                                     .str_ascii = 40,
-                                     .str_compact = 56},
-    [14 - HS_RECORD_PYTHON_FIRST] = {.thread_frame = 72,
-                                     .thread_id = 152,
-                                     .cframe_frame = NONE,
-                                     .cframe_previous = NONE,
-                                     .frame_code = 0,
-                                     .frame_previous = 8,
-                                     .frame_instr = 56,
-                                     .frame_owner = 74,
-                                     .frame_is_entry = NONE,
-                                     .code_first_line = 68,
-                                     .code_first_traced = 192,
-                                     .code_bytes = 208,
-                                     .str_ascii = 40,
-                                     .str_compact = 56},
-};
-
-const struct hs_record_python_layout *hs_record_python_layout(unsigned minor)
+const struct hs_python_layout *hs_record_python_layout(unsigned minor)
 {
     return minor >= HS_RECORD_PYTHON_FIRST && minor <= HS_RECORD_PYTHON_LAST
-               ? &layouts[minor - HS_RECORD_PYTHON_FIRST]
+               ? hs_python_layout(minor)
                : NULL;
 }
 
@@ -140,7 +78,7 @@ void hs_record_python_cut(struct hs_record_backtrace *backtrace)
 
 /* Frames of one loop after the other, the innermost first. */
 struct chain {
-    const struct hs_record_python_layout *layout;
+    const struct hs_python_layout *layout;
     uint64_t frame;  /* the next one; 0: none */
     uint64_t cframe; /* of the loop that runs it */
     unsigned n_looks, n_steps;
@@ -165,10 +103,10 @@ static void begin_chain(struct chain *chain)
 
     *chain = (struct chain){.layout = python->layout};
     /* Of another thread, when this one allocates without the lock. */
-    if (thread == 0 || word_of(thread, chain->layout->thread_id) != (uint64_t)pthread_self())
+    if (thread == 0 || word_of(thread, chain->layout->thread_pthread) != (uint64_t)pthread_self())
         return;
     chain->frame = chain->cframe = word_of(thread, chain->layout->thread_frame);
-    if (chain->layout->cframe_frame != NONE)
+    if (chain->layout->cframe_frame != HS_PYTHON_NONE)
         chain->frame = word_of(chain->frame, chain->layout->cframe_frame);
 }
 
@@ -183,7 +121,7 @@ static bool is_of_c(const struct chain *chain, uint64_t frame)
  * known. */
 static uint64_t mark_of_loop(struct chain *chain)
 {
-    if (chain->frame == 0 || chain->layout->frame_is_entry != NONE)
+    if (chain->frame == 0 || chain->layout->frame_is_entry != HS_PYTHON_NONE)
         return chain->frame == 0 ? 0 : chain->cframe;
     for (uint64_t at = chain->frame; at != 0 && chain->n_looks++ < LOOKS_MAX;
          at = word_of(at, chain->layout->frame_previous)) {
@@ -197,7 +135,7 @@ static uint64_t mark_of_loop(struct chain *chain)
  * interpreter makes for itself. */
 static bool is_complete(const struct chain *chain, uint64_t frame, uint64_t code)
 {
-    const struct hs_record_python_layout *layout = chain->layout;
+    const struct hs_python_layout *layout = chain->layout;
     uint64_t first = word_of(code, layout->code_first_traced) & UINT32_MAX;
 
     return byte_of(frame, layout->frame_owner) == OWNER_GENERATOR ||
@@ -218,13 +156,13 @@ static uint64_t place_of(struct hs_record_table *table, const struct chain *chai
 static unsigned add_loop(struct hs_record_table *table, struct chain *chain, uint64_t *ret,
                          unsigned n_max)
 {
-    const struct hs_record_python_layout *layout = chain->layout;
+    const struct hs_python_layout *layout = chain->layout;
     unsigned n = 0;
 
     for (bool is_last = false; !is_last && chain->frame != 0 && n < n_max;) {
         uint64_t frame = chain->frame;
 
-        if (layout->frame_is_entry != NONE)
+        if (layout->frame_is_entry != HS_PYTHON_NONE)
             is_last = byte_of(frame, layout->frame_is_entry) != 0;
         else
             is_last = is_of_c(chain, frame);
@@ -232,7 +170,7 @@ static unsigned add_loop(struct hs_record_table *table, struct chain *chain, uin
         n += ret[n] != 0;
         chain->frame = ++chain->n_steps < STEPS_MAX ? word_of(frame, layout->frame_previous) : 0;
     }
-    if (layout->frame_is_entry != NONE)
+    if (layout->frame_is_entry != HS_PYTHON_NONE)
         chain->cframe = word_of(chain->cframe, layout->cframe_previous);
     return n;
 }

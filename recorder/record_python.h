@@ -10,23 +10,11 @@
 
 #include "record_table.h"
 #include "record_unwind.h"
-
-/* Offsets in bytes, of one minor version. */
-struct hs_record_python_layout {
-    uint16_t thread_frame; /* its frame, or the C frame that leads there */
-    uint16_t thread_id;    /* as pthread_self has it */
-    uint16_t cframe_frame; /* from the C frame to the frame; HS_RECORD_PYTHON_NONE: no such step */
-    uint16_t cframe_previous;
-    uint16_t frame_code, frame_previous, frame_instr, frame_owner;
-    uint16_t frame_is_entry; /* HS_RECORD_PYTHON_NONE: frames of C stand between instead */
-    uint16_t code_first_line, code_first_traced, code_bytes;
-    uint16_t str_ascii, str_compact; /* where characters begin */
-};
-#define HS_RECORD_PYTHON_NONE UINT16_MAX
+#include <heapsnap/python_layout.h>
 
 /* The interpreter of this process; `thread` is NULL without one that is known. */
 struct hs_record_python {
-    const struct hs_record_python_layout *layout;
+    const struct hs_python_layout *layout;
     void *(*thread)(void); /* the state of the calling thread while it has the lock; else NULL */
     uint64_t code_type, str_type, bytes_type;
     void (*after_sample)(void); /* of a thread that runs Python; NULL: nothing is to be done */
@@ -36,7 +24,7 @@ extern struct hs_record_python hs_record_python __attribute__((visibility("hidde
 /* Looks for it among the modules that are loaded. Only where there is a loader. */
 void hs_record_python_find(void);
 /* NULL: unknown. */
-const struct hs_record_python_layout *hs_record_python_layout(unsigned minor);
+const struct hs_python_layout *hs_record_python_layout(unsigned minor);
 
 /* Functions that stand before the interpreter's allocators: their code lies together, so that
  * return addresses into it can be told. */

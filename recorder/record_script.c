@@ -69,7 +69,7 @@ struct text {
 
 static bool text_of(uint64_t object, struct text *ret)
 {
-    const struct hs_record_python_layout *layout = hs_record_python.layout;
+    const struct hs_python_layout *layout = hs_record_python.layout;
     unsigned state = (unsigned)hs_record_script_word(object + AT_STATE) & UINT8_MAX;
 
     if (hs_record_script_word(object + AT_TYPE) != hs_record_python.str_type ||

@@ -51,7 +51,7 @@ struct builtin {
     bool has_gc;
 };
 
-static struct builtin builtin_of(const struct py_layout *layout, enum kind kind)
+static struct builtin builtin_of(const struct hs_python_layout *layout, enum kind kind)
 {
     const struct builtin all[N_KINDS] = {
         [TYPE] = {"type", layout->ht_cached_keys + 8U, 40, true},
@@ -249,7 +249,7 @@ static hs_addr make_code(struct fake_python *fake, const char *name)
     static const uint8_t lines[] = {0x80 | 11 << 3 | 7, 0, 0, 0x80 | 13 << 3 | 7, 2};
     static const uint8_t lines_10[] = {16, 1, 16, 1}, lines_9[] = {0, 1, 16, 1};
     static const char *const names[] = {"rows", "self"};
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     bool is_old = layout->minor < 11;
     hs_addr at = builtin(fake, CODE, 16);
 
@@ -273,7 +273,7 @@ static hs_addr make_code(struct fake_python *fake, const char *name)
 
 static hs_addr make_function(struct fake_python *fake, const char *name, hs_addr code)
 {
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     hs_addr at = builtin(fake, FUNCTION, 0);
 
     put(fake, at + layout->func_code, code);
@@ -287,7 +287,7 @@ static void make_class(struct fake_python *fake, hs_addr code)
     enum { INSTANCE_BYTES = 24 };
     static const char *const names[] = {"__module__", "entries", "run"};
     static const char *const attributes[] = {"left", "right"};
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     hs_addr values[] = {text(fake, "__main__"), list(fake, 0, NULL),
                         make_function(fake, "App.run", code)};
     uint64_t flags = HAS_GC | IS_HEAP | (layout->minor >= 11 ? HAS_DICT : 0) |
@@ -341,7 +341,7 @@ static hs_addr make_set(struct fake_python *fake, hs_addr item)
 
 static void fill_frame(struct fake_python *fake, hs_addr at, hs_addr code, hs_addr local)
 {
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
 
     put(fake, at + layout->frame_code, code | (hs_python_has_tags(layout) ? 1 : 0));
     if (layout->minor < 11) {
@@ -364,7 +364,7 @@ static void fill_frame(struct fake_python *fake, hs_addr at, hs_addr code, hs_ad
 
 static void make_thread(struct fake_python *fake, hs_addr code)
 {
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     hs_addr item = text(fake, "kept by a frame");
 
     put(fake, fake->thread + layout->thread_interp, fake->interpreter);
@@ -386,7 +386,7 @@ static void make_thread(struct fake_python *fake, hs_addr code)
 static void make_local(struct fake_python *fake)
 {
     static const char *const names[] = {"mine"};
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     hs_addr item = text(fake, "of the thread"), rows = list(fake, 1, &item);
     hs_addr key = text(fake, "thread.local"), of_it = dict(fake, 1, names, &rows);
     static const char *const keys_of_thread[] = {"thread.local"};
@@ -423,7 +423,7 @@ static void make_context(struct fake_python *fake)
 
 static void make_kept(struct fake_python *fake)
 {
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     hs_addr item = text(fake, "an argument"), args = builtin(fake, TUPLE, 8);
     bool is_list = layout->minor >= 14;
     hs_addr callback = is_list ? builtin(fake, TUPLE, 24) + layout->tuple_items : block(fake, 24);
@@ -450,7 +450,7 @@ static void make_kept(struct fake_python *fake)
 
 static hs_addr make_generator(struct fake_python *fake, hs_addr code)
 {
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     hs_addr at = builtin(fake, GENERATOR, (uint64_t)4 * PY_WORD);
 
     put(fake, at + 16, 4);
@@ -463,7 +463,7 @@ static hs_addr make_generator(struct fake_python *fake, hs_addr code)
 static hs_addr make_coroutine(struct fake_python *fake, hs_addr code, hs_addr top, hs_addr *ret)
 {
     enum { STACK = 64, TOP = 72, DEPTH = 80, PLACES = 2 };
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     bool is_old = layout->minor < 11;
     hs_addr at = builtin(fake, GENERATOR, (uint64_t)4 * PY_WORD);
     hs_addr frame = is_old ? builtin(fake, FRAME, 32) : at + layout->gen_frame;
@@ -498,7 +498,7 @@ static void make_task(struct fake_python *fake, hs_addr code)
 static void make_greenlet(struct fake_python *fake, hs_addr code)
 {
     enum { CHUNK_WORDS = 64, FIRST = 32, OBJECT = 40, INNERMOST = 56, STATE = 32 };
-    const struct py_layout *layout = fake->layout;
+    const struct hs_python_layout *layout = fake->layout;
     hs_addr item = text(fake, "kept by a greenlet");
 
     if (layout->minor < 11)

@@ -20,7 +20,7 @@ struct fake_python {
     struct hs_dump_options options;
     struct hs_object object;
     struct elf_writer writer;
-    const struct py_layout *layout;
+    const struct hs_python_layout *layout;
     void *state; /* of hs_runtime_python */
     uint64_t data[FAKE_PYTHON_DATA_WORDS], heap[FAKE_PYTHON_HEAP_WORDS];
     size_t n_data, n_heap; /* in words, of what is used */

@@ -26,7 +26,7 @@ enum {
 enum { N_CODES = 4, N_NATIVE = 6, OWNER_THREAD = 0, OWNER_GENERATOR = 1, OWNER_C = 3 };
 
 static _Alignas(4096) uint8_t world[WORLD_BYTES];
-static const struct hs_record_python_layout *layout;
+static const struct hs_python_layout *layout;
 static struct hs_record_anchor anchor;
 static struct hs_record_table table;
 static struct hs_record_backtrace backtrace;
@@ -111,7 +111,7 @@ static void make_world(unsigned version)
                                                  .code_type = at(TYPES),
                                                  .str_type = at(TYPES + 8),
                                                  .bytes_type = at(TYPES + 16)};
-    put(THREAD + layout->thread_id, (uint64_t)pthread_self(), 8);
+    put(THREAD + layout->thread_pthread, (uint64_t)pthread_self(), 8);
     put_str(name_at(0), 1, true, "/srv/app.py", 11);
     for (unsigned i = 0; i < N_CODES; i++)
         put_code(i);
@@ -120,17 +120,17 @@ static void make_world(unsigned version)
     put_frame(1, 2, OWNER_THREAD, false);
     put_frame(2, 4, OWNER_THREAD, true);
     put(THREAD + layout->thread_frame, at(first), 8);
-    if (layout->cframe_frame != HS_RECORD_PYTHON_NONE) {
+    if (layout->cframe_frame != HS_PYTHON_NONE) {
         put(THREAD + layout->thread_frame, at(loops[0]), 8);
         put(loops[0] + layout->cframe_frame, at(first), 8);
         put(loops[0] + layout->cframe_previous, at(loops[1]), 8);
         put(loops[1] + layout->cframe_frame, at(FRAMES + 2 * FRAME_BYTES), 8);
     }
-    if (layout->frame_is_entry != HS_RECORD_PYTHON_NONE) {
+    if (layout->frame_is_entry != HS_PYTHON_NONE) {
         put(FRAMES + FRAME_BYTES + layout->frame_is_entry, 1, 1);
         put(FRAMES + 2 * FRAME_BYTES + layout->frame_is_entry, 1, 1);
     } else { /* frames without code, in the stack of C */
-        if (layout->cframe_frame != HS_RECORD_PYTHON_NONE) {
+        if (layout->cframe_frame != HS_PYTHON_NONE) {
             loops[0] += 64;
             loops[1] += 64;
         }
@@ -268,7 +268,7 @@ static void names_become_utf8(void **state)
 static void what_does_not_fit_has_no_frames(void **state)
 {
     make_world(13);
-    put(THREAD + layout->thread_id, 1, 8); /* another thread's */
+    put(THREAD + layout->thread_pthread, 1, 8); /* another thread's */
     assert_false(hs_record_python_mix(&table, &backtrace));
     assert_int_equal(backtrace.n, N_NATIVE);
     make_world(13);
@@ -294,7 +294,7 @@ static void walks_end(void **state)
     for (unsigned i = HS_RECORD_PYTHON_FIRST; i <= HS_RECORD_PYTHON_LAST; i++) {
         make_world(i);
         put(FRAMES + FRAME_BYTES + layout->frame_previous, at(FRAMES), 8);
-        if (layout->frame_is_entry != HS_RECORD_PYTHON_NONE)
+        if (layout->frame_is_entry != HS_PYTHON_NONE)
             put(FRAMES + FRAME_BYTES + layout->frame_is_entry, 0, 1);
         assert_true(hs_record_python_mix(&table, &backtrace));
         assert_int_equal(backtrace.n, HS_RECORD_FRAMES_MAX);
@@ -312,7 +312,7 @@ static void any_word_may_be_anything(void **state)
             unsigned word = (unsigned)((random = hs_record_seed(random)) % (WORLD_BYTES / 8)) * 8;
             uint64_t value = (random = hs_record_seed(random));
 
-            if (word == (THREAD + layout->thread_id) / 8 * 8)
+            if (word == (THREAD + layout->thread_pthread) / 8 * 8)
                 continue;
             value = value % 4 == 0   ? value
                     : value % 4 == 1 ? value >> 17
@@ -320,7 +320,7 @@ static void any_word_may_be_anything(void **state)
             if (i % 2 == 0) /* of what is there */
                 while (word + 8 < WORLD_BYTES && *(uint64_t *)(void *)(world + word) == 0)
                     word += 8;
-            if (word != (THREAD + layout->thread_id) / 8 * 8)
+            if (word != (THREAD + layout->thread_pthread) / 8 * 8)
                 put(word, value, 8);
         }
         (void)hs_record_python_mix(&table, &backtrace);

@@ -165,7 +165,7 @@ static hs_status note_module(struct py_state *s, const uint8_t *object, hs_addr 
 
 static hs_status note_function(struct py_state *s, const uint8_t *object, struct hs_error *err)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     hs_addr closure = hs_load_u64(object + layout->func_closure);
     hs_addr code = hs_load_u64(object + layout->func_code);
     struct hs_heap_block block;
@@ -193,7 +193,7 @@ static hs_status note_function(struct py_state *s, const uint8_t *object, struct
 static hs_status note_frame(struct py_state *s, uint32_t class_number,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     const struct py_class *class = &s->classes.all[class_number];
     struct py_shape wanted = {.kind = PY_SHAPE_FRAME};
     char name[TEXT_BYTES], text[TEXT_BYTES + PY_NAME_BYTES + 1];

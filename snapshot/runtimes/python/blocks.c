@@ -250,7 +250,7 @@ static void add_text(struct parts *p, const struct py_class *class,
                      const struct hs_heap_block *block)
 {
     enum { AT_STATE = 32, COMPACT = 1 << 5, ASCII = 1 << 6, WIDE = 40 };
-    const struct py_layout *layout = p->view->layout;
+    const struct hs_python_layout *layout = p->view->layout;
     const uint8_t *object = block->bytes + class->object_at;
     uint32_t state = hs_load_u32(object + AT_STATE);
     uint64_t n_bytes = block->n_bytes - class->object_at;

@@ -126,7 +126,7 @@ static bool is_weak_reference(const char *name)
 }
 
 /* Returns the least bytes of an object of a kind that must be in it to be read. */
-static uint64_t least_bytes(const struct py_layout *layout, uint8_t kind)
+static uint64_t least_bytes(const struct hs_python_layout *layout, uint8_t kind)
 {
     static const uint8_t least[PY_N_KINDS] = {
         [PY_INT] = 24,       [PY_BYTES] = 24,    [PY_TUPLE] = 24,     [PY_LIST] = 40,
@@ -195,7 +195,7 @@ static uint64_t bits(unsigned begin, unsigned end)
     return (end - begin == MASK_BITS ? UINT64_MAX : (UINT64_C(1) << (end - begin)) - 1) << begin;
 }
 
-static uint64_t numbers_behind_code(const struct py_layout *layout)
+static uint64_t numbers_behind_code(const struct hs_python_layout *layout)
 {
     unsigned last = layout->code_first_traced / (unsigned)PY_WORD;
     return bits(layout->minor >= 14 ? last - 1 : last, last + 1);
@@ -215,7 +215,7 @@ static uint64_t numbers_of_type(void)
 }
 
 /* Words of an object of a kind, from the object on, that are numbers. */
-static uint64_t numbers_of(const struct py_layout *layout, uint8_t kind)
+static uint64_t numbers_of(const struct hs_python_layout *layout, uint8_t kind)
 {
     static const uint64_t sets = UINT64_C(0xaaaa00) /* hashes of the table in it */ | 0xdc;
     bool is_old = layout->minor < 11;
@@ -254,7 +254,7 @@ static uint64_t numbers_of(const struct py_layout *layout, uint8_t kind)
 
 /* Returns the words that are numbers in an interpreter's frame that begins at this word of an
  * object. */
-static uint64_t numbers_of_frame(const struct py_layout *layout, unsigned frame)
+static uint64_t numbers_of_frame(const struct hs_python_layout *layout, unsigned frame)
 {
     const uint16_t borrowed[] = {
         layout->frame_globals,  (uint16_t)(layout->frame_globals + PY_WORD),
@@ -268,7 +268,7 @@ static uint64_t numbers_of_frame(const struct py_layout *layout, unsigned frame)
 }
 
 /* A plain generator has no finalizer, and does not clear the place of one. */
-static uint64_t numbers_of_generator(const struct py_layout *layout, const char *name)
+static uint64_t numbers_of_generator(const struct hs_python_layout *layout, const char *name)
 {
     unsigned state = layout->minor >= 11 ? layout->gen_state / (unsigned)PY_WORD : 3;
     bool is_plain = layout->minor >= 11 && strcmp(name, "generator") == 0;
@@ -276,7 +276,8 @@ static uint64_t numbers_of_generator(const struct py_layout *layout, const char 
     return layout->minor == 10 ? 0 : bits(is_plain ? state - 1 : state, state + 1);
 }
 
-static uint64_t numbers_of_frames(const struct py_layout *layout, const struct py_class *class)
+static uint64_t numbers_of_frames(const struct hs_python_layout *layout,
+                                  const struct py_class *class)
 {
     uint8_t kind = class->kind;
     uint64_t numbers = 0;
@@ -309,7 +310,7 @@ static uint64_t numbers_of_items(const struct py_class *class)
 }
 
 /* Before the object: what the collector has of it, and since 3.11 a dictionary or values. */
-static uint64_t owning_before(const struct py_layout *layout, const struct py_class *class)
+static uint64_t owning_before(const struct hs_python_layout *layout, const struct py_class *class)
 {
     if (!class->has_dict || class->object_at != 32)
         return 0;

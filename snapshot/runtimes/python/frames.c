@@ -44,7 +44,7 @@ static bool is_qualified_name(const char *text)
  * two bytes; negative before it begins. */
 static uint64_t instruction_of(const struct py_view *view, const struct py_frame *f)
 {
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
 
     if (layout->code_bytes != PY_NONE)
         return hs_python_word(view, f->at + layout->frame_instr) - (f->code + layout->code_bytes);
@@ -55,7 +55,7 @@ static uint64_t instruction_of(const struct py_view *view, const struct py_frame
 hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struct hs_error *err)
 {
     const struct py_view *view = &s->view;
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
 
     if (!hs_python_ascii(view, hs_python_word(view, f->code + layout->code_qualname), f->function,
                          sizeof f->function) ||
@@ -151,7 +151,7 @@ static hs_status add_locals(const struct thread *t, const struct frame *f, uint6
 static hs_status add_rest(const struct thread *t, const struct frame *f, uint64_t n_locals,
                           struct hs_error *err)
 {
-    const struct py_layout *layout = t->s->view.layout;
+    const struct hs_python_layout *layout = t->s->view.layout;
 
     if (layout->frame_object == PY_NONE)
         return add_slot(t, f, f->slot, "frame object", true, err);
@@ -184,7 +184,7 @@ bool hs_python_is_code(const struct py_state *s, hs_addr object)
 static hs_status add_frames(const struct thread *t, struct hs_error *err)
 {
     const struct py_view *view = &t->s->view;
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
     struct frame f = {.slot = t->own->state + layout->thread_frame};
     hs_addr met = 0;
 

@@ -121,7 +121,7 @@ static bool find_stack(const struct py_state *s, hs_addr greenlet, struct stack 
 
 static uint64_t frame_bytes(const struct py_view *view, hs_addr code)
 {
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
     uint64_t n_words = hs_python_n_locals(view, code) +
                        hs_python_u32(view, code + layout->code_n_locals - STACK_SIZE_BEFORE);
 

@@ -108,7 +108,7 @@ static hs_status add_variables(struct walk *w, hs_addr context, struct hs_error 
 static hs_status add_thread(struct py_state *s, const struct py_threads *thread,
                             struct hs_error *err)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     struct walk w = {.s = s,
                      .leaf = {.root = {.kind = HS_ROOT_TLS, .thread = thread->tid},
                               .group_module = thread->module}};
@@ -203,6 +203,8 @@ static hs_status add_codecs(struct py_state *s, hs_addr interpreter, struct hs_e
                                                 "codecs error handlers"};
     struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_REGISTERED}};
 
+    if (s->view.layout->interp_codecs == PY_NONE)
+        return HS_OK;
     HS_TRY(hs_strtab_add(&s->dump->strings, "codecs", &leaf.group_module, err));
     for (unsigned i = 0; i < N_CODECS; i++) {
         leaf.root.address = interpreter + s->view.layout->interp_codecs + (hs_addr)i * PY_WORD;

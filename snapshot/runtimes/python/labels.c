@@ -203,7 +203,7 @@ static hs_status add_of_kind(struct py_state *s, const struct py_class *class, s
 static hs_status add_function(struct py_state *s, const struct py_class *class,
                               struct hs_error *err)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     const struct kind_member members[] = {
         {PY_OTHER, layout->func_globals, "__globals__"},
         {PY_OTHER, layout->func_code, "__code__"},

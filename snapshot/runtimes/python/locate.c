@@ -6,6 +6,7 @@
  * program that has a stripped 3.10 in itself, each is tried. All is believed when sys.modules has a
  * module `sys` whose `modules` is that very dictionary and whose `hexversion` is of this version,
  * and when the first thread leads back to its interpreter. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,32 +80,51 @@ static bool read_debug(const struct py_view *view, hs_addr runtime, struct debug
     return true;
 }
 
-/* Tells whether they are those of the table, as far as they go: _Py_DebugOffsets of
- * pycore_runtime.h (3.13) and pycore_debug_offsets.h. */
-static bool debug_agrees(const struct debug_offsets *debug, const struct py_layout *layout)
+/* Takes what the process says of its runtime's and its interpreter's state, which patch releases
+ * and builds with fields of their own lay out otherwise; all else must be as in the table, as far
+ * as it is said: _Py_DebugOffsets of pycore_runtime.h (3.13) and pycore_debug_offsets.h. Behind a
+ * field that has moved nothing is known of those of the state that are not said. */
+static bool hear_debug(const struct debug_offsets *debug, struct py_interpreter *p)
 {
-    const struct {
+#define SAID(in_13, later, field)                              \
+    {                                                          \
+        in_13, later, offsetof(struct hs_python_layout, field) \
+    }
+    static const struct {
         uint8_t in_13, later; /* their places; 0: it is not said */
-        uint16_t offset;
+        uint8_t field;
     } all[] = {
-        {5, 5, layout->runtime_interpreters}, {7, 7, layout->interp_id},
-        {8, 8, layout->interp_next},          {9, 9, layout->interp_threads},
-        {11, 12, layout->interp_modules},     {21, 24, layout->thread_next},
-        {22, 25, layout->thread_interp},      {23, 26, layout->thread_frame},
-        {25, 28, layout->thread_native_id},   {29, 32, layout->frame_previous},
-        {30, 33, layout->frame_code},         {31, 34, layout->frame_instr},
-        {32, 35, layout->frame_localsplus},   {33, 36, layout->frame_owner},
-        {0, 37, layout->frame_stacktop},      {35, 40, layout->code_file},
-        {37, 42, layout->code_qualname},      {38, 43, layout->code_lines},
-        {39, 44, layout->code_first_line},    {41, 46, layout->code_local_names},
-        {43, 48, layout->code_bytes},         {0, 80, layout->str_ascii},
-        {0, 85, layout->gen_frame},           {0, 86, layout->gen_state},
+        SAID(5, 5, runtime_interpreters), SAID(7, 7, interp_id),
+        SAID(8, 8, interp_next),          SAID(9, 9, interp_threads),
+        SAID(11, 12, interp_modules),     SAID(21, 24, thread_next),
+        SAID(22, 25, thread_interp),      SAID(23, 26, thread_frame),
+        SAID(25, 28, thread_native_id),   SAID(29, 32, frame_previous),
+        SAID(30, 33, frame_code),         SAID(31, 34, frame_instr),
+        SAID(32, 35, frame_localsplus),   SAID(33, 36, frame_owner),
+        SAID(0, 37, frame_stacktop),      SAID(35, 40, code_file),
+        SAID(37, 42, code_qualname),      SAID(38, 43, code_lines),
+        SAID(39, 44, code_first_line),    SAID(41, 46, code_local_names),
+        SAID(43, 48, code_bytes),         SAID(0, 80, str_ascii),
+        SAID(0, 85, gen_frame),           SAID(0, 86, gen_state),
     };
+#undef SAID
+    enum { N_OF_STATE = 5 };
+    struct hs_python_layout *layout = &p->layout;
 
     for (size_t i = 0; layout->minor >= 13 && i < sizeof all / sizeof *all; i++) {
         uint8_t at = layout->minor == 13 ? all[i].in_13 : all[i].later;
-        if (at != 0 && debug->words[at] != all[i].offset)
+        uint16_t *field = (uint16_t *)((char *)layout + all[i].field);
+        uint64_t said = at == 0 ? *field : debug->words[at];
+        if (said == *field)
+            continue;
+        if (i >= N_OF_STATE || said >= PY_NONE || said % PY_WORD != 0)
             return false;
+        *field = (uint16_t)said;
+        p->is_told = true;
+    }
+    if (p->is_told) {
+        layout->interp_codecs = layout->interp_atexit = layout->interp_free = PY_NONE;
+        layout->n_free_lists = 0;
     }
     return true;
 }
@@ -154,7 +174,7 @@ static hs_addr find_first(const struct py_view *view, hs_addr runtime)
 static const char *check(struct py_view *view, struct py_interpreter *p)
 {
     enum { MODULE_DICT = 16 };
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
 
     p->first = find_first(view, p->runtime);
     p->modules = p->first == 0 ? 0 : hs_python_word(view, p->first + layout->interp_modules);
@@ -200,22 +220,29 @@ static bool believe(struct py_view *view, struct py_interpreter *p, char *text, 
 
     if (minor == 0)
         return try_all(view, p, text, n);
-    view->layout = hs_python_layout(minor);
+    const struct hs_python_layout *known = hs_python_layout(minor);
     if (has_debug && debug.words[IS_FREE_THREADED] != 0) {
         (void)snprintf(text, n, "python 3.%u: built without the lock (free-threaded)", minor);
         return false;
     }
-    if (view->layout == NULL) {
+    if (known == NULL) {
         (void)snprintf(text, n, "python 3.%u: a version whose objects are not known", minor);
+        return false;
+    }
+    p->layout = *known;
+    view->layout = &p->layout;
+    if (has_debug && !hear_debug(&debug, p)) {
+        (void)snprintf(text, n,
+                       "python 3.%u: not built as that version is: its debug offsets are "
+                       "others",
+                       minor);
         return false;
     }
     if (hs_python_word(view, p->runtime + view->layout->runtime_interpreters) == 0) {
         (void)snprintf(text, n, "python 3.%u: no interpreter runs", minor);
         return false;
     }
-    const char *why = has_debug && !debug_agrees(&debug, view->layout)
-                          ? "its debug offsets are others"
-                          : check(view, p);
+    const char *why = check(view, p);
     if (why != NULL)
         (void)snprintf(text, n, "python 3.%u: not built as that version is: %s", minor, why);
     return why == NULL;
@@ -244,6 +271,8 @@ bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *te
         } else if (ret->object == NULL) {
             *view = own;
             *ret = p;
+            if (own.layout == &p.layout)
+                view->layout = &ret->layout;
         } else {
             ret->n_more++;
         }

@@ -31,50 +31,21 @@
 
 #include "base/table.h"
 #include "runtimes/runtime.h"
+#include <heapsnap/python_layout.h>
 
 enum { PY_WORD = 8, PY_NAME_BYTES = 96, PY_MAX_CHAIN = 64 };
 
-/* Offsets in bytes, of one minor version; PY_NONE: it has no such field. */
-#define PY_NONE UINT16_MAX
-struct py_layout {
-    uint8_t minor;
-    uint16_t runtime_interpreters, interp_next, interp_modules, interp_threads, interp_id;
-    uint16_t interp_codecs; /* functions that search, what they found, handlers of errors */
-    uint16_t interp_atexit; /* an array of pointers, and how many; since 3.14 a list; PY_NONE: a
-                               module has it */
-    uint16_t interp_free, n_free_lists; /* of memory kept for later: { first, how many } */
-    uint16_t thread_next, thread_interp, thread_dict, thread_context, thread_native_id;
-    uint16_t thread_pthread;
-    uint16_t thread_local_key; /* since 3.13, of all threading.local */
-    uint16_t thread_frame;     /* its frame, or the C frame that leads there */
-    uint16_t cframe_frame;     /* from the C frame to the frame */
-    uint16_t frame_code, frame_func, frame_globals, frame_locals, frame_object, frame_previous;
-    uint16_t frame_instr, frame_localsplus; /* up to 3.10 of a frame object */
-    uint16_t frame_stacktop; /* how many are on it, variables included; since 3.14 where it ends */
-    uint16_t frame_owner;    /* a byte */
-    uint16_t frame_object_data; /* of a frame object: the frame that it may own */
-    uint16_t gen_frame, gen_state, gen_previous_item;
-    uint16_t code_local_names; /* up to 3.10 three tuples: of variables, from without, of cells */
-    uint16_t code_file, code_qualname, code_first_line, code_lines;
-    uint16_t code_n_locals, code_bytes;
-    uint16_t code_first_traced; /* a number; before it 3.14 has another one */
-    uint16_t ht_qualname, ht_cached_keys;
-    uint16_t str_ascii, str_compact; /* where characters begin */
-    uint16_t tuple_items;            /* before them its size, and since 3.14 its hash */
-    uint16_t func_globals, func_code, func_closure, func_qualname, func_module;
-};
-/* NULL: unknown. */
-const struct py_layout *hs_python_layout(unsigned minor);
+#define PY_NONE HS_PYTHON_NONE
 
 /* The tags of a frame's references: its code, its function, a variable, a value on its stack. Since
  * 3.14 (_PyStackRef of pycore_stackref.h) bit 0 says that another reference holds it, and both low
  * bits that it is a number; bit 0 alone is none. */
 enum { PY_STACK_TAGS = 3 };
-static inline bool hs_python_has_tags(const struct py_layout *layout)
+static inline bool hs_python_has_tags(const struct hs_python_layout *layout)
 {
     return layout->minor >= 14;
 }
-static inline uint64_t hs_python_untagged(const struct py_layout *layout, uint64_t word)
+static inline uint64_t hs_python_untagged(const struct hs_python_layout *layout, uint64_t word)
 {
     if (!hs_python_has_tags(layout))
         return word;
@@ -84,7 +55,7 @@ static inline uint64_t hs_python_untagged(const struct py_layout *layout, uint64
 /* ---- view.c */
 struct py_view {
     const struct hs_dump *dump; /* borrowed */
-    const struct py_layout *layout;
+    const struct hs_python_layout *layout;
     hs_addr type_type;    /* the type of types */
     uint64_t *looks_left; /* borrowed: see hs_python_may_look; NULL: without end */
 };
@@ -294,6 +265,8 @@ struct py_interpreter {
     hs_addr first;                  /* the main interpreter's state */
     hs_addr modules;                /* its sys.modules */
     unsigned n_more;                /* others in the process, which are not read */
+    struct hs_python_layout layout; /* of its version, and as it says itself */
+    bool is_told;                   /* where its state's fields are it says otherwise */
 };
 /* Returns the object that may be CPython, or NULL. */
 const struct hs_object *hs_python_object(const struct hs_objects *objects);

@@ -86,6 +86,11 @@ static hs_status python_roots(void *state, struct hs_error *err)
                    ? HS_OK
                    : hs_findings_note(&s->findings, false, err,
                                       "%s; its objects are read as memory of C", reason);
+    if (s->interpreter.is_told)
+        HS_TRY(hs_findings_note(&s->findings, true, err,
+                                "python 3.%u: its interpreter is read as it says itself, not as "
+                                "that version has it: codecs and callbacks of atexit have no names",
+                                s->view.layout->minor));
     if (s->interpreter.n_more != 0)
         HS_TRY(hs_findings_note(&s->findings, true, err,
                                 "python: %u more interpreters in the process; their objects are "

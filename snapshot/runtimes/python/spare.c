@@ -31,7 +31,7 @@ static void note_list(struct py_state *s, hs_addr list)
 
 void hs_python_find_spare(struct py_state *s)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     struct py_interpreters it = {0};
 
     while (layout->interp_free != PY_NONE && hs_python_next_interpreter(s, &it))

@@ -38,7 +38,7 @@ static bool is_coroutine(const struct py_state *s, hs_addr object)
 /* Returns its frame, if it waits or has yet to begin; 0: it runs, or has ended. */
 static hs_addr waiting_frame(const struct py_view *view, hs_addr coroutine)
 {
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
 
     if (layout->gen_frame == PY_NONE)
         return hs_python_word(view, coroutine + GENERATOR_FRAME);
@@ -66,7 +66,7 @@ static hs_addr awaited(const struct py_state *s, hs_addr frame)
 {
     static const char *const wrappers[] = {"coroutine_wrapper", "async_generator_asend",
                                            "async_generator_athrow", "anext_awaitable"};
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     hs_addr slot;
 
     if (layout->gen_frame == PY_NONE) {

@@ -8,7 +8,7 @@ enum { MAX_INTERPRETERS = 64, MAX_THREADS = 1 << 16 };
 
 static hs_addr next_in_list(const struct py_state *s, const struct py_interpreters *it)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     hs_addr from = it->listed == 0 ? s->interpreter.runtime + layout->runtime_interpreters
                                    : it->listed + layout->interp_next;
     return hs_python_word(&s->view, from);
@@ -42,7 +42,7 @@ void hs_python_interpreter_name(const struct py_state *s, hs_addr interpreter, c
  */
 static uint32_t find_tid(const struct py_view *view, hs_addr state)
 {
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
     const struct hs_target *target = &view->dump->target;
 
     if (layout->thread_native_id != PY_NONE)
@@ -58,7 +58,7 @@ static uint32_t find_tid(const struct py_view *view, hs_addr state)
  * again in a sound one. */
 static bool next_state(const struct py_state *s, struct py_threads *it)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
 
     if (it->n == 0)
         it->state = hs_python_word(&s->view, it->interpreters.at + layout->interp_threads);

@@ -62,7 +62,7 @@ hs_addr hs_python_variable(const struct py_view *view, hs_addr code, uint64_t i)
 
 int64_t hs_python_stack_top(const struct py_view *view, hs_addr frame)
 {
-    const struct py_layout *layout = view->layout;
+    const struct hs_python_layout *layout = view->layout;
 
     if (!hs_python_has_tags(layout))
         return (int32_t)hs_python_u32(view, frame + layout->frame_stacktop);

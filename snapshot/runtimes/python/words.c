@@ -89,7 +89,7 @@ static void words_of_frame(const struct py_state *s, const struct py_class *clas
                            const struct hs_heap_block *block, uint16_t at, bool is_live,
                            struct hs_object_words *words)
 {
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     uint64_t frame = class->object_at + (uint64_t)at, first = frame + layout->frame_localsplus;
 
     if (hs_python_has_tags(layout))
@@ -135,7 +135,7 @@ static void words_of_frames(const struct py_state *s, const struct py_class *cla
                             const struct hs_heap_block *block, struct hs_object_words *words)
 {
     enum { CLEARED = 4, IN_FRAME_OBJECT = 2 };
-    const struct py_layout *layout = s->view.layout;
+    const struct hs_python_layout *layout = s->view.layout;
     const uint8_t *object = block->bytes + class->object_at;
 
     if (layout->minor < 11) {
