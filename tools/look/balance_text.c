@@ -223,7 +223,8 @@ void hs_balance_change(const struct hs_balance *before, const struct hs_balance 
     enum hs_balance_part grown = grown_part(before, after);
 
     text[0] = verdict[0] = '\0';
-    if (before->resident_bytes == 0 || after->resident_bytes == 0)
+    if (before->resident_bytes == 0 || after->resident_bytes == 0 ||
+        before->bytes[HS_BALANCE_ABSENT] != 0 || after->bytes[HS_BALANCE_ABSENT] != 0)
         return;
     put(text, "Resident ");
     put_bytes(text, before->resident_bytes);

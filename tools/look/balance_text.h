@@ -20,7 +20,7 @@ void hs_balance_verdict_text(const struct hs_balance *balance,
 /* "Resident 41.5 MiB, then 81.6 MiB (+40.0 MiB): mappings +40.0 MiB, live heap +12.0 KiB": what has
  * changed by 2 % of the later size, and half a MiB at least, the largest first; and, where
  * something else grew by a MiB and more than the live heap, "What grew is mappings: 40.0 MiB,
- * then 80.0 MiB.", else "". Both "" where one of them is not known. */
+ * then 80.0 MiB.", else "". Both "" where one of them is not known, or no part but the heap is. */
 void hs_balance_change(const struct hs_balance *before, const struct hs_balance *after,
                        char text[HS_BALANCE_TEXT_BYTES], char verdict[HS_BALANCE_TEXT_BYTES]);
 
