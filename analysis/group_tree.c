@@ -205,9 +205,8 @@ static hs_status walk_tops(hs_node inner, uint32_t set, struct hs_tree_walk *wal
     return hs_row_check(&row, err);
 }
 
-/* Walks all below the place, which is entered with group 0. *ret_words: what it retains. */
-static hs_status walk_place(const struct hs_group_place *place, struct hs_tree_walk *walk,
-                            uint64_t *ret_words, struct hs_error *err)
+hs_status hs_group_walk_place(const struct hs_group_place *place, struct hs_tree_walk *walk,
+                              uint64_t *ret_words, struct hs_error *err)
 {
     const struct hs_view *view = walk->view;
     *ret_words = 0;
@@ -247,7 +246,7 @@ static hs_status group_place(struct hs_group_tree *tree, const struct hs_group_p
         .view = tree->kinds->view, .enter = enter, .context = tree, .what = "grouping blocks"};
     uint64_t words;
     HS_TRY(add_group(tree, HS_NO_GROUP, KIND_TREE, err));
-    HS_TRY(walk_place(place, &walk, &words, err));
+    HS_TRY(hs_group_walk_place(place, &walk, &words, err));
     tree->groups[0].own_words += words; /* of which all that hangs on it was taken */
     sum_up(tree);
     return HS_OK;
@@ -409,7 +408,7 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
                                 .what = "looking at members"};
     uint64_t words;
     walk->is_set = place->node == HS_NO_NODE && place->roots == NULL;
-    HS_TRY(walk_place(place, &tree, &words, err));
+    HS_TRY(hs_group_walk_place(place, &tree, &words, err));
     struct hs_accumulation *at = walk->at;
     if (walk->n_at_place > at->n_direct) {
         at->n_direct = walk->n_at_place;

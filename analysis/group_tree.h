@@ -66,6 +66,11 @@ struct hs_group_place {
     size_t n_roots;
 };
 
+struct hs_tree_walk;
+/* Walks all below the place, which is entered with 0. *ret_words: what it retains. */
+hs_status hs_group_walk_place(const struct hs_group_place *place, struct hs_tree_walk *walk,
+                              uint64_t *ret_words, struct hs_error *err);
+
 /* Walks all below the place once. 88 bytes a group, of the budget. */
 hs_status hs_group_tree_init(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
                              struct hs_group_tree *ret, struct hs_error *err);

@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 1
+#define KEPT_SUSPECTS_VERSION 2
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -170,6 +170,20 @@ static void reserves(struct coder *c, struct hs_suspect *row)
     text(c, &row->alias);
 }
 
+static void equal_groups(struct coder *c, struct hs_equal_groups *equal)
+{
+    size(c, &equal->n);
+    size(c, &equal->words);
+    size(c, &equal->n_each);
+    size(c, &equal->each_words);
+    SMALL(c, equal->n_sizes, HS_EQUAL_SIZES + 1);
+    for (unsigned i = 0; i < equal->n_sizes; i++) {
+        size(c, &equal->sizes[i].words);
+        size(c, &equal->sizes[i].n_blocks);
+    }
+    node(c, &equal->head);
+}
+
 static void suspect(struct coder *c, struct hs_suspect *row)
 {
     SMALL(c, row->list, HS_N_SUSPECT_LISTS);
@@ -183,7 +197,9 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     size(c, &row->count);
     size(c, &row->each_words);
     size(c, &row->held_words);
+    size(c, &row->n_copies);
     accumulation(c, &row->at);
+    equal_groups(c, &row->equal);
     text(c, &row->holder);
     for (unsigned i = 0; i < 2; i++)
         text(c, &row->class_holders[i]);
@@ -194,7 +210,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1024 && sizeof(struct hs_accumulation) == 656 &&
+static_assert(sizeof(struct hs_suspect) == 1336 && sizeof(struct hs_accumulation) == 656 &&
               sizeof(struct hs_suspects) == 64);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

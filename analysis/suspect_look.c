@@ -6,7 +6,7 @@
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
 #include "base/alloc.h"
-#include "group_tree.h"
+#include "equal_groups.h"
 #include "root_folds.h"
 #include "suspect_finds.h"
 #include "type_rank.h"
@@ -197,12 +197,17 @@ static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_g
     hs_status status = hs_group_accumulation(&tree, place, follow_percent, &suspect->at, err);
     suspect->doubtful_words = tree.doubtful_words;
     suspect->untyped_words = tree.untyped_words;
+    uint64_t n_blocks = 0;
+    for (size_t i = 0; i < tree.n; i++)
+        n_blocks += tree.groups[i].n_blocks;
     if (status == HS_OK)
         status = hs_group_plain_words(&tree, &suspect->plain_words, err);
     hs_group_tree_fini(&tree);
     HS_TRY(status);
     if (suspect->at.members != 0)
         take_members(kinds->view, suspect);
+    if (!suspect->is_class && suspect->untyped_words >= suspect->words / 2)
+        HS_TRY(hs_equal_groups_find(kinds->view, place, n_blocks, &suspect->equal, err));
     return name_holder(kinds, suspect, err);
 }
 

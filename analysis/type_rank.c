@@ -65,6 +65,26 @@ static bool is_of_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/* A class of Qt, GLib, GTK or GStreamer by its prefix and a capital: QTimer, GObject, GtkLabel,
+ * GstPad; with C's underscore, too. Its own private part is the object's, whose class tells more.
+ */
+static bool is_of_toolkit(const char *name)
+{
+    static const char *const prefixes[] = {"Q", "G", "Gtk", "Gdk", "Gst"};
+    static const char tag[] = "struct ";
+
+    if (begins(name, tag))
+        name += strlen(tag);
+    name += *name == '_';
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        const char *rest = name + strlen(prefixes[i]);
+        if (begins(name, prefixes[i]) && rest[0] >= 'A' && rest[0] <= 'Z' && rest[1] >= 'a' &&
+            rest[1] <= 'z')
+            return true;
+    }
+    return false;
+}
+
 /* Whole words alone: QList<int>, not QListWidgetItem. */
 static const struct named_rank *find(const struct named_rank *among, size_t n, const char *name)
 {
@@ -169,5 +189,7 @@ enum hs_type_rank hs_type_rank(const char *name, unsigned form)
         name = inner;
     }
     known = find(beginnings, sizeof beginnings / sizeof *beginnings, name);
-    return known != NULL ? known->rank : block_rank(name);
+    if (known != NULL)
+        return known->rank;
+    return form == HS_FORM_RECORD && is_of_toolkit(name) ? HS_RANK_LIBRARY : block_rank(name);
 }

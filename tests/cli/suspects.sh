@@ -530,6 +530,61 @@ def what_is_lost():
           ": 100 blocks of 184 bytes each." in lost, lost)
 
 
+def copies_and_a_second_fault():
+    """Arrays that were each left for a larger one are told as such; of two faults both are."""
+    def lost_of(sizes):
+        snap = a_table()
+        for words in sizes:
+            snap.block(words, snap.type(f"block of {words * 8} bytes", 0, 15))
+        return [row for row in of(snap.write()) if row["list"] == "lost"][0]["sentence"]
+
+    steps = [2048 * n for n in range(1, 21)]
+    check("most of it 20 outgrown copies of one array, of 16.0 KiB to 320.0 KiB: each was left for "
+          "a larger one." in lost_of(steps), lost_of(steps))
+    doubled = [1000 * 2**n for n in range(10)]  # of which realloc frees what it copies
+    check("copies" not in lost_of(doubled), lost_of(doubled))
+    check("copies" not in lost_of(steps[:7]), "seven are too few")
+
+    snap = a_table()
+    job, text = snap.type("app::Job", 0, 12), snap.type("app::Page", 0, 12)
+    for _ in range(100):
+        snap.block(60, job)
+        snap.block(40, text)
+    said = of(snap.write())[1]["sentence"]
+    check(": 100 app::Job of 480 B each, and 100 app::Page, 320 B each." in said or
+          "most of it 100 app::Job of 480 B each, and 100 app::Page, 320 B each." in said, said)
+
+
+def equal_groups():
+    """What has no types is told as so many times the same blocks; what is not alike is not."""
+    def of_sizes(groups, link=False):
+        snap = native(Snap())
+        plain = snap.type("block of some bytes", 0, 15)
+        table, last = snap.block(len(groups) + 1, plain), None
+        for n, sizes in enumerate(groups):
+            blocks = [snap.block(words, plain) for words in sizes]
+            for at, block in enumerate(blocks[1:], 1):
+                snap.edge(blocks[0], block, at)
+            if link and last is not None:
+                snap.edge(last, blocks[0], 0)
+            else:
+                snap.edge(table, blocks[0], n)
+            last = blocks[0]
+        snap.root(table, "sessions", unit="a.c")
+        return of(snap.write())[0]["sentence"]
+
+    one = [127, 71, 5, 5, 5, 39]
+    for link in (False, True):  # each held by a table, or by the one before it
+        said = of_sizes([one] * 700, link)
+        check("700 times the same 6 blocks (1016 + 568 + 312 + 3x40 B), 2.0 KiB each time, at "
+              "sessions." in said, said)
+    said = of_sizes([one] * 400 + [[50 + n % 40, 3 + n % 90] for n in range(400)])
+    check("most of it 400 times the same 6 blocks" in said, said)
+    said = of_sizes([[20 + 7 * (n % 40)] + [3 + n % 11] * (n % 9) for n in range(700)])
+    check("times the same" not in said, said)
+    check("times the same" not in of_sizes([one] * 7), "seven can be looked at")
+
+
 def what_is_wasted():
     snap = native(Snap())
     slots, one, plain = (snap.type(*t) for t in [
@@ -821,6 +876,19 @@ def balance():
     check("Resident" not in suspects(a_table().write()).out, "nothing is said of what is not known")
 
 
+def calm():
+    """What is all of a small heap is no alarm where it is next to nothing of the process."""
+    many, few = ("glibc", LIVE, 0.2, 9), ("glibc", LIVE, 1, 9)
+    name = a_process(few, ("data of binaries", OTHER, 9, 0)).write()  # of 10 MiB
+    text = words_of(name)
+    check("no suspect: nothing keeps 2 % of the resident memory (-n 0 prints all). Most is this: "
+          "g_cache (src/cache.c:12) alone keeps" in text and " 1. " not in text, text)
+    check(" 1. g_cache" in " " + " ".join(suspects(name, "-n", 0).out.split()), "asked for all")
+    equal([row["list"] for row in of(name)], ["owner"], "JSON has it")
+    check(" 1. g_cache" in words_of(a_process(many, ("data of binaries", OTHER, 3, 0)).write()),
+          "3 % of the process")
+
+
 def by_brute_force():
     """Of random heaps: every block is its one owner's, or of the exact set of roots that reach it,
     or lost."""
@@ -854,6 +922,7 @@ main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, untyped_of_man
      who_leads_to_it,
      what_every_program_of_a_runtime_has, by_convention, who_counts, plain_pointers,
      pointers_that_look, by_values_alone, small_heaps, at_the_end_of_info, what_is_lost,
+     copies_and_a_second_fault, equal_groups, calm,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
      all_formats, hostile_names, thresholds, alike, balance, by_brute_force)
 END

@@ -23,6 +23,7 @@ struct listing {
     struct hs_growing growing;
     struct hs_balance balance;
     struct hs_mapping_holder mappings; /* where mappings are the answer */
+    uint64_t least_bytes;              /* of a suspect that a person is told of */
 };
 
 /* ---- rows */
@@ -283,6 +284,47 @@ static hs_status print_conservative(struct hs_tool *tool, const struct hs_suspec
                        "words of variables without a type count as pointers by their values alone");
 }
 
+/* A large part of a small heap may be next to nothing of the process: a person who did not
+ * ask for more is told of what has LEAST_PERCENT of the resident memory. All of a dump that has not
+ * looked at most of the memory. */
+static uint64_t least_bytes_of(const struct hs_invocation *inv, const struct hs_balance *balance)
+{
+    enum { LEAST_PERCENT = 2 };
+    bool is_asked_for = hs_given(inv, HS_OPT_SENTENCES) || hs_given(inv, HS_OPT_THRESHOLD);
+    return is_asked_for || balance->bytes[HS_BALANCE_ABSENT] != 0
+               ? 0
+               : balance->resident_bytes / 100 * LEAST_PERCENT;
+}
+
+static bool is_told(const struct listing *listing, const struct hs_suspect *suspect)
+{
+    return suspect->words >= listing->least_bytes / listing->view.facts->word_bytes;
+}
+
+static bool has_told(const struct listing *listing)
+{
+    for (size_t i = 0; i < listing->found.n; i++)
+        if (is_told(listing, &listing->found.rows[i]))
+            return true;
+    return listing->growing.is_there;
+}
+
+/* The largest of those that are too little to be suspects. */
+static hs_status print_calm(struct hs_tool *tool, struct listing *listing, struct hs_error *err)
+{
+    struct hs_suspect_text text;
+    HS_TRY(print_wrapped(tool, "",
+                         "no suspect: nothing keeps 2 % of the resident memory (-n 0 prints "
+                         "all). Most is this:",
+                         err));
+    HS_TRY(hs_suspect_write(&listing->view, &listing->found.rows[0], &text, err));
+    HS_TRY(print_wrapped(tool, "    ", text.sentence, err));
+    HS_TRY(hs_print(&tool->out, err, "    "));
+    HS_TRY(hs_tool_print_clean(tool, text.command, err));
+    HS_TRY(hs_print(&tool->out, err, "\n"));
+    return print_garbage(tool, listing, err);
+}
+
 static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
                                  struct hs_error *err)
 {
@@ -293,6 +335,8 @@ static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
         HS_TRY(print_sentence(tool, ++number, growing->sentence, growing->command, err));
     for (size_t i = 0; i < found->n; i++) {
         struct hs_suspect_text text;
+        if (!is_told(listing, &found->rows[i]))
+            continue;
         HS_TRY(hs_suspect_write(&listing->view, &found->rows[i], &text, err));
         HS_TRY(print_sentence(tool, ++number, text.sentence, text.command, err));
     }
@@ -348,8 +392,11 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
     HS_TRY(print_balance(tool, listing, err));
-    if (listing->found.n != 0 || listing->growing.is_there)
+    listing->least_bytes = least_bytes_of(inv, &listing->balance);
+    if (has_told(listing))
         return print_sentences(tool, listing, err);
+    if (listing->found.n != 0)
+        return print_calm(tool, listing, err);
     HS_TRY(print_none(tool, listing, query->threshold_percent, err));
     return print_garbage(tool, listing, err);
 }

@@ -4,19 +4,12 @@
 #include <string.h>
 
 #include "analysis/field_path.h"
-#include "analysis/object_lookup.h"
 #include "analysis/root_name.h"
 #include "base/append.h"
 #include "base/units.h"
 #include "report/text.h"
 
-enum {
-    NAME_COLUMNS = 60,
-    HOLDER_COLUMNS = 100,
-    WHERE_COLUMNS = 80,
-    NAME_BYTES = 512,
-    LEAST_PART = 20
-};
+enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, WHERE_COLUMNS = 80, LEAST_PART = 20 };
 
 struct writer {
     char *text;
@@ -364,6 +357,25 @@ static bool put_parts(struct writer *w, const struct hs_view *view,
     return n != 0;
 }
 
+/* "7000 times the same 16 blocks (1016 + 568 + 312 + 9x40 + ... B), 2.4 KiB each time" */
+static void put_equal(struct writer *w, const struct hs_view *view,
+                      const struct hs_equal_groups *equal)
+{
+    enum { TOLD = 4 };
+    unsigned word_bytes = view->facts->word_bytes;
+    put(w, "%lu times the same %lu blocks (", (unsigned long)equal->n,
+        (unsigned long)equal->n_each);
+    for (unsigned i = 0; i < equal->n_sizes && i < TOLD; i++) {
+        put(w, "%s", i == 0 ? "" : " + ");
+        if (equal->sizes[i].n_blocks > 1)
+            put(w, "%lux", (unsigned long)equal->sizes[i].n_blocks);
+        put(w, "%lu", (unsigned long)(equal->sizes[i].words * word_bytes));
+    }
+    put(w, "%s B), ", equal->n_sizes > TOLD ? " + ..." : "");
+    put_bytes(w, view, equal->each_words);
+    put(w, " each time");
+}
+
 /* Goes on behind who keeps how much. */
 static void put_accumulation(struct writer *w, struct hs_view *view,
                              const struct hs_suspect *suspect)
@@ -372,6 +384,14 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
     const struct hs_accumulated *members = &at->steps[at->members];
     bool is_one =
         at->members == 0 || (members->n_blocks == 1 && members->own_words < members->words / 2);
+    if (suspect->equal.n != 0) {
+        bool is_most = suspect->equal.words / 9 * 10 < suspect->words;
+        put(w, is_most ? ", most of it " : ": ");
+        put_equal(w, view, &suspect->equal);
+        put_holder(w, view, suspect);
+        put(w, ". ");
+        return;
+    }
     if (is_one && put_parts(w, view, suspect)) {
         put(w, ". ");
         return;
@@ -509,20 +529,43 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
 }
 
 /* "1398 blocks of 184 bytes, perhaps _xmlDoc": of a size alone it is said what it may be. */
-static void put_lost_blocks(struct writer *w, const struct hs_view *view,
-                            const struct hs_suspect *suspect)
+static void put_lost_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n)
 {
     static const char block[] = "block ";
-    const char *name = suspect->type == HS_UNTYPED
-                           ? ""
-                           : hs_view_string(view, hs_snap_type(view->snap, suspect->type)->name);
+    const char *name =
+        type == HS_UNTYPED ? "" : hs_view_string(view, hs_snap_type(view->snap, type)->name);
 
-    if (has_type(view, suspect->type) || strncmp(name, block, strlen(block)) != 0) {
-        put_blocks(w, view, suspect->type, suspect->count, 0);
+    if (has_type(view, type) || strncmp(name, block, strlen(block)) != 0) {
+        put_blocks(w, view, type, n, 0);
         return;
     }
-    put(w, "%lu %s ", (unsigned long)suspect->count, suspect->count == 1 ? "block" : "blocks");
+    put(w, "%lu %s ", (unsigned long)n, n == 1 ? "block" : "blocks");
     put_name(w, name + strlen(block), NAME_COLUMNS);
+}
+
+/* "38 outgrown copies of one array, of 16.0 KiB to 612.0 KiB" */
+static void put_copies(struct writer *w, const struct hs_view *view,
+                       const struct hs_suspect *suspect)
+{
+    put(w, "%lu outgrown copies of one array, of ", (unsigned long)suspect->n_copies);
+    put_bytes(w, view, suspect->each_words);
+    put(w, " to ");
+    put_bytes(w, view, suspect->held_words);
+    put(w, ": each was left for a larger one. ");
+}
+
+/* Adds what is lost by another fault: ", and 20000 Circle, 232 B each with what hangs on it" */
+static void put_second_fault(struct writer *w, const struct hs_view *view,
+                             const struct hs_accumulated *fault)
+{
+    if (fault->n_blocks == 0)
+        return;
+    put(w, ", and ");
+    put_lost_blocks(w, view, fault->type, fault->n_blocks);
+    put(w, ", ");
+    put_bytes(w, view, fault->words / fault->n_blocks);
+    put(w, "%s%s", fault->n_blocks == 1 ? "" : " each",
+        fault->words / 10 * 9 <= fault->own_words ? "" : " with what hangs on it");
 }
 
 static void put_lost(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
@@ -532,8 +575,14 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     bool is_more = held_each > suspect->each_words + suspect->each_words / 10;
     hs_suspect_much(view, suspect->words, much);
     put(w, "Lost, as no root leads to it: %s", much);
+    if (suspect->n_copies != 0) {
+        put(w, ", most of it ");
+        put_copies(w, view, suspect);
+        put_site(w, suspect);
+        return;
+    }
     put(w, suspect->held_words / 9 * 10 < suspect->words ? ", most of it " : ": ");
-    put_lost_blocks(w, view, suspect);
+    put_lost_blocks(w, view, suspect->type, suspect->count);
     if (is_more) {
         put(w, ", ");
         put_bytes(w, view, held_each);
@@ -546,6 +595,7 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
         }
         put(w, "%s", suspect->count == 1 ? "" : " each");
     }
+    put_second_fault(w, view, &suspect->at.parts[0]);
     put(w, ". ");
     put_site(w, suspect);
 }
@@ -614,146 +664,26 @@ static void put_waste(struct writer *w, const struct hs_view *view,
     put(w, "%s", suspect->certainty == HS_SAMPLED ? "An estimate from samples. " : "");
 }
 
-/* ---- the command */
-
-void hs_suspect_quote(const char *word, char *text, size_t n_bytes)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./:=,+@%";
-    struct writer w = {.text = text, .n_bytes = n_bytes};
-    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
-        put(&w, "%s", word);
-        return;
-    }
-    put(&w, "'");
-    for (const char *at = word; *at != '\0'; at++) {
-        if (*at == '\'')
-            put(&w, "'\\''");
-        else
-            put(&w, "%c", *at);
-    }
-    put(&w, "'");
-}
-
-/* A root by its name when that finds it, else by its number. */
-static void put_what(struct writer *w, struct hs_view *view, hs_node node)
-{
-    char what[NAME_BYTES] = "";
-    struct hs_object_spec found;
-    struct hs_error none = HS_ERROR_INIT;
-    bool is_plain = node < view->n_tree;
-    const char *name = is_plain ? hs_view_string(view, hs_snap_root(view->snap, node)->name) : "";
-    is_plain &= strlen(name) < NAME_COLUMNS;
-    for (const char *at = name; *at != '\0'; at++)
-        is_plain &= *at > ' ' && *at < 0x7f && *at != '\'';
-    (void)snprintf(what, sizeof what, "root:%.400s", name);
-    hs_status status = is_plain ? hs_object_lookup(view, what, &found, &none) : HS_USAGE;
-    if (status == HS_LIMIT && w->status == HS_OK) {
-        *w->err = none;
-        w->status = status;
-    }
-    if (status != HS_OK || found.nodes[0] != node)
-        (void)snprintf(what, sizeof what, "#%lu", (unsigned long)node);
-    hs_suspect_quote(what, w->text, w->n_bytes);
-}
-
-static void put_begin(struct writer *w, const struct hs_view *view, const char *command)
-{
-    put(w, "heapsnap %s ", command);
-    hs_suspect_quote(view->path, w->text, w->n_bytes);
-    put(w, " ");
-}
-
-/* All of a class: who keeps how many of them, and through which members. */
-static void put_type_command(struct writer *w, const struct hs_view *view, uint32_t type)
-{
-    char what[NAME_BYTES];
-    (void)snprintf(what, sizeof what, "type:%.400s",
-                   hs_view_string(view, hs_snap_type(view->snap, type)->name));
-    put_begin(w, view, "paths");
-    put(w, "--to ");
-    hs_suspect_quote(what, w->text, w->n_bytes);
-}
-
-static void write_owner_command(struct writer *w, struct hs_view *view,
-                                const struct hs_suspect *suspect)
-{
-    bool is_table = hs_suspect_has_table(suspect) && suspect->evidence == suspect->at.point;
-    bool is_path = suspect->at.members != 0 && !is_table;
-    if (suspect->is_class && suspect->count > 1) {
-        put_type_command(w, view, suspect->type);
-        return;
-    }
-    put_begin(w, view, is_path ? "paths" : "dominators");
-    put(w, is_path ? "--to " : "--from ");
-    put_what(w, view, suspect->evidence);
-    if (!is_path)
-        put(w, " --depth 2");
-}
-
-/* The ways from each of its roots. */
-static void write_joint_command(struct writer *w, struct hs_view *view,
-                                const struct hs_suspect *suspect)
-{
-    put_begin(w, view, "paths");
-    put(w, "--to set:%u", suspect->set);
-}
-
-static void write_waste_command(struct writer *w, struct hs_view *view,
-                                const struct hs_suspect *suspect)
-{
-    if (suspect->waste == HS_WASTE_ROUNDED_UP) {
-        put_begin(w, view, "samples");
-        put(w, "--group-by site");
-    } else if (suspect->waste == HS_WASTE_UNKNOWN) {
-        put_begin(w, view, "types");
-        put(w, "--sort words");
-    } else {
-        put_begin(w, view, "object");
-        put_what(w, view, suspect->evidence);
-    }
-}
-
-/* The command has to see the heap as this one does. */
-static void put_policy(struct writer *w, const struct hs_view *view)
-{
-    const struct hs_policy *policy = &view->session.policy;
-    if (policy->kind != HS_POLICY_FIRM)
-        put(w, " --policy %s", hs_policy_name(policy->kind));
-    for (size_t i = 0; i < policy->n_pointers_in; i++) {
-        put(w, " --pointers-in ");
-        hs_suspect_quote(policy->pointers_in[i], w->text, w->n_bytes);
-    }
-}
-
 hs_status hs_suspect_write(struct hs_view *view, const struct hs_suspect *suspect,
                            struct hs_suspect_text *ret, struct hs_error *err)
 {
     struct writer sentence = {.text = ret->sentence, .n_bytes = sizeof ret->sentence, .err = err};
-    struct writer command = {.text = ret->command, .n_bytes = sizeof ret->command, .err = err};
-    ret->sentence[0] = ret->command[0] = '\0';
+    ret->sentence[0] = '\0';
     switch (suspect->list) {
     case HS_SUSPECT_OWNER:
-        put_owner(&sentence, view, suspect);
-        write_owner_command(&command, view, suspect);
-        break;
     case HS_SUSPECT_JOINT:
         put_owner(&sentence, view, suspect);
-        write_joint_command(&command, view, suspect);
         break;
     case HS_SUSPECT_LOST:
         put_lost(&sentence, view, suspect);
-        put_begin(&command, view, "leaks");
-        put(&command, "--certainty certain");
         break;
     case HS_SUSPECT_WASTE:
         put_waste(&sentence, view, suspect);
-        write_waste_command(&command, view, suspect);
         break;
     case HS_N_SUSPECT_LISTS:
         break;
     }
     trim(&sentence);
-    put_policy(&command, view);
-    return sentence.status != HS_OK ? sentence.status : command.status;
+    HS_TRY(sentence.status);
+    return hs_suspect_write_command(view, suspect, ret->command, sizeof ret->command, err);
 }

@@ -22,6 +22,10 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
 enum { HS_SUSPECT_MUCH_BYTES = 96 };
 void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text);
 
+/* Writes the command alone, of which `text` has room for n_bytes (suspect_command.c). */
+hs_status hs_suspect_write_command(struct hs_view *view, const struct hs_suspect *suspect,
+                                   char *text, size_t n_bytes, struct hs_error *err);
+
 /* Appends a word to a command, in quotes where a shell would make something of it. */
 void hs_suspect_quote(const char *word, char *text, size_t n_bytes);
 

@@ -66,6 +66,18 @@ struct hs_accumulation {
     uint64_t n_direct;                /* so many */
 };
 
+/* So many times the same blocks, where no type tells what they are: see equal_groups.h. */
+enum { HS_EQUAL_SIZES = 16 };
+struct hs_equal_groups {
+    uint64_t n, words; /* groups that are alike; all their words */
+    uint64_t n_each, each_words;
+    struct hs_equal_size {
+        uint64_t words, n_blocks;
+    } sizes[HS_EQUAL_SIZES]; /* of one of them, those with most words first */
+    unsigned n_sizes;
+    hs_node head; /* of that one */
+};
+
 enum hs_suspect_waste {
     HS_WASTE_NONE,
     HS_WASTE_EMPTY_SLOTS, /* arrays of pointers, mostly without any */
@@ -90,27 +102,30 @@ struct hs_suspect {
     char *fold_name;    /* owned: what they are called; NULL: it is one root */
     struct hs_suspect_module modules[HS_SUSPECT_MODULES]; /* that have most of many roots */
     uint32_t n_modules;                                   /* 0: say the roots */
-    uint64_t n_on_stacks;      /* of many roots: those of stacks and registers */
-    uint64_t n_threads;        /* many roots, all of them there: of so many threads; 0: not so */
-    hs_node outermost;         /* then: one of them, of the program's outermost frame */
-    uint8_t tier;              /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
-    uint64_t doubtful_words;   /* of it, which nothing but doubtful words keep */
-    uint8_t reserve;           /* enum hs_reserve */
-    uint64_t untyped_words;    /* of it, in blocks without a type */
-    uint64_t plain_words;      /* of it, which hang on plain pointers of C++ */
-    uint64_t n_aliases;        /* of names of Python: words of other objects that lead to what the
-                                  names own by convention */
-    char *alias;               /* owned: what one of these is called; NULL: not known */
-    uint32_t set;              /* of owners; 0: none */
-    uint32_t type;             /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
-    bool is_class;             /* of it: the name tells what it is, not just how it is stored */
-    uint64_t count;            /* blocks of it */
-    uint64_t each_words;       /* the median of these */
-    uint64_t held_words;       /* lost: of these and of what hangs on them */
-    struct hs_accumulation at; /* owner and joint */
-    char *holder;              /* owned: "server.db[0].dict"; NULL: not known */
-    char *class_holders[2];    /* owned: the same for at.classes */
-    hs_node holder_root;       /* joint: of the roots, the one that `holder` begins with; 0: none */
+    uint64_t n_on_stacks;    /* of many roots: those of stacks and registers */
+    uint64_t n_threads;      /* many roots, all of them there: of so many threads; 0: not so */
+    hs_node outermost;       /* then: one of them, of the program's outermost frame */
+    uint8_t tier;            /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
+    uint64_t doubtful_words; /* of it, which nothing but doubtful words keep */
+    uint8_t reserve;         /* enum hs_reserve */
+    uint64_t untyped_words;  /* of it, in blocks without a type */
+    uint64_t plain_words;    /* of it, which hang on plain pointers of C++ */
+    uint64_t n_aliases;      /* of names of Python: words of other objects that lead to what the
+                                names own by convention */
+    char *alias;             /* owned: what one of these is called; NULL: not known */
+    uint32_t set;            /* of owners; 0: none */
+    uint32_t type;           /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
+    bool is_class;           /* of it: the name tells what it is, not just how it is stored */
+    uint64_t count;          /* blocks of it */
+    uint64_t each_words;     /* the median of these */
+    uint64_t held_words;     /* lost: of these and of what hangs on them */
+    uint64_t n_copies; /* lost: so many of one array, each left for a larger one; 0: not so. Then
+                          each_words and held_words are the smallest and the largest */
+    struct hs_accumulation at;    /* owner and joint */
+    struct hs_equal_groups equal; /* n 0: types tell more, or they are not alike */
+    char *holder;                 /* owned: "server.db[0].dict"; NULL: not known */
+    char *class_holders[2];       /* owned: the same for at.classes */
+    hs_node holder_root;   /* joint: of the roots, the one that `holder` begins with; 0: none */
     char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
     uint64_t site_percent; /* of the samples of it */
     enum hs_suspect_waste waste;
