@@ -73,9 +73,8 @@ static hs_status name_head(const struct rings *r, hs_addr at, struct hs_root_lea
     return HS_OK;
 }
 
-/* The root that a library's head is: by a word of it that is one, else by its place. */
-static hs_status head_at(const struct rings *r, hs_addr at, struct hs_root_leaf *ret,
-                         bool *ret_found, struct hs_error *err)
+/* The root that a library's link is: a word of it leads to a block. */
+static bool find_leaf(const struct rings *r, hs_addr at, struct hs_root_leaf *ret)
 {
     const struct hs_roots *roots = &r->native->roots;
 
@@ -84,14 +83,16 @@ static hs_status head_at(const struct rings *r, hs_addr at, struct hs_root_leaf 
         if (is_librarys(leaf) &&
             (leaf->root.address == at || leaf->root.address == at + RINGS_PREVIOUS)) {
             *ret = *leaf;
-            *ret_found = true;
-            return HS_OK;
+            return true;
         }
     }
-    return name_head(r, at, ret, ret_found, err);
+    return false;
 }
 
-/* The head of the list that a link is in: from one to the one before. */
+/* The head of the list that a link is in: from one to the one before. A library may have members of
+ * its own before the program's (libuv's loop has handles in itself): where no word of these leads
+ * to a block, the walk goes on to the head, and the first of them stands for it if that has none
+ * either. */
 static hs_status find_head(struct rings *r, const struct hs_root_leaf *leaf,
                            struct hs_root_leaf *ret, bool *ret_found, struct hs_error *err)
 {
@@ -104,11 +105,15 @@ static hs_status find_head(struct rings *r, const struct hs_root_leaf *leaf,
         struct hs_heap_block block;
         if (previous == first || previous == 0 || !follows(r, at, previous, leaf->root.offset))
             return HS_OK;
-        if (hs_heap_map_resolve(map, previous, &block) == HS_POINTER_NONE)
-            HS_TRY(head_at(r, previous, ret, ret_found, err));
-        if (*ret_found)
-            return HS_OK;
         at = previous;
+        if (hs_heap_map_resolve(map, at, &block) != HS_POINTER_NONE)
+            continue;
+        if (find_leaf(r, at, ret)) {
+            *ret_found = true;
+            return HS_OK;
+        }
+        if (!*ret_found)
+            HS_TRY(name_head(r, at, ret, ret_found, err));
     }
     return HS_OK;
 }
