@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A list whose head a library has is the library's, though variables of the program are links of it:
-# a ring, and a list as BSD has it; of a loop of events, of any other library. A ring of the
-# program's own is its own.
+# a ring, and a list as BSD has it; of a loop of events, of any other library. So it is where the head
+# is in a block that all members lead to. A ring of the program's own is its own.
 . "$(dirname "$0")/_native.sh"
 need gcc
 
@@ -20,9 +20,11 @@ for root in roots["roots"]:
     name = root["module"] if root["module"] == library else root["name"].split(".")[0]
     keeps[name] = keeps.get(name, 0) + root["retained_words"]
 print(f"{what}: {said}, {library} keeps {keeps.get(library)}, jobs {keeps.get('jobs')}, "
-      f"tick {keeps.get('tick')}, input {keeps.get('input')}")
+      f"tick {keeps.get('tick')}, input {keeps.get('input')}, loop {keeps.get('loop')}, "
+      f"beat {keeps.get('beat')}")
 ok = (keeps.get(library) == said["TIMED"] + said["WATCHED"] and keeps["jobs"] == said["OWN"] and
-      not keeps.get("tick") and not keeps.get("input"))
+      keeps["loop"] == said["LOOPED"] and not keeps.get("tick") and not keeps.get("input") and
+      not keeps.get("beat"))
 sys.exit(not ok or leaks["certain"]["count"] + leaks["possible"]["count"] != 0)
 PYTHON
 }

@@ -5,6 +5,8 @@
 /* A link is {next, previous}: each leads to the link of another one (QUEUE, list_head), or next to
  * the beginning of what the link is in (TAILQ of BSD). */
 enum { RINGS_PREVIOUS = 8, RINGS_MOST_LOOKS = 1 << 18, RINGS_MOST_OF_ONE = 1 << 16 };
+/* How far from its link a member has the pointer to what its list is in. */
+enum { RINGS_NEAR_BYTES = 256 };
 
 struct rings {
     struct hs_native *native; /* borrowed */
@@ -151,6 +153,73 @@ static void give_link(struct rings *r, hs_addr link, struct hs_root_leaf head)
     }
 }
 
+/* The link of the next member: next leads to it, or to the beginning of what it is in. */
+static hs_addr next_link(const struct rings *r, hs_addr link, uint64_t offset)
+{
+    hs_addr next = word_at(r, link);
+    return word_at(r, next + RINGS_PREVIOUS) == link ? next : next + offset;
+}
+
+/* Is the head in `block`? Then all from this link back to it, and the next one, have a pointer to
+ * the block's beginning `near` bytes from their link. */
+static bool is_head_in(struct rings *r, const struct hs_root_leaf *leaf, hs_addr near,
+                       const struct hs_heap_block *block)
+{
+    hs_addr first = leaf->root.address, at = first;
+    hs_addr next = next_link(r, first, leaf->root.offset);
+
+    if (word_at(r, next + near) != block->begin)
+        return false;
+    for (unsigned n = 0; n < RINGS_MOST_OF_ONE && r->n_looks++ < RINGS_MOST_LOOKS; n++) {
+        hs_addr previous = word_at(r, at + RINGS_PREVIOUS);
+        if (previous == first || previous == 0 || !follows(r, at, previous, leaf->root.offset))
+            return false;
+        if (previous - block->begin < block->n_bytes)
+            return true;
+        if (word_at(r, previous + near) != block->begin)
+            return false;
+        at = previous;
+    }
+    return false;
+}
+
+/* Is the link in a list whose head is in a block? Members lead to it: handles of libuv to their
+ * loop, events of libevent to their base. Where this one does. */
+static bool has_head_in_block(struct rings *r, const struct hs_root_leaf *leaf, hs_addr *ret_at)
+{
+    const struct hs_heap_map *map = &r->native->dump->heaps.map;
+    hs_addr link = leaf->root.address;
+    uint64_t before = leaf->root.offset < RINGS_NEAR_BYTES ? leaf->root.offset : RINGS_NEAR_BYTES;
+
+    for (hs_addr at = link - before; at != link + RINGS_NEAR_BYTES; at += HS_WORD_BYTES) {
+        struct hs_heap_block block;
+        if ((at < link || at > link + RINGS_PREVIOUS) &&
+            hs_heap_map_resolve(map, word_at(r, at), &block) == HS_POINTER_START &&
+            block.begin == word_at(r, at) && is_head_in(r, leaf, at - link, &block)) {
+            *ret_at = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Both words of a link lead to neighbours, whose owner is another one; the word at `back` leads to
+ * that owner. */
+static void doubt_link(struct rings *r, hs_addr link, hs_addr back)
+{
+    struct hs_roots *roots = &r->native->roots;
+
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        struct hs_root *root = &roots->leaves[i].root;
+        if (root->kind != HS_ROOT_GLOBAL)
+            continue;
+        if (root->address == link || root->address == link + RINGS_PREVIOUS)
+            hs_root_lower(root, HS_TIER_DOUBTFUL, HS_REASON_LIST_NEIGHBOUR);
+        else if (root->address == back)
+            hs_root_lower(root, HS_TIER_DOUBTFUL, HS_REASON_BACK_REFERENCE);
+    }
+}
+
 hs_status hs_rings_find(struct hs_native *native, struct hs_error *err)
 {
     struct rings r = {.native = native};
@@ -159,6 +228,7 @@ hs_status hs_rings_find(struct hs_native *native, struct hs_error *err)
     for (size_t i = 0; i < roots->n_leaves && r.n_looks < RINGS_MOST_LOOKS; i++) {
         const struct hs_root_leaf *leaf = &roots->leaves[i];
         struct hs_root_leaf head;
+        hs_addr back;
         bool is_found;
         if (!is_variable(leaf) || is_librarys(leaf) || leaf->root.tier != HS_TIER_FIRM ||
             !is_link(&r, leaf))
@@ -166,6 +236,8 @@ hs_status hs_rings_find(struct hs_native *native, struct hs_error *err)
         HS_TRY(find_head(&r, leaf, &head, &is_found, err));
         if (is_found)
             give_link(&r, leaf->root.address, head);
+        else if (has_head_in_block(&r, leaf, &back))
+            doubt_link(&r, leaf->root.address, back);
     }
     return HS_OK;
 }
