@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A list whose head a library has is the library's, though variables of the program are links of it:
-# a ring, and a list as BSD has it; of a loop of events, of any other library. So it is where the head
-# is in a block that all members lead to. A ring of the program's own is its own.
+# a ring, and a list as BSD has it; of a loop of events, of any other library. So it is where the
+# head is in a block that all members lead to. A ring of the program's own is its own.
 . "$(dirname "$0")/_native.sh"
 need gcc
 

@@ -252,6 +252,12 @@ static hs_status add_up(struct hs_enclosing *enclosing, const struct hs_enclosin
     return HS_OK;
 }
 
+/* Is there a record that none of the blocks asked may be, beside one that some may be? */
+static bool forgets_some(const struct hs_enclosing_group *group, uint32_t possible)
+{
+    return possible != 0 && (size_t)__builtin_popcount(possible) != group->n_records;
+}
+
 /* Forgets the records that no block may be; whether there was one. */
 static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
 {
@@ -286,12 +292,16 @@ static uint32_t agreed_by(const struct hs_enclosing_group *group, const struct s
     return agreed;
 }
 
+/* `are_first`: more of its blocks may come. Those that did are of the beginning of a list, say:
+ * what none of them is, others may be, so nothing is forgotten yet. */
 static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
-                       struct hs_error *err)
+                       bool are_first, struct hs_error *err)
 {
     struct sum sum;
 
     HS_TRY(add_up(enclosing, group, &sum, err));
+    if (are_first && !group->are_heirs && forgets_some(group, sum.possible))
+        return HS_OK;
     if (drop_impossible(group, sum.possible) && group->n_records != 0)
         HS_TRY(add_up(enclosing, group, &sum, err)); /* which asks less of a single one */
     group->agreed = agreed_by(group, &sum);
@@ -305,22 +315,42 @@ static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group
     return HS_OK;
 }
 
-/* One more block of a group that is open; *ret: it is one that the group is judged by. */
-static hs_status note(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
-                      const struct hs_heap_block *block, bool *ret, struct hs_error *err)
+/* The votes are a sample of the group that does not depend on the order in which its blocks are
+ * met: those whose ranks have the least hashes. Where lists of two records begin with one of them,
+ * the first blocks would be all of one kind. */
+static bool takes_vote(struct hs_enclosing_group *group, uint64_t rank)
 {
-    *ret = false;
+    uint64_t hash = hs_hash(rank), most = 0;
+    size_t last = 0;
+
+    for (size_t i = 0; i < group->n_votes; i++) {
+        uint64_t other = hs_hash(group->votes[i]);
+        if (other >= most) {
+            most = other;
+            last = i;
+        }
+    }
+    if (hash >= most)
+        return false;
+    group->votes[last] = rank;
+    return true;
+}
+
+/* One more block of a group that is open. */
+static hs_status note(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
+                      const struct hs_heap_block *block, struct hs_error *err)
+{
     for (size_t i = 0; i < group->n_votes; i++)
         if (group->votes[i] == block->rank)
             return HS_OK;
     if (group->n_votes == HS_ENCLOSING_VOTES) {
         enclosing->has_missed = true;
+        (void)takes_vote(group, block->rank);
         return HS_OK;
     }
     HS_TRY(HS_GROW(&group->votes, &group->capacity, group->n_votes + 1, err));
     group->votes[group->n_votes++] = block->rank;
-    *ret = true;
-    return group->n_votes == HS_ENCLOSING_VOTES ? judge(enclosing, group, err) : HS_OK;
+    return group->n_votes == HS_ENCLOSING_VOTES ? judge(enclosing, group, true, err) : HS_OK;
 }
 
 hs_status hs_native_enclosing_ask(struct hs_enclosing *enclosing, const struct hs_heap_block *block,
@@ -332,13 +362,13 @@ hs_status hs_native_enclosing_ask(struct hs_enclosing *enclosing, const struct h
     *ret = (struct hs_enclosing_answer){0};
     HS_TRY(find_group(enclosing, part, part_bytes, offset, block->n_bytes, &group, err));
     if (group != NULL && group->state == HS_ENCLOSING_OPEN && !enclosing->is_closed) {
-        ret->is_open = true;
-        return note(enclosing, group, block, &ret->leads_on, err);
+        ret->is_open = ret->leads_on = true;
+        return note(enclosing, group, block, err);
     }
     if (group == NULL || group->state != HS_ENCLOSING_ACCEPTED)
         return HS_OK;
     HS_TRY(answer_of(enclosing, group, block, &ret->record, err));
-    ret->leads_on = ret->record == 0;
+    ret->leads_on = ret->is_part = ret->record == 0;
     return HS_OK;
 }
 
@@ -346,6 +376,6 @@ hs_status hs_native_enclosing_settle(struct hs_enclosing *enclosing, struct hs_e
 {
     for (size_t i = 0; i < enclosing->n_groups; i++)
         if (enclosing->groups[i].state == HS_ENCLOSING_OPEN)
-            HS_TRY(judge(enclosing, &enclosing->groups[i], err));
+            HS_TRY(judge(enclosing, &enclosing->groups[i], false, err));
     return HS_OK;
 }

@@ -33,7 +33,7 @@ struct hs_enclosing_group {
     uint32_t agreed; /* a bit for each of `records`: many blocks say it together */
     hs_ctype part;
     uint64_t offset, part_bytes, n_bytes; /* of the member; of the blocks */
-    uint64_t *votes;                      /* owned: ranks, as they came, the first of them */
+    uint64_t *votes;                      /* owned: ranks, a sample where there are more */
     size_t n_votes, capacity;
     uint8_t state;
     bool are_heirs; /* `first` are those of C++ that have the part as a base class */
@@ -45,6 +45,7 @@ struct hs_enclosing_answer {
     hs_ctype record; /* what the block is; 0: not known */
     bool is_open;    /* it may become known */
     bool leads_on;   /* nothing is known: the member itself may lead to others like it */
+    bool is_part;    /* of some record, as in others of its group: no array of such members */
 };
 
 struct hs_enclosing {

@@ -212,7 +212,7 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
         return HS_OK;
     if (strength != HS_FLOW_WHOLE)
         HS_TRY(flow_enclosing(f, block, offset, pointee, &facts, &enclosing, err));
-    if (enclosing.is_open)
+    if (enclosing.is_open || (enclosing.is_part && offset != 0))
         return HS_OK;
     if (enclosing.record != 0) {
         pointee = enclosing.record;

@@ -8,17 +8,17 @@
  * list_head) links them with each other, and those that are variables lead to all the others. They
  * are neighbours and no owners: what such a link leads to is the list's, whose head the library
  * has. A head may be in a block, too, which says so itself: all members lead to that block, each by
- * the word that is as far from its link (a handle's loop, an event's base). Then the variable's link
- * is doubtful. */
+ * the word that is as far from its link (a handle's loop, an event's base). Then the variable's
+ * link is doubtful. */
 #ifndef HS_NATIVE_RINGS_H
 #define HS_NATIVE_RINGS_H
 
 #include "native.h"
 
 /* After all roots are collected: links of the program's own variables, in a list whose head is in a
- * variable of a library, become slots of that one; those whose head is in a block are of the doubtful
- * tier. Looks at 2^18 links at the most; what is
- * not found by then stays as it is. Fails with HS_LIMIT. */
+ * variable of a library, become slots of that one; those whose head is in a block are of the
+ * doubtful tier. Looks at 2^18 links at the most; what is not found by then stays as it is. Fails
+ * with HS_LIMIT. */
 hs_status hs_rings_find(struct hs_native *native, struct hs_error *err);
 
 #endif
