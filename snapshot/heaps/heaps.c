@@ -209,6 +209,29 @@ uint64_t hs_heaps_finds(const struct hs_heaps *heaps, const struct hs_heap_block
     return finds;
 }
 
+uint64_t hs_heaps_cleared(const struct hs_heaps *heaps, const struct hs_heap_block *block)
+{
+    uint64_t cleared = 0;
+
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        const struct hs_ownership *known = heaps_ownership(heaps, i);
+        if (known != NULL && known->cleared != NULL)
+            cleared |= known->cleared(heaps->states[i], block);
+    }
+    return cleared;
+}
+
+bool hs_heaps_is_cleared_at(const struct hs_heaps *heaps, hs_addr at)
+{
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        const struct hs_ownership *known = heaps_ownership(heaps, i);
+        if (known != NULL && known->is_cleared_at != NULL &&
+            known->is_cleared_at(heaps->states[i], at))
+            return true;
+    }
+    return false;
+}
+
 bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *from,
                      const struct hs_heap_block *to)
 {

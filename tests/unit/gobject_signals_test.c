@@ -3,6 +3,7 @@
 
 #include "fail_each.h"
 #include "gobject/signals.h"
+#include "gobject/weak_pointers.h"
 
 /* Blocks of 64 bytes from BASE on: instances, the arrays of their lists, handlers; behind them what
  * libgobject has in other memory: a type, its data, its class, and the table of instances. */
@@ -188,12 +189,67 @@ static void every_allocation_may_fail(void **state)
     tear_down();
 }
 
+/* Of instance 0, in block 100: something else is to be told first; then a place in block 101 and
+ * one in a variable. */
+enum { NULLIFY = 0x7000, LIST = 100, HOLDER = 101, VARIABLE = DATA + 128 };
+
+static void put_places(void)
+{
+    put(LIST * BLOCK, block(0));
+    put(LIST * BLOCK + 8, 3);
+    put(LIST * BLOCK + 16, NULLIFY + 16);
+    put(LIST * BLOCK + 32, NULLIFY);
+    put(LIST * BLOCK + 40, block(HOLDER) + 24);
+    put(LIST * BLOCK + 48, NULLIFY);
+    put(LIST * BLOCK + 56, BASE + VARIABLE);
+    put(HOLDER * BLOCK + 24, block(0));
+    put(VARIABLE, block(0));
+}
+
+static size_t read_places(struct gobject_weak *weak)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    assert_int_equal(hs_gobject_read_weak(&image, &map, NULLIFY, weak, &err), HS_OK);
+    return weak->n;
+}
+
+static void places_that_are_cleared_keep_nothing(void **state)
+{
+    (void)state;
+    struct gobject_weak weak = {0};
+    set_up();
+    put_places();
+    put(LIST * BLOCK + 8, 4);
+    assert_int_equal(read_places(&weak), 0); /* more than the block has room for */
+    put(LIST * BLOCK + 8, 3);
+    assert_int_equal(read_places(&weak), 2);
+    struct hs_heap_block holder = at(HOLDER), list = at(LIST);
+    assert_true(hs_gobject_weak_words(&weak, &holder) == 8);
+    assert_true(hs_gobject_weak_words(&weak, &list) == 0);
+    assert_true(hs_gobject_is_weak_at(&weak, BASE + VARIABLE));
+    assert_false(hs_gobject_is_weak_at(&weak, BASE + VARIABLE + 8));
+    hs_gobject_weak_fini(&weak);
+    put(VARIABLE, block(1)); /* it leads to another object by now */
+    assert_int_equal(read_places(&weak), 1);
+    hs_gobject_weak_fini(&weak);
+    put(0, 0); /* no instance */
+    assert_int_equal(read_places(&weak), 0);
+    put(0, BASE + CLASS);
+    FAIL_EACH (f, .at_least = 1) {
+        struct hs_error err = HS_ERROR_INIT;
+        (void)FAIL_EACH_TRY(f, hs_gobject_read_weak(&image, &map, NULLIFY, &weak, &err));
+        hs_gobject_weak_fini(&weak);
+    }
+    tear_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_own_their_handlers),
         cmocka_unit_test(nothing_is_believed_by_halves),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(places_that_are_cleared_keep_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "base/load.h"
 #include "data_words.h"
 #include "gobject/signals.h"
+#include "gobject/weak_pointers.h"
 
 /* The bytes that a block may have behind an instance: allocators round. */
 enum { SLACK_BYTES = 32, MOST_BYTES = 2 * UINT16_MAX + SLACK_BYTES };
@@ -10,6 +11,7 @@ enum { SLACK_BYTES = 32, MOST_BYTES = 2 * UINT16_MAX + SLACK_BYTES };
 struct gobject {
     struct gobject_types types;
     struct gobject_signals signals;
+    struct gobject_weak weak;
 };
 
 static void gobject_close(void *state)
@@ -20,6 +22,7 @@ static void gobject_close(void *state)
         return;
     hs_gobject_types_fini(&gobject->types);
     hs_gobject_signals_fini(&gobject->signals);
+    hs_gobject_weak_fini(&gobject->weak);
     hs_free(gobject);
 }
 
@@ -116,7 +119,14 @@ static bool gobject_name(const void *state, const struct hs_heap_block *block,
 static hs_status gobject_look(void *state, const struct hs_heap_map *map, struct hs_error *err)
 {
     struct gobject *gobject = state;
-    return hs_gobject_read_signals(&gobject->types, map, &gobject->signals, err);
+    const struct hs_process_copy *process = gobject->types.process;
+    struct hs_live_symbol nullify;
+
+    HS_TRY(hs_gobject_read_signals(&gobject->types, map, &gobject->signals, err));
+    if (process->objects != NULL &&
+        hs_objects_find(process->objects, "g_nullify_pointer", &nullify))
+        HS_TRY(hs_gobject_read_weak(process->image, map, nullify.address, &gobject->weak, err));
+    return HS_OK;
 }
 
 static hs_addr gobject_owner(const void *state, const struct hs_heap_block *block)
@@ -136,10 +146,22 @@ static uint64_t gobject_finds(const void *state, const struct hs_heap_block *blo
     return hs_gobject_finds(&((const struct gobject *)state)->signals, block);
 }
 
+static uint64_t gobject_cleared(const void *state, const struct hs_heap_block *block)
+{
+    return hs_gobject_weak_words(&((const struct gobject *)state)->weak, block);
+}
+
+static bool gobject_is_weak_at(const void *state, hs_addr at)
+{
+    return hs_gobject_is_weak_at(&((const struct gobject *)state)->weak, at);
+}
+
 static const struct hs_ownership gobject_ownership = {
     .owner = gobject_owner,
     .owned = gobject_owned,
     .finds = gobject_finds,
+    .cleared = gobject_cleared,
+    .is_cleared_at = gobject_is_weak_at,
 };
 
 const struct hs_allocator hs_allocator_gobject = {

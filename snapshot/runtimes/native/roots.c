@@ -299,10 +299,11 @@ static hs_status note_union(struct hs_native *native, const struct hs_native_var
     return HS_OK;
 }
 
-/* Lowers a root by what its type says of the slot; weak_by: the rule by which it is weak. */
-static void lower_slot(const struct hs_native *native, enum hs_slot_form form, uint8_t weak_by,
-                       bool is_there, struct hs_root *root)
+/* Lowers a root by what its type says of the slot, which is NULL where it says nothing. */
+static void lower_slot(const struct hs_native *native, enum hs_slot_form form,
+                       const struct hs_cslot *slot, bool is_there, struct hs_root *root)
 {
+    bool is_weak_by_type = form == HS_SLOT_WEAK && slot != NULL && slot->is_weak;
     enum hs_reason reason = form == HS_SLOT_NONE   ? HS_REASON_NO_POINTER
                             : form == HS_SLOT_WEAK ? HS_REASON_WEAK_POINTER
                             : !is_there            ? HS_REASON_INACTIVE_ALTERNATIVE
@@ -311,7 +312,20 @@ static void lower_slot(const struct hs_native *native, enum hs_slot_form form, u
     if (reason == HS_REASON_NONE || !hs_native_asks(native, reason))
         return;
     root->edge_class = HS_EDGE_GUESSED;
-    root->reason = hs_native_line(native, reason, weak_by);
+    root->reason = hs_native_line(native, reason, is_weak_by_type ? slot->weak_by : 0);
+}
+
+/* What the type of the variable says, or whoever clears the word. */
+static enum hs_slot_form slot_form_at(const struct hs_native *native,
+                                      const struct hs_native_variable *variable, uint64_t offset,
+                                      hs_addr address, hs_ctype *ret_pointee,
+                                      const struct hs_cslot **ret_slot)
+{
+    enum hs_slot_form form =
+        hs_native_slot_form(native->ctypes, variable->type, offset, ret_pointee, ret_slot);
+    bool is_cleared = address != 0 && hs_heaps_is_cleared_at(&native->dump->heaps, address);
+
+    return is_cleared ? HS_SLOT_WEAK : form;
 }
 
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
@@ -325,8 +339,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
         return HS_OK;
     variable->n_slots++;
     const struct hs_cslot *slot;
-    enum hs_slot_form form =
-        hs_native_slot_form(native->ctypes, variable->type, offset, &to.pointee, &slot);
+    enum hs_slot_form form = slot_form_at(native, variable, offset, address, &to.pointee, &slot);
     hs_native_wrapper_of(native, variable->type, offset, slot);
     if (slot != NULL && slot->n_choices != 0 && address != 0)
         HS_TRY(hs_native_choose_at(native, slot, address, &to, err));
@@ -334,7 +347,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     to.is_end = slot != NULL ? slot->is_end : form == HS_SLOT_POINTER && is_named_end(variable);
     if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;
-    lower_slot(native, form, form == HS_SLOT_WEAK ? slot->weak_by : 0, to.is_there, &leaf.root);
+    lower_slot(native, form, slot, to.is_there, &leaf.root);
     HS_TRY(note_union(native, variable, slot, &leaf, err));
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;

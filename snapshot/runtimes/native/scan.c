@@ -106,6 +106,7 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
     if (scan->has_owners) {
         ret->doubtful = hs_heaps_links(&scan->native->dump->heaps, block);
         ret->weak = hs_heaps_finds(&scan->native->dump->heaps, block);
+        ret->cleared = hs_heaps_cleared(&scan->native->dump->heaps, block);
     }
     if (scan_is_record(scan, block->begin)) {
         ret->weak = 1;

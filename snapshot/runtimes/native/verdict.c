@@ -119,7 +119,9 @@ static bool is_by_size_alone(const struct word *w)
 
 static bool is_weak_pointer(const struct word *w)
 {
-    return w->slot != NULL && w->slot->is_weak;
+    uint64_t cleared = w->at / WORD < WORDS_OF_A_MASK ? w->said->words.cleared >> w->at / WORD : 0;
+
+    return (w->slot != NULL && w->slot->is_weak) || (cleared & 1) != 0;
 }
 
 /* A sure pointer is there whichever alternative is. */
@@ -368,6 +370,7 @@ uint32_t hs_verdict_rules(const struct hs_said *said, uint32_t among)
     rules |= rule_if(words->weak != 0 && !said->is_record, HS_RULE_AT_WEAK_REFERENCE) |
              rule_if(said->is_record, HS_RULE_AT_RUNTIME_RECORD) |
              rule_if(words->doubtful != 0, HS_RULE_AT_LIST_LINK) |
+             rule_if(words->cleared != 0, HS_RULE_AT_WEAK_POINTER) |
              rule_if(words->guessed_from != 0, HS_RULE_AT_LEFT_BEHIND) |
              rule_if(words->is_plain, HS_RULE_AT_NO_POINTER) |
              rule_if(said->flow->qt_shared.n != 0, HS_RULE_AT_QT_WEAK_POINTER) |
@@ -393,7 +396,8 @@ static struct hs_word_verdict ask(const struct word *w, uint32_t rules)
         struct hs_word_verdict verdict = verdicts[rule];
         if (rule == HS_RULE_AT_WEAK_POINTER)
             verdict.reason =
-                hs_native_line(w->said->native, HS_REASON_WEAK_POINTER, w->slot->weak_by);
+                hs_native_line(w->said->native, HS_REASON_WEAK_POINTER,
+                               w->slot == NULL || !w->slot->is_weak ? 0 : w->slot->weak_by);
         return verdict;
     }
     /* One past the end, where that rule is switched off, is taken to be inside. */

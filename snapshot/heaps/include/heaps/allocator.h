@@ -63,6 +63,10 @@ struct hs_ownership {
     /* May be left out: which of them find and keep nothing, since the one who ends is taken out;
      * UINT64_MAX: all words of the block. */
     uint64_t (*finds)(const void *state, const struct hs_heap_block *block);
+    /* May be left out, both of them or none: which of the block's first 64 words, and is the word
+     * at this address, wherever it is, cleared when what it leads to ends? */
+    uint64_t (*cleared)(const void *state, const struct hs_heap_block *block);
+    bool (*is_cleared_at)(const void *state, hs_addr at);
     /* May be left out: has `from` said that it keeps `to`, too? */
     bool (*shares)(const void *state, const struct hs_heap_block *from,
                    const struct hs_heap_block *to);
@@ -185,6 +189,9 @@ bool hs_heaps_end_together(const struct hs_heaps *heaps, const struct hs_heap_bl
 uint64_t hs_heaps_links(const struct hs_heaps *heaps, const struct hs_heap_block *block);
 /* Words that find and keep nothing, likewise; UINT64_MAX: all of the block. */
 uint64_t hs_heaps_finds(const struct hs_heaps *heaps, const struct hs_heap_block *block);
+/* Words that are cleared when what they lead to ends: bit i stands for word i. */
+uint64_t hs_heaps_cleared(const struct hs_heaps *heaps, const struct hs_heap_block *block);
+bool hs_heaps_is_cleared_at(const struct hs_heaps *heaps, hs_addr at);
 /* Is `to` kept by `from`, which is not its owner, as well? */
 bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *from,
                      const struct hs_heap_block *to);

@@ -27,6 +27,7 @@ struct hs_object_words {
     uint64_t links;    /* of the collector's list of all it tracks; of all weak references to one
                           object: they say nothing about who uses whom */
     uint64_t doubtful; /* of lists by which owners find what they own: who keeps it, others say */
+    uint64_t cleared;  /* when what they lead to ends, by whoever knows of it */
     uint64_t weak;   /* what a weak reference refers to; the first of an object's weak references */
     bool is_tracked; /* the collector frees it when it is in an unused cycle: until then nothing
                         may lead to it, though it is not lost */
