@@ -266,6 +266,24 @@ static void missing_references_are_a_leak(void **state)
     assert_int_equal(scanned(holder), 0);
 }
 
+/* With no room to count, nothing is a leak for certain, and the snapshot says so. */
+static void what_cannot_be_counted_is_said(void **state)
+{
+    (void)state;
+    struct hs_budget budget;
+    hs_addr alone = counted(TRACKED, 1);
+    hs_budget_init(1, NULL, 1, &budget);
+    world_root(w, object(TRACKED), HS_EDGE_EXACT);
+    w->dump.plan = (struct hs_dump_plan){.budget = &budget, .image = &w->dump.image};
+    run();
+    w->dump.plan = (struct hs_dump_plan){0};
+    assert_int_equal(scanned(alone), HS_BLOCK_UNSURE);
+    assert_int_equal(w->dump.findings.n_notes, 1);
+    assert_true(w->dump.findings.notes[0].is_gap);
+    assert_non_null(strstr(hs_strtab_get(&w->dump.strings, w->dump.findings.notes[0].text),
+                           "no room to count references"));
+}
+
 static void characters_lead_nowhere(void **state)
 {
     hs_addr text = object(TEXT), a = object(OBJECT), b = object(OBJECT);
@@ -427,6 +445,7 @@ int main(void)
         TEST(parts_are_named),
         TEST(every_allocation_fails),
         TEST(missing_references_are_a_leak),
+        TEST(what_cannot_be_counted_is_said),
         TEST(names_keep_what_they_reach),
         TEST(names_of_others_keep_nothing_more),
     };

@@ -59,7 +59,8 @@ static hs_status count_and_mark(struct counter *c, struct hs_error *err)
     return HS_OK;
 }
 
-/* None where there is no memory to count. */
+/* None where there is no memory to count, which is said: what is lost for ever is then taken for
+ * what the collector has yet to find. */
 static hs_status mark_leaked(struct hs_scan *scan, struct hs_error *err)
 {
     struct counter c = {.scan = scan, .n = scan->native->dump->heaps.map.n_blocks};
@@ -69,7 +70,9 @@ static hs_status mark_leaked(struct hs_scan *scan, struct hs_error *err)
     hs_status status = hs_dump_plan_reserve(plan, c.n, "counts of references", err);
     if (status == HS_LIMIT) {
         *err = (struct hs_error)HS_ERROR_INIT;
-        return HS_OK;
+        return hs_findings_note(&scan->native->dump->findings, true, err,
+                                "leaks: --memory leaves no room to count references to objects of "
+                                "Python: none that extensions lost are certain leaks");
     }
     HS_TRY(status);
     status = count_and_mark(&c, err);
