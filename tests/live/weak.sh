@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A weak pointer finds and does not keep: what a variable has by shared pointers is its own, whoever
-# finds it. In C++ (libstdc++, libc++) and in Rust.
+# A weak pointer finds and does not keep, nor does an iterator that is kept: what a variable has by
+# shared pointers, or in its lists and maps, is its own, whoever finds it. In C++ (libstdc++,
+# libc++) and in Rust.
 . "$(dirname "$0")/_native.sh"
 need g++
 
@@ -47,20 +48,21 @@ run()
     rm -f "$work"/heap.snap.idx
     dump
     owner "$@"
+    [ -z "${shelf:-}" ] || { owner "$1" shelf marks && owner "$1" shelf places; }
     leave
 }
 
 for options in "-O0 -gdwarf-5" "-O2 -gdwarf-4"; do
     # shellcheck disable=SC2086
     g++ -std=c++17 $options -o "$work/weak" "$fixtures/weak.cpp" || fail "building $options"
-    run "g++ $options" sessions found
+    shelf=yes run "g++ $options" sessions found
     found_alone Expired ended
     found_alone Lost left
     found_alone Apart aside
 done
 if clang++ -stdlib=libc++ -std=c++17 -O1 -g -o "$work/weak" "$fixtures/weak.cpp" \
     2>"$work/said"; then
-    run "clang++ libc++" sessions found
+    shelf=yes run "clang++ libc++" sessions found
 else
     echo "NOT TESTED: libc++: $(head -1 "$work/said")"
 fi
