@@ -5,7 +5,7 @@
 /* A link is {next, previous}: each leads to the link of another one (QUEUE, list_head), or next to
  * the beginning of what the link is in (TAILQ of BSD). */
 enum { RINGS_PREVIOUS = 8, RINGS_MOST_LOOKS = 1 << 18, RINGS_MOST_OF_ONE = 1 << 16 };
-/* How far from its link a member has the pointer to what its list is in. */
+/* Bounds how far from its link a member has the pointer to what its list is in. */
 enum { RINGS_NEAR_BYTES = 256 };
 
 struct rings {

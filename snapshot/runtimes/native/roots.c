@@ -315,7 +315,7 @@ static void lower_slot(const struct hs_native *native, enum hs_slot_form form,
     root->reason = hs_native_line(native, reason, is_weak_by_type ? slot->weak_by : 0);
 }
 
-/* What the type of the variable says, or whoever clears the word. */
+/* Tells what the type of the variable says, or whoever clears the word. */
 static enum hs_slot_form slot_form_at(const struct hs_native *native,
                                       const struct hs_native_variable *variable, uint64_t offset,
                                       hs_addr address, hs_ctype *ret_pointee,
