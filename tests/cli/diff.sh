@@ -298,7 +298,8 @@ def suspects_with_older_ones():
     run(*words[1:])
     equal(result[1:], run("suspects", paths[-1], "--json").json()["suspects"], "the others")
     text = run("suspects", paths[-1], *older).out
-    check(text.startswith(" 1. sessions > struct session grows at every step"), text)
+    check(text.startswith("Resident 1.3 MiB = live heap "), text)
+    check("\n\n 1. sessions > struct session grows at every step" in text, text)
     failed = run("suspects", paths[0], "--baseline", paths[1], code=2)
     check("is not older than" in failed.err, failed.err)
 
