@@ -576,8 +576,8 @@ def equal_groups():
     one = [127, 71, 5, 5, 5, 39]
     for link in (False, True):  # each held by a table, or by the one before it
         said = of_sizes([one] * 700, link)
-        check("700 times the same 6 blocks (1016 + 568 + 312 + 3x40 B), 2.0 KiB each time, at "
-              "sessions." in said, said)
+        check("700 times the same 6 blocks (1016 + 568 + 312 + 3x40 B), 2.0 KiB each time." in said,
+              said)
     said = of_sizes([one] * 400 + [[50 + n % 40, 3 + n % 90] for n in range(400)])
     check("most of it 400 times the same 6 blocks" in said, said)
     said = of_sizes([[20 + 7 * (n % 40)] + [3 + n % 11] * (n % 9) for n in range(700)])
