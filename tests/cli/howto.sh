@@ -1,3 +1,4 @@
+# parts: ocaml python import sql export record watch push report serve browse
 # Every command of docs/howto.md does what it says: looks are run on a heap with the names that the
 # document uses, of what needs a process each option is one that the command has.
 . "$(dirname "$0")/lib.sh"

@@ -171,7 +171,7 @@ static void check_positions(const struct world *world, const struct forest_book 
     assert_int_equal(hs_spill_read(&passes->depths, 0, passes->depths.n_bytes, &depths, &err),
                      HS_OK);
     for (uint32_t i = 0; i < book->n_positions; i++) {
-        uint64_t node, depth;
+        uint64_t node = 0, depth = 0;
         unsigned width = hs_ids_width(passes->n_nodes);
         assert_int_equal(hs_spill_get_fixed(&order, width, &node, &err), HS_OK);
         assert_int_equal(hs_spill_get_fixed(&depths, 4, &depth, &err), HS_OK);
