@@ -70,7 +70,7 @@ static void write_blocks(struct writing *w)
                                                      graph->target[graph->begin[node] + i],
                                            .offset_words = i};
         uint32_t type = words < MAX_WORDS ? words : MAX_WORDS;
-        struct hs_block_record record = {address, words, type, 0};
+        const struct hs_block_record record = {.address = address, .words = words, .type = type};
         bench_must(hs_snap_writer_block(w->writer, &record, w->edges, n, &w->made.err),
                    &w->made.err);
         address += (hs_addr)words * 8 + 16;

@@ -58,7 +58,8 @@ static void write_blocks(struct writing *w)
             words = n;
         for (uint32_t i = 0; i < n; i++)
             edges[i] = (struct hs_edge){.target = w->made.n_roots + targets[i], .offset_words = i};
-        struct hs_block_record record = {address, words, words < 9 ? words : 9, 0};
+        const struct hs_block_record record = {
+            .address = address, .words = words, .type = words < 9 ? words : 9};
         bench_must(hs_snap_writer_block(w->writer, &record, edges, n, &w->made.err), &w->made.err);
         address += words * 8 + 16;
     }

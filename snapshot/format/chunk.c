@@ -30,6 +30,7 @@ void hs_chunk_fini(struct hs_chunk *chunk)
         hs_free(s->edge_class);
         hs_free(s->edge_reason);
         hs_free(s->extra);
+        hs_free(s->counts);
         hs_free(s);
     }
     *chunk = (struct hs_chunk){0};
@@ -70,6 +71,27 @@ static hs_status chunk_decode_fields(const struct hs_section_view *view, unsigne
     return hs_fields_decode(view->bytes, view->n_bytes, limits, chunk, err);
 }
 
+/* The types, and the counts where they are asked for; else those are verified only. */
+static hs_status chunk_decode_types(const struct hs_section_view *view, unsigned columns,
+                                    const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                                    struct hs_error *err)
+{
+    struct hs_chunk_storage *s = chunk->storage;
+    size_t used;
+    uint32_t n;
+    CHUNK_ROOM(s, type, type_capacity, chunk->n_blocks);
+    chunk->type = s->type;
+    HS_TRY(hs_block_types_decode(view->bytes, view->n_bytes, limits, chunk, &used, err));
+    HS_TRY(hs_counts_number(view->bytes + used, view->n_bytes - used, limits, chunk, &n, err));
+    chunk->counts = NULL;
+    if ((columns & HS_COL_COUNTS) != 0 && n != 0) {
+        CHUNK_ROOM(s, counts, counts_capacity, n);
+        chunk->counts = s->counts;
+    }
+    chunk->n_counts = chunk->counts == NULL ? 0 : n;
+    return hs_counts_decode(view->bytes + used, view->n_bytes - used, chunk, err);
+}
+
 static hs_status chunk_decode(enum hs_section_kind kind, const struct hs_section_view *view,
                               unsigned columns, const struct hs_chunk_limits *limits,
                               struct hs_chunk *chunk, struct hs_error *err)
@@ -85,9 +107,7 @@ static hs_status chunk_decode(enum hs_section_kind kind, const struct hs_section
         chunk->state = s->state;
         return hs_sizes_decode(view->bytes, view->n_bytes, limits, chunk, err);
     case HS_SECTION_BLOCK_TYPES:
-        CHUNK_ROOM(s, type, type_capacity, chunk->n_blocks);
-        chunk->type = s->type;
-        return hs_block_types_decode(view->bytes, view->n_bytes, limits, chunk, err);
+        return chunk_decode_types(view, columns, limits, chunk, err);
     case HS_SECTION_EDGES:
         return chunk_decode_edges(view, limits, chunk, err);
     case HS_SECTION_FIELDS:
@@ -189,8 +209,8 @@ static hs_status chunk_verify_counts(const struct hs_snap *snap, uint64_t at, un
 }
 
 static const unsigned column_bits[HS_CHUNK_SECTIONS] = {
-    HS_COL_SIZES, HS_COL_TYPES, HS_COL_EDGES, HS_COL_FIELDS | HS_COL_CLASSES | HS_COL_REASONS,
-    HS_COL_EXTRA};
+    HS_COL_SIZES, HS_COL_TYPES | HS_COL_COUNTS, HS_COL_EDGES,
+    HS_COL_FIELDS | HS_COL_CLASSES | HS_COL_REASONS, HS_COL_EXTRA};
 
 /* A number takes a byte at least: no trailer can claim more than its sections are large. */
 static uint64_t chunk_at_most(const struct hs_snap *snap, uint64_t at, enum hs_section_kind kind,
@@ -211,7 +231,16 @@ uint64_t hs_snap_chunk_edges(const struct hs_snap *snap, uint64_t at, uint64_t *
 static unsigned chunk_with_edges(unsigned columns)
 {
     columns |= columns & HS_COL_REASONS ? HS_COL_FIELDS : 0;
+    columns |= columns & HS_COL_COUNTS ? HS_COL_TYPES : 0;
     return columns & (HS_COL_FIELDS | HS_COL_CLASSES) ? columns | HS_COL_EDGES : columns;
+}
+
+/* A count takes three bytes at the least, behind a byte at least for each type. */
+static uint64_t chunk_most_counts(const struct hs_snap *snap, uint64_t at, uint64_t n_blocks)
+{
+    uint64_t n_bytes = hs_snap_chunk_section(snap, at, HS_SECTION_BLOCK_TYPES)->raw_bytes;
+    uint64_t n = n_bytes > n_blocks ? (n_bytes - n_blocks) / 3 : 0;
+    return (n < n_blocks ? n : n_blocks) * sizeof(struct hs_block_count);
 }
 
 uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned columns)
@@ -227,6 +256,7 @@ uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned c
                        (columns & HS_COL_EDGES ? (n + 1 + n_edges) * sizeof(uint64_t) : 0) +
                        (has_classes ? n_edges : 0) + (columns & HS_COL_REASONS ? n_edges : 0) +
                        (columns & HS_COL_FIELDS ? n_edges * sizeof(uint64_t) : 0) +
+                       (columns & HS_COL_COUNTS ? chunk_most_counts(snap, at, n) : 0) +
                        (columns & HS_COL_EXTRA ? n_extra * sizeof(struct hs_extra_edge) : 0);
     for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++) { /* each is unpacked into the same buffer */
         const struct hs_section *section =

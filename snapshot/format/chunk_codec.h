@@ -2,7 +2,8 @@
  * stands for itself (no state crosses a chunk), so that chunks can be read in any order.
  *
  *   SIZES        gap varint * n | words varint * n | runs of (state, length)
- *   BLOCK_TYPES  type varint * n
+ *   BLOCK_TYPES  type varint * n | where some blocks are counted: how many, then per such block:
+ *                gap, entries, room + 1 (0: unknown); before version 5 there are none
  *   EDGES        degree varint * n | per block: first target - own node, zigzag; then gaps
  *   FIELDS       runs of (class, length) | per block: first offset; then zigzag(offset -
  *                previous - 1) | runs of (reason, length) over the edges that are not sure;
@@ -33,7 +34,8 @@ struct hs_chunk_encoder {
     hs_addr first_address, end_address; /* end of the last block */
     hs_node extra_source;               /* of the last extra edge */
     struct hs_runs states, classes, reasons;
-    struct hs_buffer gaps, words, types;
+    struct hs_buffer gaps, words, types, counts;
+    uint32_t n_counts, counted; /* how many blocks are; the one behind the last of these */
     struct hs_long_buffer degrees, targets, fields, extra_head, extra; /* any number of edges */
     struct hs_budget *budget; /* borrowed: what is long goes to files beyond it; NULL: no limit */
     uint64_t degree;          /* of the next block, whose edges are being added */
@@ -72,13 +74,21 @@ struct hs_chunk_limits {
 };
 
 /* Decoders: chunk->first and n_blocks are set, the arrays have room for n_blocks (edge_begin for
- * one more). All bytes must be used up. HS_FORMAT says which block is wrong. */
+ * one more). All bytes must be used up, but of types *ret_used. HS_FORMAT says which block is wrong.
+ */
 hs_status hs_sizes_decode(const uint8_t *bytes, size_t n_bytes,
                           const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                           struct hs_error *err);
 hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
                                 const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
-                                struct hs_error *err);
+                                size_t *ret_used, struct hs_error *err);
+/* How many blocks are counted, by what stands behind the types: at most as many as there are. */
+hs_status hs_counts_number(const uint8_t *bytes, size_t n_bytes,
+                           const struct hs_chunk_limits *limits, const struct hs_chunk *chunk,
+                           uint32_t *ret, struct hs_error *err);
+/* counts[] has room for them, unless it is NULL: then they are verified only. */
+hs_status hs_counts_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
+                           struct hs_error *err);
 /* Fills edge_begin and n_edges; the sum is at most n_bytes. *ret_used: where the targets begin. */
 hs_status hs_degrees_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
                             size_t *ret_used, struct hs_error *err);

@@ -87,7 +87,7 @@ hs_status hs_sizes_decode(const uint8_t *bytes, size_t n_bytes,
 
 hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
                                 const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
-                                struct hs_error *err)
+                                size_t *ret_used, struct hs_error *err)
 {
     const uint8_t *at = bytes;
     const uint8_t *end = bytes + n_bytes;
@@ -103,7 +103,45 @@ hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
         chunk->type[i] = (uint32_t)v.value;
         at = v.next;
     }
-    return decode_end(at, end, err);
+    *ret_used = (size_t)(at - bytes);
+    return HS_OK;
+}
+
+hs_status hs_counts_number(const uint8_t *bytes, size_t n_bytes,
+                           const struct hs_chunk_limits *limits, const struct hs_chunk *chunk,
+                           uint32_t *ret, struct hs_error *err)
+{
+    enum { FIRST_VERSION = 5 };
+    *ret = 0;
+    if (limits->version < FIRST_VERSION)
+        return decode_end(bytes, bytes + n_bytes, err);
+    if (n_bytes == 0)
+        return HS_OK;
+    struct hs_varint n = hs_varint_take(bytes, bytes + n_bytes);
+    if (n.next == NULL || n.value == 0 || n.value > chunk->n_blocks)
+        return hs_fail(err, HS_FORMAT, "its number of counts is malformed");
+    *ret = (uint32_t)n.value;
+    return HS_OK;
+}
+
+hs_status hs_counts_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
+                           struct hs_error *err)
+{
+    struct hs_cursor c = hs_cursor_make(bytes, n_bytes);
+    uint64_t n = n_bytes == 0 ? 0 : hs_cursor_varint(&c), next = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t gap = hs_cursor_varint(&c);
+        uint64_t entries = hs_cursor_varint(&c);
+        uint64_t room = hs_cursor_varint(&c) - 1;
+        HS_TRY(hs_cursor_check(&c, "a count", err));
+        if (gap >= chunk->n_blocks - next || (room != HS_NO_ROOM && room < entries))
+            return hs_fail(err, HS_FORMAT, "count %llu is of no block, or beyond its room",
+                           (unsigned long long)i);
+        next += gap + 1;
+        if (chunk->counts != NULL)
+            chunk->counts[i] = (struct hs_block_count){(uint32_t)(next - 1), entries, room};
+    }
+    return decode_end(c.bytes + c.at, c.bytes + n_bytes, err);
 }
 
 static hs_status decode_out_of_range(hs_node source, struct hs_error *err)

@@ -35,6 +35,8 @@ hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first
     encoder->classes.length = 0;
     encoder->reasons.length = 0;
     encoder->first = first;
+    encoder->counts.n_bytes = 0;
+    encoder->n_counts = encoder->counted = 0;
     encoder->n_blocks = 0;
     encoder->n_edges = 0;
     encoder->n_extra = 0;
@@ -55,6 +57,7 @@ void hs_chunk_encoder_fini(struct hs_chunk_encoder *encoder)
     hs_buffer_fini(&encoder->gaps);
     hs_buffer_fini(&encoder->words);
     hs_buffer_fini(&encoder->types);
+    hs_buffer_fini(&encoder->counts);
     encoder_long(encoder, per_edge);
     for (size_t i = 0; i < LONG_BUFFERS; i++)
         hs_long_buffer_fini(per_edge[i], encoder->budget);
@@ -144,6 +147,20 @@ hs_status hs_chunk_encoder_edges(struct hs_chunk_encoder *encoder, const struct 
     return HS_OK;
 }
 
+static hs_status encode_count(struct hs_chunk_encoder *encoder,
+                              const struct hs_block_record *block, struct hs_error *err)
+{
+    struct hs_buffer *counts = &encoder->counts;
+
+    HS_TRY(hs_buffer_reserve(counts, 3 * HS_VARINT_MAX_BYTES, err));
+    hs_buffer_put_varint(counts, encoder->n_blocks - encoder->counted);
+    hs_buffer_put_varint(counts, block->entries);
+    hs_buffer_put_varint(counts, block->room + 1);
+    encoder->counted = encoder->n_blocks + 1;
+    encoder->n_counts++;
+    return HS_OK;
+}
+
 hs_status hs_chunk_encoder_add(struct hs_chunk_encoder *encoder,
                                const struct hs_block_record *block, const struct hs_edge *edges,
                                size_t n_edges, struct hs_error *err)
@@ -152,6 +169,8 @@ hs_status hs_chunk_encoder_add(struct hs_chunk_encoder *encoder,
     assert(block->address >= encoder->end_address && block->words != 0);
 
     HS_TRY(hs_chunk_encoder_edges(encoder, edges, n_edges, err));
+    if (block->is_counted)
+        HS_TRY(encode_count(encoder, block, err));
     HS_TRY(runs_add(&encoder->states, block->state, encoder->budget, err));
     hs_buffer_put_varint(&encoder->degrees.tail, encoder->degree);
     hs_buffer_put_varint(&encoder->gaps, block->address - encoder->end_address);
@@ -218,7 +237,12 @@ hs_status hs_chunk_encoder_column(struct hs_chunk_encoder *encoder, enum hs_sect
         HS_TRY(encode_append(out, &encoder->words, err));
         return encode_append(out, &encoder->states.pairs.tail, err);
     case HS_SECTION_BLOCK_TYPES:
-        return encode_append(out, &encoder->types, err);
+        HS_TRY(encode_append(out, &encoder->types, err));
+        if (encoder->n_counts == 0)
+            return HS_OK;
+        HS_TRY(hs_buffer_reserve(out, HS_VARINT_MAX_BYTES, err));
+        hs_buffer_put_varint(out, encoder->n_counts);
+        return encode_append(out, &encoder->counts, err);
     case HS_SECTION_EDGES:
     case HS_SECTION_FIELDS:
     case HS_SECTION_EXTRA:

@@ -52,8 +52,10 @@ struct hs_chunk_storage {
     uint8_t *edge_class;
     uint8_t *edge_reason;
     struct hs_extra_edge *extra;
+    struct hs_block_count *counts;
     size_t address_capacity, words_capacity, state_capacity, type_capacity, edge_begin_capacity;
     size_t target_capacity, offset_capacity, class_capacity, reason_capacity, extra_capacity;
+    size_t counts_capacity;
 };
 
 /* The small tables, from sections[] that are known to be in the right order. n_chunks is the number

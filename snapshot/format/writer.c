@@ -207,6 +207,9 @@ static hs_status writer_verify_block(const struct hs_snap_writer *w,
     if (block->address < w->end_address)
         return hs_fail(err, HS_BUG, "block 0x%llx begins before the last one ends at 0x%llx",
                        (unsigned long long)block->address, (unsigned long long)w->end_address);
+    if (block->is_counted && block->room < block->entries)
+        return hs_fail(err, HS_BUG, "block 0x%llx has more elements than room",
+                       (unsigned long long)block->address);
     if (block->words == 0 || !hs_mul_fits(block->words, w->chunk.word_bytes, &size) ||
         !hs_add_fits(block->address, size, ret_end) || (block->state & ~HS_BLOCK_STATES) != 0 ||
         (block->state & (HS_BLOCK_MAPPING | HS_BLOCK_STATIC)) == HS_BLOCK_MAPPING)

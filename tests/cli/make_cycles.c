@@ -142,7 +142,8 @@ static void write_blocks(struct writing *w)
             if (row[i] != 0)
                 edges[n_kept++] =
                     (struct hs_edge){.target = w->n_roots + row[i] - 1, .offset_words = i};
-        struct hs_block_record record = {address, n + 1, n < MAX_WORDS ? n : MAX_WORDS, 0};
+        const struct hs_block_record record = {
+            .address = address, .words = n + 1, .type = n < MAX_WORDS ? n : MAX_WORDS};
         must(hs_snap_writer_block(w->writer, &record, edges, n_kept, &w->err), &w->err);
         address += (n + 1) * (hs_addr)8 + 16;
     }

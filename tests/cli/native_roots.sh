@@ -108,7 +108,7 @@ def threads_and_frames():
 
 def where_the_memory_was():
     found = run("info", path, "--json").json()
-    equal(found["format_version"], 4, "format")
+    equal(found["format_version"], 5, "format")
     equal(found["resident_bytes"], 1000, "resident")
     equal(found["memory"], [{"owner": "glibc", "state": name, "bytes": size,
                              "resident_bytes": resident, "blocks": n}

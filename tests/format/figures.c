@@ -47,6 +47,26 @@ static void figures_print_samples(const struct hs_snap *snap)
     }
 }
 
+static void figures_print_counts(const struct hs_snap *snap)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_chunk chunk = {0};
+    for (uint64_t at = 0; at < hs_snap_totals(snap)->n_chunks; at++) {
+        if (hs_snap_load_chunk(snap, at, HS_COL_COUNTS, &chunk, &err) != HS_OK)
+            fprintf(stderr, "%s\n", err.message);
+        for (uint32_t i = 0; i < chunk.n_counts; i++) {
+            const struct hs_block_count *count = &chunk.counts[i];
+            printf("count %llu %llu ", (unsigned long long)chunk.first + count->at,
+                   (unsigned long long)count->entries);
+            if (count->room == HS_NO_ROOM)
+                printf("None\n");
+            else
+                printf("%llu\n", (unsigned long long)count->room);
+        }
+    }
+    hs_chunk_fini(&chunk);
+}
+
 /* How many edges each rule lowered. */
 static void figures_print_reasons(const struct hs_snap *snap)
 {
@@ -118,6 +138,7 @@ static void figures_print(const struct hs_snap *snap)
         printf("%u %u %u %s\n", root->edge_class, root->tier, root->reason,
                hs_snap_string(snap, root->name));
     }
+    figures_print_counts(snap);
     figures_print_reasons(snap);
     figures_print_members(snap);
     figures_print_samples(snap);

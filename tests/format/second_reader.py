@@ -210,6 +210,7 @@ class Snapshot:
         self.sections = []
         self.strings = [b""]
         self.members = {}
+        self.block_counts = []  # of containers: block, elements, room
         self.reasons = [0] * 256  # how many edges have each
         self.counted = dict.fromkeys((name for name, *_ in TOTALS), 0)
         self.header()
@@ -224,7 +225,7 @@ class Snapshot:
         need(len(data) >= 64 and data[:8] == b"\x89HSNAP\r\n", "not a snapshot")
         version, flags, self.word_bytes = struct.unpack_from("<IHH", data, 8)
         self.n_blocks, found = struct.unpack_from("<QQ", data, 16)
-        need(version in (1, 2, 3, 4), "version %d" % version)
+        need(version in (1, 2, 3, 4, 5), "version %d" % version)
         self.version = version
         need(found == xxh64(data[:24], 0), "the header is damaged")
         words = (1, 4, 8) if version >= 2 else (4, 8)
@@ -382,6 +383,7 @@ class Snapshot:
             words, first_address = self.sizes(at, n)
             c = self.contents(at + 1)
             c.column("", n, self.counted["n_types"] - 1)
+            self.counts(c, first, n)
             c.done()
             n_edges = self.edges(at + 2, first, n, words)
             n_extra = self.extra(at + 4, first, n, words)
@@ -439,6 +441,18 @@ class Snapshot:
         c.done()
         fields.done()
         return sum(degrees)
+
+    def counts(self, c, first, n):
+        if self.version < 5 or c.at == len(c.data):
+            return
+        number, at = c.varint(), 0
+        need(1 <= number <= n, "a number of counts over its limit")
+        for _ in range(number):
+            at += c.varint() + 1
+            entries, room = c.varint(), c.varint() - 1
+            need(at <= n, "a count of no block")
+            need(room < 0 or entries <= room, "more elements than room")
+            self.block_counts.append((first + at - 1, entries, None if room < 0 else room))
 
     def count_reasons(self, reasons):
         for reason in reasons:
@@ -507,6 +521,8 @@ class Snapshot:
                 print("leaf", node, self.roots["target"][node], self.roots["edge_class"][node],
                       self.roots["tier"][node], self.roots["reason"][node],
                       self.text(self.roots["name"][node]))
+        for count in self.block_counts:
+            print("count", *count)
         for reason, n_edges in enumerate(self.reasons):
             if n_edges != 0:
                 print("reason", reason, n_edges)

@@ -447,7 +447,7 @@ static void forge_raw_size(struct hs_forge *f)
 }
 
 static const struct hs_golden_forged forged[] = {
-    {"future_version", forge_version, OPEN, "format version 5", false},
+    {"future_version", forge_version, OPEN, "format version 6", false},
     {"version_zero", forge_version_zero, OPEN, "its header is damaged", false},
     {"header_flags", forge_header_flags, OPEN, "its header is damaged", false},
     {"word_bytes", forge_word_bytes, OPEN, "its header is damaged", false},
@@ -563,6 +563,24 @@ static const struct golden_kept kept[] = {
     {"v3_tier_range", OPEN, "over its limit 2"},
     {"v3_tier_inner", OPEN, "root 3: only a leaf has a tier"},
     {"v3_doubtful_edges", CHECK, "counts 1 doubtful edges, and there are 0"},
+    {"v4_example", HS_GOLDEN_OPENS, ""},
+    {"v4_minimal", HS_GOLDEN_OPENS, ""},
+    {"v4_classes", HS_GOLDEN_OPENS, ""},
+    {"v4_native", HS_GOLDEN_OPENS, ""},
+    {"v4_samples", HS_GOLDEN_OPENS, ""},
+    {"v4_chunks", HS_GOLDEN_OPENS, ""},
+    {"v4_cut_06_FIELDS", OPEN, "it is cut at byte 700, in section FIELDS"},
+    {"v4_cut_12_TRAILER", OPEN, "it is cut at byte 1061, in section TRAILER"},
+    {"v4_flip_06_FIELDS", CHECK, "section FIELDS of chunk 0 at byte 658 is damaged"},
+    {"v4_n_edges", CHECK, "its trailer counts 4 edges, and there are 3"},
+    {"v4_root_inner_target", OPEN, "only a leaf has a target"},
+    {"v4_root_class_weak", OPEN, "over its limit 3"},
+    {"v4_field_beyond_block", CHECK, "has an edge at word 7"},
+    {"v4_class_weak", CHECK, "edge classes are malformed"},
+    {"v4_tier_range", OPEN, "over its limit 2"},
+    {"v4_tier_inner", OPEN, "root 3: only a leaf has a tier"},
+    {"v4_doubtful_edges", CHECK, "counts 1 doubtful edges, and there are 0"},
+    {"v4_reason_run", CHECK, "runs of reasons are malformed"},
 };
 
 /* ---- whole files that are something else ---- */

@@ -26,7 +26,7 @@ void hs_golden_set_cell(struct hs_forge *f, enum hs_section_kind kind, size_t n_
 
 /* A C program: variables of several slots, types with members, where the memory was. */
 void hs_golden_native(struct hs_graph_builder *b);
-enum { HS_N_GOLDEN_FORGED_NATIVE = 22 };
+enum { HS_N_GOLDEN_FORGED_NATIVE = 27 };
 extern const struct hs_golden_forged hs_golden_forged_native[HS_N_GOLDEN_FORGED_NATIVE];
 
 /* Samples of three samplers, with the backtraces of their allocations. */

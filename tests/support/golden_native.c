@@ -35,6 +35,14 @@ static void golden_native_blocks(struct hs_graph_builder *b, uint32_t *table, ui
     b->blocks[text].type = hs_graph_builder_type(b, "block of 40 bytes", 0, HS_FORM_BYTES);
     b->blocks[mapping].type = hs_graph_builder_type(b, "mapping", 0, HS_FORM_MAPPING);
     b->blocks[unsure].state = HS_BLOCK_UNSURE;
+    b->blocks[*table] = (struct hs_block_record){.address = b->blocks[*table].address,
+                                                 .words = b->blocks[*table].words,
+                                                 .is_counted = true,
+                                                 .entries = 1,
+                                                 .room = 2};
+    b->blocks[*node].is_counted = true;
+    b->blocks[*node].entries = 5;
+    b->blocks[*node].room = HS_NO_ROOM;
     b->blocks[mapping].state = HS_BLOCK_STATIC | HS_BLOCK_MAPPING;
     b->types[0] =
         (struct hs_type){.name = b->types[0].name, .form = HS_FORM_RECORD, .stride_bytes = 24};
@@ -152,6 +160,27 @@ static void forge_reason_range(struct hs_forge *f)
     struct hs_forge_section *fields = hs_forge_section(f, HS_SECTION_FIELDS, 0);
     hs_forge_splice(fields, fields->raw.n_bytes - 2, 1, beyond, sizeof beyond);
 }
+/* Behind five types of a byte each: two counts of three numbers, 0 1 3 and 0 5 0. */
+static void forge_count_number(struct hs_forge *f)
+{
+    hs_golden_set(f, HS_SECTION_BLOCK_TYPES, 5, 6);
+}
+static void forge_count_missing(struct hs_forge *f)
+{
+    hs_golden_set(f, HS_SECTION_BLOCK_TYPES, 5, 3);
+}
+static void forge_count_left(struct hs_forge *f)
+{
+    hs_golden_set(f, HS_SECTION_BLOCK_TYPES, 5, 1);
+}
+static void forge_count_block(struct hs_forge *f)
+{
+    hs_golden_set(f, HS_SECTION_BLOCK_TYPES, 9, 4);
+}
+static void forge_count_room(struct hs_forge *f)
+{
+    hs_golden_set(f, HS_SECTION_BLOCK_TYPES, 7, 3);
+}
 static void forge_state_mapping(struct hs_forge *f)
 {
     struct hs_forge_section *sizes = hs_forge_section(f, HS_SECTION_SIZES, 0);
@@ -222,6 +251,11 @@ const struct hs_golden_forged hs_golden_forged_native[HS_N_GOLDEN_FORGED_NATIVE]
     {"reason_empty", forge_reason_empty, CHECK, "runs of reasons are malformed", false},
     {"reason_missing", forge_reason_missing, CHECK, "runs of reasons are malformed", false},
     {"reason_range", forge_reason_range, CHECK, "runs of reasons are malformed", false},
+    {"count_number", forge_count_number, CHECK, "number of counts is malformed", false},
+    {"count_missing", forge_count_missing, CHECK, "", false},
+    {"count_left", forge_count_left, CHECK, "left over at its end", false},
+    {"count_block", forge_count_block, CHECK, "is of no block, or beyond its room", false},
+    {"count_room", forge_count_room, CHECK, "is of no block, or beyond its room", false},
     {"root_class_inner", forge_root_class_inner, OPEN, "only a leaf has a target", false},
     {"state_mapping", forge_state_mapping, CHECK, "is of a mapping and counts as heap", false},
     {"member_type", forge_member_type, OPEN, "member 4 is of type 4 of 4", false},

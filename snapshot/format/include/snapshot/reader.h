@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "snapshot/model.h"
 
-#define HS_FORMAT_VERSION 4 /* the one that is written; all from 1 on are read */
+#define HS_FORMAT_VERSION 5 /* the one that is written; all from 1 on are read */
 #define HS_CHUNK_BLOCKS 65536
 
 struct hs_snap;
@@ -70,7 +70,8 @@ enum hs_columns {
     HS_COL_CLASSES = 1 << 5, /* edge_class[] alone, at a fraction of the cost; brings
                                 HS_COL_EDGES too */
     HS_COL_REASONS = 1 << 6, /* edge_reason[]; brings HS_COL_FIELDS too */
-    HS_COL_ALL = (1 << 7) - 1
+    HS_COL_COUNTS = 1 << 7,  /* counts[]; brings HS_COL_TYPES too */
+    HS_COL_ALL = (1 << 8) - 1
 };
 
 struct hs_extra_edge {
@@ -79,6 +80,13 @@ struct hs_extra_edge {
     uint8_t edge_class; /* HS_EDGE_EPHEMERON and above */
     uint8_t reason;     /* enum hs_reason; 0 before version 4 */
 };
+
+/* How many elements a container has whose body this block is, and how many it has room for. */
+struct hs_block_count {
+    uint32_t at; /* of the chunk's blocks; ascending */
+    uint64_t entries, room; /* room HS_NO_ROOM: it is not known */
+};
+#define HS_NO_ROOM UINT64_MAX
 
 /* One decoded chunk. Zero it first; load reuses its arrays; fini frees them. */
 struct hs_chunk {
@@ -96,6 +104,8 @@ struct hs_chunk {
     uint8_t *edge_class;
     uint8_t *edge_reason;             /* enum hs_reason: 0 of sure edges, and before version 4 */
     struct hs_extra_edge *extra;      /* ascending by source, target */
+    struct hs_block_count *counts;    /* of few blocks; none before version 5 */
+    uint32_t n_counts;
     struct hs_chunk_storage *storage; /* owned */
 };
 

@@ -30,6 +30,8 @@ struct hs_block_record {
     uint64_t words; /* header included for OCaml */
     uint32_t type;  /* index into the types given to finish */
     uint8_t state;  /* enum hs_block_state bits */
+    bool is_counted; /* it is the body of a container that tells how many elements it has */
+    uint64_t entries, room; /* then; room HS_NO_ROOM: it is not known */
 };
 
 /* Sets the budget for the edges of long blocks: before the first block. `budget` is borrowed until
