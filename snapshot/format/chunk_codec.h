@@ -74,7 +74,8 @@ struct hs_chunk_limits {
 };
 
 /* Decoders: chunk->first and n_blocks are set, the arrays have room for n_blocks (edge_begin for
- * one more). All bytes must be used up, but of types *ret_used. HS_FORMAT says which block is wrong.
+ * one more). All bytes must be used up, but of types *ret_used. HS_FORMAT says which block is
+ * wrong.
  */
 hs_status hs_sizes_decode(const uint8_t *bytes, size_t n_bytes,
                           const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
@@ -82,7 +83,8 @@ hs_status hs_sizes_decode(const uint8_t *bytes, size_t n_bytes,
 hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
                                 const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                                 size_t *ret_used, struct hs_error *err);
-/* How many blocks are counted, by what stands behind the types: at most as many as there are. */
+/* Reads how many blocks are counted, by what stands behind the types: at most as many as there are.
+ */
 hs_status hs_counts_number(const uint8_t *bytes, size_t n_bytes,
                            const struct hs_chunk_limits *limits, const struct hs_chunk *chunk,
                            uint32_t *ret, struct hs_error *err);

@@ -147,8 +147,8 @@ hs_status hs_chunk_encoder_edges(struct hs_chunk_encoder *encoder, const struct 
     return HS_OK;
 }
 
-static hs_status encode_count(struct hs_chunk_encoder *encoder,
-                              const struct hs_block_record *block, struct hs_error *err)
+static hs_status encode_count(struct hs_chunk_encoder *encoder, const struct hs_block_record *block,
+                              struct hs_error *err)
 {
     struct hs_buffer *counts = &encoder->counts;
 

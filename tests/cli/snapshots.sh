@@ -120,8 +120,8 @@ def appended():
 def future():
     data = bytearray(bytes_)
     version = struct.unpack_from("<I", data, 8)[0]
-    equal(version, 4, "the version stands after the magic")
-    for number in [5, 99, 0xFFFFFFFF]:
+    equal(version, 5, "the version stands after the magic")
+    for number in [6, 99, 0xFFFFFFFF]:
         struct.pack_into("<I", data, 8, number)
         path = put("future.snap", bytes(data))
         refused(path, "format version")

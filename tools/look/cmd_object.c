@@ -136,6 +136,23 @@ static hs_status put_keepers(struct hs_sink *sink, const struct object *object,
     return hs_object_put_more(sink, relation, hs_index_set(view->index, set).n_roots - n, err);
 }
 
+/* The container whose body the node is, and those that it leads to. */
+static hs_status put_containers(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct object *object = context;
+    struct hs_view *view = object->around.view;
+    struct hs_container container;
+    size_t at = 0;
+    bool is_one;
+    HS_TRY(hs_container_of(view, object->around.facts.node, &container, &is_one, err));
+    do {
+        if (is_one)
+            HS_TRY(hs_object_put_container(sink, view, &container, err));
+        HS_TRY(hs_container_next(&object->around, &at, &container, &is_one, err));
+    } while (is_one);
+    return HS_OK;
+}
+
 static hs_status put_lines(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     struct object *object = context;
@@ -144,6 +161,7 @@ static hs_status put_lines(void *context, struct hs_sink *sink, struct hs_error 
     HS_TRY(put_node(sink, object, "object", node, err));
     HS_TRY(root != HS_NO_NODE ? put_node(sink, object, "retained by", root, err)
                               : put_keepers(sink, object, err));
+    HS_TRY(put_containers(context, sink, err));
     HS_TRY(put_out(context, sink, err));
     HS_TRY(put_in(context, sink, err));
     HS_TRY(put_dominators(context, sink, err));
@@ -193,6 +211,8 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
     const struct hs_list set = {.each = hs_set_one, .context = &set_of, .is_block = true};
     const struct hs_list ids = {.each = put_ids, .context = object, .is_line = true};
     const struct hs_list samples = {.each = put_samples, .context = object};
+    const struct hs_list containers = {
+        .record = &hs_container_record, .each = put_containers, .context = object};
     const struct hs_list out = {.record = &hs_link_record, .each = put_out, .context = object};
     const struct hs_list in = {.record = &hs_link_record, .each = put_in, .context = object};
     const struct hs_list above = {
@@ -216,7 +236,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
             HS_COUNT("retained_objects", retained.objects),
             HS_COUNT("static_retained_words", retained.static_words), HS_ONE("root", &keeper),
             HS_ONE("set", &set), HS_ROWS("samples", &ids), HS_ROWS("sampled", &samples), HS_END,
-            HS_ROWS("fields", &out), HS_ROWS("referrers", &in),
+            HS_ROWS("containers", &containers), HS_ROWS("fields", &out), HS_ROWS("referrers", &in),
             HS_COUNT("more_referrers", hs_referrers_of(view, node, object->around.limit).n_more),
             HS_ROWS("dominators", &above), HS_COUNT("n_dominated", object->around.n_children),
             HS_ROWS("dominated", &below)),

@@ -119,3 +119,60 @@ hs_status hs_object_put_more(struct hs_sink *sink, const char *relation, uint64_
                               .what = text};
     return hs_sink_row(sink, &line, err);
 }
+
+/* ---- containers */
+
+struct container_row {
+    uint64_t id, address, entries, room;
+    const char *place, *type, *element;
+};
+#undef HS_ROW
+#define HS_ROW struct container_row
+static const struct hs_field container_fields[] = {
+    HS_FIELD(STRING, place), HS_FIELD(NODE, id),        HS_FIELD(ADDRESS, address),
+    HS_FIELD(STRING, type),  HS_FIELD(STRING, element), HS_FIELD(COUNT, entries),
+    HS_FIELD(COUNT, room),
+};
+const struct hs_record hs_container_record = HS_RECORD(container_fields);
+
+static hs_status put_container_line(struct hs_sink *sink, struct hs_view *view,
+                                    const struct hs_node_facts *body,
+                                    const struct hs_container *container, struct hs_error *err)
+{
+    char number[HS_CONTAINER_TEXT_BYTES];
+    char what[HS_FIELD_NAME_BYTES + HS_CONTAINER_NAME_BYTES + HS_CONTAINER_TEXT_BYTES];
+    bool has_place = container->place[0] != '\0', has_name = container->name[0] != '\0';
+    hs_container_text(container, number);
+    (void)snprintf(what, sizeof what, "%s%s%s%s%s", container->place, has_place ? ": " : "",
+                   container->name, has_name ? ": " : "", number);
+    const struct line line = {
+        .relation = "container",
+        .field = HS_UNKNOWN,
+        .offset = HS_UNKNOWN,
+        .id = container->body,
+        .address = hs_or_unknown(body->address),
+        .words = body->words,
+        .retained_words = hs_index_retained(view->index, container->body).words,
+        .what = what,
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
+hs_status hs_object_put_container(struct hs_sink *sink, struct hs_view *view,
+                                  const struct hs_container *container, struct hs_error *err)
+{
+    struct hs_node_facts body;
+    HS_TRY(hs_view_facts(view, container->body, &body, err));
+    if (sink->json == NULL)
+        return put_container_line(sink, view, &body, container, err);
+    const struct container_row row = {
+        .id = container->body,
+        .address = hs_or_unknown(body.address),
+        .entries = container->entries,
+        .room = container->room == HS_NO_ROOM ? HS_UNKNOWN : container->room,
+        .place = hs_or_null(container->place),
+        .type = hs_or_null(container->name),
+        .element = hs_or_null(container->element),
+    };
+    return hs_sink_row(sink, &row, err);
+}

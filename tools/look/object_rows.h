@@ -3,7 +3,7 @@
 #ifndef HS_LOOK_OBJECT_ROWS_H
 #define HS_LOOK_OBJECT_ROWS_H
 
-#include "analysis/surroundings.h"
+#include "analysis/containers.h"
 #include "report/listing.h"
 
 #define HS_POINTS_TO "points to" /* the relation of links that lead out */
@@ -20,5 +20,11 @@ hs_status hs_object_put_node(struct hs_sink *sink, struct hs_view *view, const c
 /* The line "[n more]" of a relation; none for 0, and in JSON. */
 hs_status hs_object_put_more(struct hs_sink *sink, const char *relation, uint64_t n,
                              struct hs_error *err);
+
+/* A container whose body the object is, or to whose body it leads: a record of its own in JSON, as
+ * a line "orders: std::map<int, Order>: 2000 elements". */
+extern const struct hs_record hs_container_record;
+hs_status hs_object_put_container(struct hs_sink *sink, struct hs_view *view,
+                                  const struct hs_container *container, struct hs_error *err);
 
 #endif

@@ -55,5 +55,11 @@ hs_status hs_native_block_record(struct hs_native *native, struct hs_flow *flow,
         type = hs_native_type_of(&flow->types, type)->listed_as;
     *ret = (struct hs_block_record){
         .address = block->begin, .words = (block->n_bytes + WORD - 1) / WORD, .type = type - 1};
+    const struct hs_native_count *count = hs_native_counts_of(&native->counts, block->rank);
+    if (count != NULL) {
+        ret->is_counted = true;
+        ret->entries = count->entries;
+        ret->room = count->room;
+    }
     return HS_OK;
 }

@@ -11,6 +11,7 @@
 #define HS_NATIVE_NATIVE_H
 
 #include "choose.h"
+#include "counts.h"
 #include "process/ranges.h"
 #include "process/roots.h"
 #include "reserve.h"
@@ -55,6 +56,7 @@ struct hs_native {
     struct hs_native_tasks tasks;       /* of tokio */
     struct hs_native_wrappers wrappers;
     struct hs_unions unions; /* see unions.h */
+    struct hs_native_counts counts;
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;

@@ -285,10 +285,14 @@ static bool is_named_end(const struct hs_native_variable *variable)
     return hs_ctypes_is_end_name(space == NULL ? variable->text : space + 1);
 }
 
-static hs_status note_union(struct hs_native *native, const struct hs_native_variable *variable,
-                            const struct hs_cslot *slot, struct hs_root_leaf *leaf,
-                            struct hs_error *err)
+/* Notes what is asked of the variable later: its containers, and which pointer of a union holds. */
+static hs_status note_slot(struct hs_native *native, const struct hs_native_variable *variable,
+                           const struct hs_cslot *slot, struct hs_root_leaf *leaf,
+                           struct hs_error *err)
 {
+    if (leaf->root.address != 0 && !variable->is_alone)
+        HS_TRY(hs_native_counts_hold(native, leaf->root.address - leaf->root.offset, variable->type,
+                                     err));
     if (slot == NULL || !slot->is_untold)
         return HS_OK;
     HS_TRY(hs_unions_note(native, variable, slot, &leaf->untold, err));
@@ -348,10 +352,10 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;
     lower_slot(native, form, slot, to.is_there, &leaf.root);
-    HS_TRY(note_union(native, variable, slot, &leaf, err));
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;
     leaf.root.offset = offset;
+    HS_TRY(note_slot(native, variable, slot, &leaf, err));
     if (variable->is_whole)
         leaf.group_variable = variable->name;
     if (form == HS_SLOT_WEAK)

@@ -82,6 +82,7 @@ static void native_close(void *state)
     hs_roots_fini(&s->native.roots);
     hs_range_set_fini(&s->native.root_ranges);
     hs_free(s->native.seeds);
+    hs_native_counts_fini(&s->native.counts);
     hs_native_told_fini(&s->native.told);
     hs_native_tasks_fini(&s->native.tasks);
     hs_unions_fini(&s->native.unions);
@@ -192,6 +193,11 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     if (native->ctypes != NULL)
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_ENCLOSING_BYTES(n_blocks),
                                     "what is said of types and of members", err));
+    if (native->ctypes != NULL)
+        native->counts.n_most =
+            hs_dump_plan_reserve_most(&dump->plan, hs_native_counts_bytes(n_blocks),
+                                      "the counts of containers") /
+            sizeof *native->counts.rows;
     bool is_cpp = hs_rtti_is_possible(&dump->objects);
     bool is_rust = native->ctypes != NULL && hs_native_rust_object(&dump->objects) != NULL;
     if (!is_cpp && !is_rust)
@@ -246,6 +252,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_native_note_uncopied(&s->native, err));
     HS_TRY(hs_progress_tell(progress, "naming types", 0, 0, err));
     HS_TRY(hs_native_flow(&s->native, &s->flow, err));
+    HS_TRY(hs_native_counts_find(&s->native, &s->flow, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
     hs_native_find_signal_stacks(&s->native);
     HS_TRY(hs_scan_begin(&s->scan, &s->native, &s->flow, err));

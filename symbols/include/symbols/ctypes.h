@@ -240,6 +240,33 @@ struct hs_ctask {
 /* The task in whose table this function comes first; false when it is none. */
 bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret);
 
+/* The ways in which a container within a value says how many elements it has, and for how many it
+ * has room. It leads to a block, its body. */
+enum hs_ccount_by {
+    HS_CCOUNT_NUMBER, /* `entries_at` is their number */
+    HS_CCOUNT_NODES,  /* likewise, of nodes that are linked: the body is the first, or the root */
+    HS_CCOUNT_TABLE,  /* likewise, in a table that leads to them */
+    HS_CCOUNT_BEHIND, /* likewise, before the place in the body that is led to */
+    HS_CCOUNT_END,    /* `entries_at` is the address behind the last one */
+    HS_CCOUNT_DEQUE   /* `entries_at` and `room_at` are the two iterators of libstdc++'s deque */
+};
+enum hs_croom_by {
+    HS_CROOM_NONE,   /* it is not told, or there is none: a node is allocated for each */
+    HS_CROOM_NUMBER, /* `room_at` is for how many there is room */
+    HS_CROOM_LEFT,   /* for how many more */
+    HS_CROOM_END     /* the address behind the room */
+};
+struct hs_ccount {
+    uint64_t body_at, entries_at, room_at; /* from the start of the value */
+    uint64_t element_bytes;                /* 0 unknown, or of no matter */
+    uint8_t by, room_by, entries_bytes, room_bytes;
+};
+enum { HS_CTYPE_MAX_COUNTS = 64 };
+/* Those of a value of this type, its arrays of up to 64 elements included, in no order: how many.
+ * Reads the entries of its records. */
+size_t hs_ctypes_counts(struct hs_ctypes *types, hs_ctype type,
+                        struct hs_ccount ret[HS_CTYPE_MAX_COUNTS]);
+
 /* The record that begins with this one and stands in its place in larger blocks, whatever type
  * pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);

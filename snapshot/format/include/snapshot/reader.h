@@ -81,9 +81,9 @@ struct hs_extra_edge {
     uint8_t reason;     /* enum hs_reason; 0 before version 4 */
 };
 
-/* How many elements a container has whose body this block is, and how many it has room for. */
+/* A block that is the body of a container: its elements, and how many there is room for. */
 struct hs_block_count {
-    uint32_t at; /* of the chunk's blocks; ascending */
+    uint32_t at;            /* of the chunk's blocks; ascending */
     uint64_t entries, room; /* room HS_NO_ROOM: it is not known */
 };
 #define HS_NO_ROOM UINT64_MAX
@@ -102,9 +102,9 @@ struct hs_chunk {
     bool has_plain_rows;  /* it is known that target[] has no duplicates and no self loops */
     uint64_t *offset_words;
     uint8_t *edge_class;
-    uint8_t *edge_reason;             /* enum hs_reason: 0 of sure edges, and before version 4 */
-    struct hs_extra_edge *extra;      /* ascending by source, target */
-    struct hs_block_count *counts;    /* of few blocks; none before version 5 */
+    uint8_t *edge_reason;          /* enum hs_reason: 0 of sure edges, and before version 4 */
+    struct hs_extra_edge *extra;   /* ascending by source, target */
+    struct hs_block_count *counts; /* of few blocks; none before version 5 */
     uint32_t n_counts;
     struct hs_chunk_storage *storage; /* owned */
 };

@@ -27,10 +27,10 @@ hs_status hs_snap_writer_new(struct hs_out *out, const struct hs_strtab *strings
 
 struct hs_block_record {
     hs_addr address;
-    uint64_t words; /* header included for OCaml */
-    uint32_t type;  /* index into the types given to finish */
-    uint8_t state;  /* enum hs_block_state bits */
-    bool is_counted; /* it is the body of a container that tells how many elements it has */
+    uint64_t words;         /* header included for OCaml */
+    uint32_t type;          /* index into the types given to finish */
+    uint8_t state;          /* enum hs_block_state bits */
+    bool is_counted;        /* it is the body of a container that tells how many elements it has */
     uint64_t entries, room; /* then; room HS_NO_ROOM: it is not known */
 };
 

@@ -1,0 +1,332 @@
+#include "counts.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "flow.h"
+#include "snapshot/reader.h"
+
+enum {
+    COUNTS_MAX = 1 << 20,
+    COUNTS_FEW = 64,
+    COUNTS_ONE_IN = 8,
+    COUNTS_NODE_MOST = 16, /* elements in a node: 11 in Rust's B-trees */
+    COUNTS_SAID_BITS = 8,
+    WORD = 8
+};
+
+/* A value in the copy: where it stands in the process, and its bytes. */
+struct counts_value {
+    hs_addr at;
+    const uint8_t *bytes;
+    uint64_t n_bytes;
+};
+
+uint64_t hs_native_counts_bytes(uint64_t n_blocks)
+{
+    uint64_t n = n_blocks / COUNTS_ONE_IN + COUNTS_FEW;
+    return (n < COUNTS_MAX ? n : COUNTS_MAX) * sizeof(struct hs_native_count);
+}
+
+void hs_native_counts_fini(struct hs_native_counts *counts)
+{
+    hs_free(counts->rows);
+    hs_free(counts->holders);
+    hs_free(counts->said);
+    hs_dict_fini(&counts->of_type);
+    *counts = (struct hs_native_counts){0};
+}
+
+/* Finds what values of a type say, once. */
+static hs_status counts_said(struct hs_native *native, hs_ctype type, const struct hs_ccount **ret,
+                             size_t *ret_n, struct hs_error *err)
+{
+    struct hs_native_counts *counts = &native->counts;
+    struct hs_ccount found[HS_CTYPE_MAX_COUNTS];
+    const uint64_t *known = hs_dict_find(&counts->of_type, type);
+    uint64_t packed = known == NULL ? 0 : *known;
+
+    if (known == NULL) {
+        size_t n = hs_ctypes_counts(native->ctypes, type, found);
+        packed = (uint64_t)counts->n_said << COUNTS_SAID_BITS | n;
+        HS_TRY(HS_GROW(&counts->said, &counts->said_capacity, counts->n_said + n, err));
+        for (size_t i = 0; i < n; i++)
+            counts->said[counts->n_said++] = found[i];
+        HS_TRY(hs_dict_put(&counts->of_type, type, packed, err));
+    }
+    *ret_n = packed & ((1 << COUNTS_SAID_BITS) - 1);
+    *ret = *ret_n == 0 ? NULL : counts->said + (packed >> COUNTS_SAID_BITS);
+    return HS_OK;
+}
+
+hs_status hs_native_counts_hold(struct hs_native *native, hs_addr at, hs_ctype type,
+                                struct hs_error *err)
+{
+    struct hs_native_counts *counts = &native->counts;
+    const struct hs_ccount *said;
+    size_t n;
+
+    if (native->ctypes == NULL || at == 0 || type == 0 ||
+        (counts->n_holders != 0 && counts->holders[counts->n_holders - 1].at == at))
+        return HS_OK;
+    HS_TRY(counts_said(native, type, &said, &n, err));
+    if (n == 0)
+        return HS_OK;
+    HS_TRY(HS_GROW(&counts->holders, &counts->holders_capacity, counts->n_holders + 1, err));
+    counts->holders[counts->n_holders++] = (struct hs_native_holder){at, type};
+    return HS_OK;
+}
+
+/* ---- what one container says */
+
+/* A number of 1, 2, 4 or 8 bytes of the value. */
+static bool value_number(const struct counts_value *value, uint64_t at, unsigned n_bytes,
+                         uint64_t *ret)
+{
+    if (at > value->n_bytes || value->n_bytes - at < n_bytes)
+        return false;
+    *ret = 0;
+    for (unsigned i = n_bytes; i > 0; i--)
+        *ret = *ret << 8 | value->bytes[at + i - 1];
+    return true;
+}
+
+/* An iterator of a deque of libstdc++: bits/stl_deque.h. */
+struct counts_iterator {
+    uint64_t at, begin, end, node;
+};
+
+static bool value_iterator(const struct counts_value *value, uint64_t at,
+                           struct counts_iterator *ret)
+{
+    return value_number(value, at, WORD, &ret->at) &&
+           value_number(value, at + WORD, WORD, &ret->begin) &&
+           value_number(value, at + 2 * WORD, WORD, &ret->end) &&
+           value_number(value, at + 3 * WORD, WORD, &ret->node) && ret->begin <= ret->at &&
+           ret->at <= ret->end;
+}
+
+static bool count_deque(const struct counts_value *value, const struct hs_ccount *said,
+                        const struct hs_heap_block *body, struct hs_native_count *ret)
+{
+    struct counts_iterator first, last;
+
+    if (!value_iterator(value, said->entries_at, &first) ||
+        !value_iterator(value, said->room_at, &last) || last.node < first.node ||
+        first.node < body->begin || last.node - body->begin > body->n_bytes - WORD)
+        return false;
+    uint64_t n_nodes = (last.node - first.node) / WORD;
+    uint64_t each = (first.end - first.begin) / said->element_bytes;
+    uint64_t n_before = (first.at - first.begin) / said->element_bytes;
+    uint64_t n_last = (last.at - last.begin) / said->element_bytes;
+    if (each == 0 || n_nodes > UINT64_MAX / 2 / each || n_nodes * each + n_last < n_before)
+        return false;
+    ret->entries = n_nodes * each + n_last - n_before;
+    ret->room = (n_nodes + 1) * each;
+    return ret->entries <= ret->room;
+}
+
+/* A vector: addresses behind its elements, and behind its room. */
+static bool count_vector(const struct counts_value *value, const struct hs_ccount *said,
+                         const struct hs_heap_block *body, struct hs_native_count *ret)
+{
+    uint64_t end, room_end;
+
+    if (!value_number(value, said->entries_at, WORD, &end) ||
+        !value_number(value, said->room_at, WORD, &room_end) || end < body->begin ||
+        room_end < end || room_end - body->begin > body->n_bytes ||
+        (end - body->begin) % said->element_bytes != 0)
+        return false;
+    ret->entries = (end - body->begin) / said->element_bytes;
+    ret->room = (room_end - body->begin) / said->element_bytes;
+    return true;
+}
+
+static bool count_number(const struct hs_native *native, const struct counts_value *value,
+                         const struct hs_ccount *said, const struct hs_heap_block *body,
+                         struct hs_native_count *ret)
+{
+    uint64_t room = 0, most = body->n_bytes, most_room;
+
+    if (!value_number(value, said->entries_at, said->entries_bytes, &ret->entries) ||
+        !value_number(value, said->room_at, said->room_bytes, &room))
+        return false;
+    most_room = most;
+    if (said->by == HS_CCOUNT_NUMBER && said->element_bytes != 0)
+        most_room = most = body->n_bytes / said->element_bytes;
+    else if (said->by != HS_CCOUNT_BEHIND)
+        most = native->dump->heaps.map.n_blocks * COUNTS_NODE_MOST;
+    if (ret->entries > most || (said->by == HS_CCOUNT_NODES && ret->entries == 0))
+        return false;
+    ret->room = said->room_by == HS_CROOM_NUMBER ? room
+                : said->room_by == HS_CROOM_LEFT ? ret->entries + room
+                                                 : HS_NO_ROOM;
+    if (ret->room < ret->entries || (ret->room != HS_NO_ROOM && ret->room > most_room))
+        ret->room = HS_NO_ROOM; /* a table whose buckets have many each, or a lie */
+    return said->by != HS_CCOUNT_NUMBER || said->element_bytes != 1 ||
+           body->n_bytes >= HS_COUNTS_TEXT_BYTES;
+}
+
+static bool count_one(const struct hs_native *native, const struct counts_value *value,
+                      const struct hs_ccount *said, struct hs_native_count *ret)
+{
+    struct hs_heap_block body;
+    uint64_t word;
+
+    if (!value_number(value, said->body_at, WORD, &word))
+        return false;
+    enum hs_pointer how = hs_flow_resolve(native, word, &body);
+    bool is_behind = said->by == HS_CCOUNT_BEHIND && how == HS_POINTER_INTERIOR;
+    if ((how != HS_POINTER_START && !is_behind) || value->at - body.begin < body.n_bytes)
+        return false; /* its own: a list that is empty, a short text */
+    ret->rank = body.rank;
+    if (said->by == HS_CCOUNT_DEQUE)
+        return count_deque(value, said, &body, ret);
+    if (said->by == HS_CCOUNT_END)
+        return count_vector(value, said, &body, ret);
+    return count_number(native, value, said, &body, ret);
+}
+
+static hs_status count_value(struct hs_native *native, const struct counts_value *value,
+                             const struct hs_ccount *said, size_t n, struct hs_error *err)
+{
+    struct hs_native_counts *counts = &native->counts;
+
+    for (size_t i = 0; i < n; i++) {
+        struct hs_native_count count;
+        if (counts->n >= counts->n_most || !count_one(native, value, &said[i], &count))
+            continue;
+        HS_TRY(HS_GROW(&counts->rows, &counts->capacity, counts->n + 1, err));
+        counts->rows[counts->n++] = count;
+    }
+    return HS_OK;
+}
+
+/* ---- all of them */
+
+/* A native type, and which of `said` its values say. */
+struct counts_of_type {
+    uint32_t first, n;
+};
+
+/* The values of the type that the block is, or has beside one another: of an array those in use. */
+static hs_status count_block(struct hs_native *native, const struct hs_flow *flow,
+                             const struct hs_heap_block *block, const struct hs_native_type *type,
+                             const struct counts_of_type *of, struct hs_error *err)
+{
+    const struct hs_ccount *said = native->counts.said + of->first;
+    size_t n = of->n;
+    uint64_t at = 0, end = type->n_bytes;
+
+    if (type->n_bytes == 0)
+        return HS_OK;
+    if (type->is_array) {
+        const struct hs_native_use use =
+            hs_native_reserves_use(&flow->reserves, block->rank, block->n_bytes);
+        at = use.from;
+        end = use.end;
+    }
+    end = end < block->n_bytes ? end : block->n_bytes;
+    for (; at < end && end - at >= type->n_bytes; at += type->n_bytes) {
+        const struct counts_value value = {block->begin + at, block->bytes + at, type->n_bytes};
+        HS_TRY(count_value(native, &value, said, n, err));
+    }
+    return HS_OK;
+}
+
+static hs_status counts_by_type(struct hs_native *native, const struct hs_flow *flow,
+                                struct counts_of_type *of, struct hs_error *err)
+{
+    for (size_t i = 0; i < flow->types.n_types; i++) {
+        const struct hs_native_type *type = &flow->types.types[i];
+        const struct hs_ccount *said = NULL;
+        size_t n = 0;
+        if (type->ctype != 0 && type->n_slots != 0)
+            HS_TRY(counts_said(native, type->ctype, &said, &n, err));
+        if (n != 0)
+            of[i + 1] =
+                (struct counts_of_type){(uint32_t)(said - native->counts.said), (uint32_t)n};
+    }
+    return HS_OK;
+}
+
+static hs_status count_blocks(struct hs_native *native, const struct hs_flow *flow,
+                              struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
+    struct hs_heap_block block;
+    hs_auto_free struct counts_of_type *of = NULL;
+
+    HS_TRY(HS_ALLOC(&of, flow->types.n_types + 1, err));
+    HS_TRY(counts_by_type(native, flow, of, err));
+    for (uint64_t rank = 0; rank < flow->n_blocks; rank++) {
+        hs_ntype type = hs_flow_type(flow, rank) & ~HS_FLOW_IS_TENTATIVE;
+        if (of[type].n == 0)
+            continue;
+        hs_heap_map_forward(&it, rank);
+        if (hs_heap_map_next(&it, &block) && block.bytes != NULL)
+            HS_TRY(count_block(native, flow, &block, hs_native_type_of(&flow->types, type),
+                               &of[type], err));
+    }
+    return HS_OK;
+}
+
+static int count_order(const void *left, const void *right)
+{
+    const struct hs_native_count *a = left, *b = right;
+
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->entries != b->entries)
+        return a->entries > b->entries ? -1 : 1;
+    return a->room < b->room ? -1 : a->room > b->room;
+}
+
+/* One for each body. */
+static void counts_settle(struct hs_native_counts *counts)
+{
+    size_t n = 0;
+
+    if (counts->n > 1)
+        qsort(counts->rows, counts->n, sizeof *counts->rows, count_order);
+    for (size_t i = 0; i < counts->n; i++)
+        if (n == 0 || counts->rows[n - 1].rank != counts->rows[i].rank)
+            counts->rows[n++] = counts->rows[i];
+    counts->n = n;
+}
+
+hs_status hs_native_counts_find(struct hs_native *native, const struct hs_flow *flow,
+                                struct hs_error *err)
+{
+    struct hs_native_counts *counts = &native->counts;
+    struct hs_ctype_facts facts;
+
+    if (native->ctypes == NULL)
+        return HS_OK;
+    for (size_t i = 0; i < counts->n_holders; i++) {
+        const struct hs_native_holder *holder = &counts->holders[i];
+        const struct hs_ccount *said;
+        size_t n;
+        hs_ctype_facts(native->ctypes, holder->type, &facts);
+        const struct counts_value value = {
+            holder->at, hs_image_bytes(&native->dump->image, holder->at, facts.n_bytes),
+            facts.n_bytes};
+        HS_TRY(counts_said(native, holder->type, &said, &n, err));
+        if (value.bytes != NULL)
+            HS_TRY(count_value(native, &value, said, n, err));
+    }
+    HS_TRY(count_blocks(native, flow, err));
+    counts_settle(counts);
+    return HS_OK;
+}
+
+const struct hs_native_count *hs_native_counts_of(struct hs_native_counts *counts, uint64_t rank)
+{
+    if (counts->cursor > 0 && counts->rows[counts->cursor - 1].rank >= rank)
+        counts->cursor = HS_FIRST_NOT(at, 0, counts->n, counts->rows[at].rank < rank);
+    while (counts->cursor < counts->n && counts->rows[counts->cursor].rank < rank)
+        counts->cursor++;
+    bool is_there = counts->cursor < counts->n && counts->rows[counts->cursor].rank == rank;
+    return is_there ? &counts->rows[counts->cursor] : NULL;
+}
