@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# The first session of docs/guide.md is what its commands print of Debian's redis-server, but for
-# figures.
+# parts: ocaml python record
+# The sessions of README.md and docs/guide.md are what their commands print of Debian's
+# redis-server, python3 and coqtop and of an example, but for figures.
 set -euo pipefail
-redis-server --version 2>/dev/null | grep 'v=7\.0\.' >/dev/null ||
-    { echo "skipped: the guide shows redis 7.0"; exit 77; }
+redis-server --version 2>/dev/null | grep 'v=7\.0\.' >/dev/null &&
+    coqtop --version 2>/dev/null | grep 'version 8\.16\.' >/dev/null &&
+    /usr/bin/python3 --version 2>/dev/null | grep ' 3\.11\.' >/dev/null ||
+    { echo "skipped: the guide shows redis 7.0, Coq 8.16 and Python 3.11"; exit 77; }
 exec python3 -B "$SOURCE_DIR/scripts/guide" --check
