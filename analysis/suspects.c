@@ -118,25 +118,65 @@ static bool is_of_runtime(const struct hs_view *view, const struct hs_suspect *s
     return suspect->tier == HS_TIER_RUNTIME;
 }
 
+/* The block that a slot of an owner leads to; of joint ones that on top. */
+static hs_node block_below(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    if (suspect->list == HS_SUSPECT_JOINT)
+        return suspect->evidence;
+    for (hs_node node = suspect->roots[0]; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (root->level == HS_LEVEL_LEAF && root->target != HS_NO_NODE &&
+            (node == suspect->roots[0] || root->parent == suspect->roots[0]))
+            return root->target;
+    }
+    return HS_NO_NODE;
+}
+
+/* Is all of it one block of no known type, and not large? Then it is memory that the runtime has
+ * set aside, as libstdc++ does for exceptions (71 KiB), and says nothing of the program. */
+static hs_status is_set_aside(struct hs_view *view, const struct hs_suspect *suspect, bool *ret,
+                              struct hs_error *err)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    hs_node block = HS_NO_NODE;
+    struct hs_node_facts facts;
+
+    *ret = false;
+    if (suspect->objects == 1 && suspect->words <= MOST_BYTES / view->facts->word_bytes)
+        block = block_below(view, suspect);
+    if (block == HS_NO_NODE)
+        return HS_OK;
+    HS_TRY(hs_view_facts_of(view, &block, 1, &facts, err));
+    *ret = facts.type == HS_UNTYPED || hs_snap_type(view->snap, facts.type)->form == HS_FORM_BYTES;
+    return HS_OK;
+}
+
 /* Drops what a runtime keeps for itself; it is in each of its programs: beside an owner of the
- * program's own it is a suspect from five times the threshold on. */
-static void drop_runtimes(const struct hs_view *view, const struct hs_suspect_query *query,
-                          struct hs_suspects *found)
+ * program's own it is a suspect from five times the threshold on, and what it has set aside never
+ * is. */
+static hs_status drop_runtimes(struct hs_view *view, const struct hs_suspect_query *query,
+                               struct hs_suspects *found, struct hs_error *err)
 {
     enum { TIMES = 5 };
     uint64_t least = share_of(view->totals->heap_words, query->threshold_percent * TIMES);
     bool has_own = false;
-    size_t n = 0;
-    for (size_t i = 0; i < found->n; i++)
+    size_t n = 0, n_all = found->n;
+    hs_status status = HS_OK;
+    for (size_t i = 0; i < n_all; i++)
         has_own |= found->rows[i].tier == HS_TIER_FIRM;
-    for (size_t i = 0; i < found->n; i++) {
+    for (size_t i = 0; i < n_all; i++) {
         struct hs_suspect row = found->rows[i];
-        if (has_own && row.words < least && is_of_runtime(view, &row))
+        bool is_runtimes = is_of_runtime(view, &row);
+        bool is_dropped = has_own && row.words < least && is_runtimes;
+        if (status == HS_OK && is_runtimes && !is_dropped)
+            status = is_set_aside(view, &row, &is_dropped, err);
+        if (is_dropped)
             hs_suspect_fini(&row);
         else
             found->rows[n++] = row;
     }
     found->n = n;
+    return status;
 }
 
 /* ---- lost */
@@ -306,7 +346,7 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
     HS_TRY(add_owners(view, tiers, found, err));
     HS_TRY(hs_suspect_add_folds(view, tiers, found, err));
     HS_TRY(add_joint(view, tiers, found, err));
-    drop_runtimes(view, query, found);
+    HS_TRY(drop_runtimes(view, query, found, err));
     if (!query->is_brief) {
         /* First what takes most memory: the chunks that later steps look at stay decoded. */
         HS_TRY(add_lost(view, found, err));

@@ -468,9 +468,29 @@ def what_every_program_of_a_runtime_has():
         equal(names(name), ["_PyRuntime"] * is_there + ["work local job"], f"{words} words")
         check("_PyRuntime" in names(name, "--threshold", 1), "asked for")
     snap = native(Snap())
-    snap.root(snap.block(500), "_PyRuntime", tier=1)
+    snap.root(snap.block(500, snap.type("PyInterpreterState", 0, 12)), "_PyRuntime", tier=1)
     snap.block(9500)
     check(any("_PyRuntime" in row["sentence"] for row in of(snap.write())), "alone")
+    what_a_runtime_has_set_aside()
+
+
+def what_a_runtime_has_set_aside():
+    """One block of no type in a runtime's variables is never a suspect, unless it is large."""
+    for words, is_there in [(9000, False), (200000, True)]:
+        for is_shared in [False, True]:
+            snap = native(Snap())
+            pool = snap.block(words, snap.type(f"block of {words * 8} bytes", 0, 15))
+            snap.root(pool, "emergency_pool", tier=1)
+            if is_shared:
+                snap.root(pool, "arena", tier=1)
+            name = snap.write()
+            equal([row["words"] for row in of(name)], [words] * is_there, f"{words} words alone")
+            check(is_there or "nothing of the program's own keeps" in suspects(name).out
+                  or is_shared, "nothing else is there")
+            jobs = snap.block(words // 2, snap.type("struct job", 0, 12))
+            snap.root(jobs, "jobs")
+            first = of(snap.write())[not is_there:][0] if is_there else of(snap.write())[0]
+            equal(first["words"], words if is_there else words // 2, f"beside {words} words")
 
 
 def at_the_end_of_info():

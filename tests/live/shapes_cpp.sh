@@ -51,3 +51,35 @@ dump
 "$HEAPSNAP" info "$work/heap.snap" >"$work/info" || fail "info"
 grep -q ' 0 by the shape of containers' "$work/info" || { cat "$work/info"; fail "false shapes"; }
 leave
+
+cat >"$work/small.cpp" <<'CPP'
+#include <cstdio>
+#include <unistd.h>
+#include <vector>
+std::vector<int *> table;
+int main()
+{
+    char byte;
+    for (int i = 0; i < 300; i++)
+        table.push_back(new int[40]);
+    puts("READY");
+    fflush(stdout);
+    return (int)read(STDIN_FILENO, &byte, 1);
+}
+CPP
+for options in "" -static-libstdc++ -static; do
+    # shellcheck disable=SC2086
+    g++ -O1 -g $options -o "$work/small" "$work/small.cpp" || fail "building $options"
+    start "$work/small"
+    rm -f "$work"/heap.snap.idx
+    dump
+    "$HEAPSNAP" suspects "$work/heap.snap" --json -n 0 >"$work/suspects.json" || fail "suspects"
+    python3 - "$work/suspects.json" "$options" <<'PYTHON' || fail "small $options"
+import json, sys
+rows = json.load(open(sys.argv[1]))["suspects"]
+print(f"small {sys.argv[2]}: {[row['sentence'] for row in rows]}")
+sys.exit(not rows or not rows[0]["sentence"].startswith("table ") or
+         any(row["each_words"] and row["each_words"] * 8 > 70000 for row in rows))
+PYTHON
+    leave
+done

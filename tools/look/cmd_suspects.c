@@ -237,10 +237,11 @@ static hs_status print_none(struct hs_tool *tool, const struct listing *listing,
     struct hs_suspect largest = {.roots = {found->largest_root}, .n_roots = 1};
     HS_TRY(hs_suspect_who(view, &largest, who, err));
     hs_suspect_much(view, found->largest_words, much);
+    bool is_runtimes = found->largest_words >= found->threshold_words; /* set aside by it */
     (void)snprintf(text, sizeof text,
-                   "no suspect: nothing keeps %u %% of the heap; most is kept by "
+                   "no suspect: nothing%s keeps %u %% of the heap; most is kept by "
                    "%s: %s",
-                   threshold_percent, who, much);
+                   is_runtimes ? " of the program's own" : "", threshold_percent, who, much);
     return print_wrapped(tool, "", text, err);
 }
 
