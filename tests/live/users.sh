@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Variables of a stripped library are told by the functions that use them; the many words of an
-# array are one; and to what has no name nothing is attributed.
+# array are one; and to what has no name nothing is attributed. Where the program has a pointer of
+# known type to the same object that gives the name: a variable rather than a member, and not a
+# link of a list.
 . "$(dirname "$0")/_native.sh"
 need gcc
 [ "$(uname -m)" = x86_64 ] || { echo "skipped: code of x86-64 alone is decoded"; exit 77; }
@@ -42,3 +44,80 @@ grep -q 'at \.bss+0x[0-9a-f]* \(of users\|used by users_[a-z]*\)\.' "$work/suspe
 "$HEAPSNAP" paths "$work/heap.snap" --to set:1 |
     grep -q '\.bss+0x[0-9a-f]* (libusers.so, used by users_share)' ||
     fail "$("$HEAPSNAP" paths "$work/heap.snap" --to set:1)"
+leave
+
+cat >"$work/registry.h" <<'C'
+struct link {
+    struct link *next, *previous;
+};
+struct registry {
+    long n;
+    long *items[3];
+    struct link ring;
+};
+struct registry *registry_of_all(void);
+C
+cat >"$work/registry.c" <<'C'
+#include "registry.h"
+#include <stdlib.h>
+static struct registry all;
+struct registry *registry_of_all(void)
+{
+    all.items[2] = calloc(5000, 8);
+    all.ring.next = calloc(3000, 8);
+    all.ring.next->previous = &all.ring;
+    return &all;
+}
+C
+cat >"$work/registers.c" <<'C'
+#include "registry.h"
+#include <stdio.h>
+#ifdef PLAIN
+static struct registry *registry;
+#endif
+static struct {
+    long n;
+    struct registry *of;
+} app;
+static struct link own;
+int main(void)
+{
+    app.of = registry_of_all();
+    own.previous = &app.of->ring;
+#ifdef PLAIN
+    registry = app.of;
+#endif
+    puts("READY");
+    fflush(stdout);
+    while (getchar() != EOF)
+        ;
+    return (int)(app.n + (own.next != NULL));
+}
+C
+gcc -O0 -fPIC -shared "$work/registry.c" -o "$work/libregistry.so" || fail "building"
+strip -s "$work/libregistry.so"
+# named NAME OPTION...
+named()
+{
+    local name=$1
+    shift
+    gcc -O0 "$@" "$work/registers.c" -o "$work/registers" -L"$work" -lregistry \
+        -Wl,-rpath,"$work" || fail "building"
+    start "$work/registers"
+    rm -f "$work"/heap.snap.idx
+    dump
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots" || fail "roots"
+    python3 - "$work/roots" "$name" <<'PYTHON' || { cat "$work/roots"; fail "named $name"; }
+import json, sys
+roots = {r["name"]: r["retained_words"] for r in json.load(open(sys.argv[1]))["roots"]
+         if r["module"] == "libregistry.so"}
+print(roots)
+name = sys.argv[2]
+sys.exit(roots != {f"{name}->items[2]": 5001, f"{name}->ring.next": 3001} if name else
+         any("->" in one for one in roots))
+PYTHON
+    leave
+}
+named registry -g -DPLAIN
+named app.of -g
+named ""

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "globals_pointed.h"
 #include "process/ranges.h"
 #include "stacks_extent.h"
 
@@ -24,6 +25,7 @@ struct globals {
     hs_str no_source;
     struct hs_range_set registered;
     struct hs_range_set loader;
+    struct hs_pointed pointed;
     hs_status status; /* of filling `loader` */
     struct hs_error *err;
 };
@@ -122,6 +124,7 @@ static hs_status scan_object(struct globals *g, size_t *at)
     size_t first = g->native->roots.n_leaves;
     for (; *at < g->n_segments && g->segments[*at].of == g->object; ++*at)
         HS_TRY(scan_unclaimed(g, g->segments[*at].begin, g->segments[*at].end));
+    HS_TRY(hs_native_pointed_name(&g->pointed, g->native, first, g->err));
     HS_TRY(hs_native_find_users(g->native, g->object, first, g->err));
     return hs_native_fold_pools(g->native, g->object, first, g->err);
 }
@@ -180,6 +183,10 @@ static hs_status globals_run(struct globals *g)
         HS_TRY(find_segments(g, i));
     g->n_segments = hs_owned_ranges_disjoin(g->segments, g->n_segments);
     hs_owned_ranges_sort(g->segments, g->n_segments);
+    for (size_t i = 0; i < g->n_segments; i++)
+        HS_TRY(hs_native_pointed_look(&g->pointed, g->native, g->segments[i].of,
+                                      g->segments[i].begin, g->segments[i].end, g->err));
+    hs_native_pointed_sort(&g->pointed);
     size_t at = 0;
     for (g->object = 0; g->object < g->native->dump->objects.n; g->object++)
         HS_TRY(scan_object(g, &at));
@@ -190,6 +197,7 @@ hs_status hs_native_collect_globals(struct hs_native *native, struct hs_error *e
 {
     struct globals g = {.native = native, .err = err};
     hs_status status = globals_run(&g);
+    hs_native_pointed_fini(&g.pointed);
     hs_range_set_fini(&g.loader);
     hs_range_set_fini(&g.registered);
     hs_free(g.segments);
