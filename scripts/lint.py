@@ -40,7 +40,7 @@ RULES = {
     "marker": "no notes to self: do it, or state it as a limit",
     "machine-path": "no path of one machine: make it relative or take it as an argument",
     "doc-path": "a file that a document or a comment names exists",
-    "doc-link": "a link of a document leads to a file or a folder that exists",
+    "doc-link": "a link of a document leads to a file, a folder or a heading that exists",
     "stale-exception": "delete the exception: nothing needs it",
 }
 
@@ -202,7 +202,7 @@ PROSE_SUFFIXES = (".md", ".json", ".txt")
 SKIPPED_DIRS = {".git", "__pycache__", "corpus", "golden"}
 
 # A link of Markdown to a file of the tree, and what stands in code.
-LINK = re.compile(r"\]\((?![a-z]+:|#)([^()\s]+)\)")
+LINK = re.compile(r"\]\((?![a-z]+:)([^()\s]+)\)")
 CODE_WORDS = re.compile(r"`[^`]*`")
 RIDDLE = re.compile(r"/\*\s*((?:What|Who|Which|When|Where)(?:ever)?|Whom|Whose|Whether|How|Why|Of"
                     r"|That|Its?)\b")
@@ -379,6 +379,7 @@ class Lint:
     def __init__(self, top, with_format=True):
         self.top, self.with_format = top, with_format
         self.findings, self.sources, self.texts = [], [], []
+        self.anchors_of = {}
         self.exceptions, self.used = read_exceptions(top), set()
         self.parts, self.needed = read_parts(top)
 
@@ -810,10 +811,28 @@ class Lint:
             for line, words in enumerate(text.split("\n") if path.endswith(".md") else [], 1):
                 fenced ^= words.lstrip().startswith("```")
                 for match in LINK.finditer("" if fenced else CODE_WORDS.sub("", words)):
-                    target = match.group(1).split("#")[0]
+                    target, _, anchor = match.group(1).partition("#")
                     where = os.path.normpath(os.path.join(os.path.dirname(path), target))
-                    if target and not os.path.exists(os.path.join(self.top, where)):
+                    where = where if target else path
+                    if not os.path.exists(os.path.join(self.top, where)):
                         self.report(path, line, "doc-link", "'%s': there is no such file" % target)
+                    elif anchor and where.endswith(".md") and anchor not in self.anchors(where):
+                        self.report(path, line, "doc-link", "'#%s': no such heading in %s"
+                                    % (anchor, where))
+
+    def anchors(self, path):
+        """What links to the headings of a document are called, as GitHub does it."""
+        if path not in self.anchors_of:
+            with open(os.path.join(self.top, path), encoding="utf-8") as file:
+                lines = re.sub(r"(?ms)^```.*?^```", "", file.read()).split("\n")
+            names, seen = set(), {}
+            for heading in [line.lstrip("#") for line in lines if re.match("#+ ", line)]:
+                words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+                name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+                seen[name] = seen.get(name, -1) + 1
+                names.add("%s-%d" % (name, seen[name]) if seen[name] else name)
+            self.anchors_of[path] = names
+        return self.anchors_of[path]
 
     def check_file_names(self):
         """Beside a file, in its floor's folder, by its public prefix: one of these must answer."""

@@ -232,7 +232,10 @@ CASES = {
     "doc-link": [
         ({"docs/a.md": "as in [b](b.md) said\n"},
          {"docs/a.md": "as in [b](c/b.md#x), [`d`](../d), [e](#e), [f](https://g/h.md), `[i](j)`\n"
-                       "```\n[k](l.md)\n```\n", "docs/c/b.md": "b\n", "d/e.md": "e\n"}),
+                       "```\n[k](l.md)\n```\n# E\n", "docs/c/b.md": "## X\n", "d/e.md": "e\n"}),
+        ({"docs/a.md": "[b](b.md#who-is-it)\n", "docs/b.md": "```\n# Who is it\n```\n"},
+         {"docs/a.md": "[b](b.md#who-is-it-1)\n", "docs/b.md": "## Who is it?\n# `Who` is it\n"}),
+        ({"docs/a.md": "[b](#e)\n"}, {"docs/a.md": "[b](#e)\n# E\n"}),
     ],
     "doc-path": [
         ({"docs/a.md": "see `graph/b.c`\n", "graph/a.c": function()},
