@@ -137,7 +137,7 @@ static hs_node block_below(const struct hs_view *view, const struct hs_suspect *
 static hs_status is_set_aside(struct hs_view *view, const struct hs_suspect *suspect, bool *ret,
                               struct hs_error *err)
 {
-    enum { MOST_BYTES = 1 << 20 };
+    enum { MOST_BYTES = 1 << 17 };
     hs_node block = HS_NO_NODE;
     struct hs_node_facts facts;
 

@@ -476,7 +476,7 @@ def what_every_program_of_a_runtime_has():
 
 def what_a_runtime_has_set_aside():
     """One block of no type in a runtime's variables is never a suspect, unless it is large."""
-    for words, is_there in [(9000, False), (200000, True)]:
+    for words, is_there in [(9000, False), (20000, True)]:
         for is_shared in [False, True]:
             snap = native(Snap())
             pool = snap.block(words, snap.type(f"block of {words * 8} bytes", 0, 15))
