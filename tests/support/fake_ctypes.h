@@ -179,6 +179,19 @@ size_t hs_ctypes_around(struct hs_ctypes *types, hs_ctype type, uint64_t offset_
     return *ret_is_whole ? 2 : 1;
 }
 
+size_t hs_ctypes_counts(struct hs_ctypes *types, hs_ctype type,
+                        struct hs_ccount ret[HS_CTYPE_MAX_COUNTS])
+{
+    (void)types, (void)type, (void)ret;
+    return 0;
+}
+
+bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
+{
+    (void)types;
+    return a == b;
+}
+
 hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *frame,
                        struct hs_locals *ret, struct hs_error *err)
 {

@@ -58,6 +58,7 @@ void fake_native_free(struct fake_native *f)
     hs_range_set_fini(&n->root_ranges);
     hs_free(n->seeds);
     hs_free(n->ended);
+    hs_native_counts_fini(&n->counts);
     hs_image_fini(&f->dump.image);
     hs_strtab_fini(&f->dump.strings);
     free(f);

@@ -185,6 +185,14 @@ hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *
     return 0;
 }
 
+/* No container counts itself. */
+size_t hs_ctypes_counts(struct hs_ctypes *types, hs_ctype type,
+                        struct hs_ccount ret[HS_CTYPE_MAX_COUNTS])
+{
+    (void)types, (void)type, (void)ret;
+    return 0;
+}
+
 /* Each type is itself alone. */
 bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
 {
@@ -372,6 +380,7 @@ static inline void world_free(struct world *w)
     hs_free(w->native.seeds);
     hs_native_told_fini(&w->native.told);
     hs_unions_fini(&w->native.unions);
+    hs_native_counts_fini(&w->native.counts);
     hs_free(w);
 }
 
