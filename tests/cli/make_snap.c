@@ -257,8 +257,10 @@ static void add_block(struct made *made, char **field)
 {
     struct made_block *block = push(&made->blocks, sizeof *block);
     *block = (struct made_block){
-        .record = {number(field[1]), number(field[2]), (uint32_t)number(field[3]),
-                   (uint8_t)number(field[4])},
+        .record = {.address = number(field[1]),
+                   .words = number(field[2]),
+                   .type = (uint32_t)number(field[3]),
+                   .state = (uint8_t)number(field[4])},
         .first_edge = made->edges.n,
     };
 }
