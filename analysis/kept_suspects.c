@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 2
+#define KEPT_SUSPECTS_VERSION 3
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -200,6 +200,8 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     size(c, &row->n_copies);
     accumulation(c, &row->at);
     equal_groups(c, &row->equal);
+    size(c, &row->entries);
+    size(c, &row->room);
     text(c, &row->holder);
     for (unsigned i = 0; i < 2; i++)
         text(c, &row->class_holders[i]);
@@ -210,7 +212,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1336 && sizeof(struct hs_accumulation) == 656 &&
+static_assert(sizeof(struct hs_suspect) == 1352 && sizeof(struct hs_accumulation) == 656 &&
               sizeof(struct hs_suspects) == 64);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

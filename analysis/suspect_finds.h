@@ -35,4 +35,8 @@ hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,
 hs_status hs_suspect_find_waste(struct hs_view *view, struct hs_suspects *found,
                                 struct hs_error *err);
 
+/* Gives owners the room of what they have, where it is all that is wasted of its type. After
+ * hs_suspect_look_into. O(rows of waste * rows). */
+void hs_suspect_take_room(struct hs_suspects *found);
+
 #endif

@@ -18,7 +18,29 @@ struct usage {
     uint64_t n_of_one, spare_slots;
     uint64_t largest_words; /* of those that are mostly empty, or that hold one element */
     hs_node largest;
+    uint64_t n_bodies, entries, room, unused_words; /* of containers with little in much room */
 };
+
+/* Counts the body of a container, as the container says; false where it says nothing of its room.
+ */
+static bool count_body(struct usage *usage, hs_node node, uint64_t words,
+                       const struct hs_block_count *body)
+{
+    if (body->room == HS_NO_ROOM || body->room == 0)
+        return false;
+    if (words < MANY_SLOTS || body->entries >= body->room / FILLED_PART)
+        return true;
+    usage->n_bodies++;
+    usage->entries += body->entries;
+    usage->room += body->room;
+    usage->unused_words +=
+        words - (uint64_t)((double)words * (double)body->entries / (double)body->room);
+    if (words > usage->largest_words) {
+        usage->largest = node;
+        usage->largest_words = words;
+    }
+    return true;
+}
 
 static void count_array(struct usage *usage, hs_node node, uint64_t words, uint64_t n_pointers)
 {
@@ -40,12 +62,18 @@ static void count_array(struct usage *usage, hs_node node, uint64_t words, uint6
 static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk,
                         struct usage *usages)
 {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         struct usage *usage = &usages[chunk->type[i]];
         uint8_t form = hs_snap_type(view->snap, chunk->type[i])->form;
         hs_node node = chunk->first + i;
-        if ((form != HS_FORM_POINTER && form != HS_FORM_BYTES) ||
+        while (count < chunk->n_counts && chunk->counts[count].at < i)
+            count++;
+        bool is_body = count < chunk->n_counts && chunk->counts[count].at == i;
+        if ((!is_body && form != HS_FORM_POINTER && form != HS_FORM_BYTES) ||
             chunk->state[i] & HS_BLOCK_STATIC || !hs_index_is_reached(view->index, node))
+            continue;
+        if (is_body && count_body(usage, node, chunk->words[i], &chunk->counts[count]))
             continue;
         if (form == HS_FORM_POINTER)
             count_array(usage, node, chunk->words[i],
@@ -58,7 +86,7 @@ static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk
 
 static hs_status count_blocks(struct hs_view *view, struct usage *usages, struct hs_error *err)
 {
-    const unsigned columns = HS_COL_SIZES | HS_COL_TYPES | HS_COL_EDGES;
+    const unsigned columns = HS_COL_SIZES | HS_COL_EDGES | HS_COL_COUNTS;
     struct hs_chunk_pass pass = hs_chunk_pass_of(view, columns, "looking for empty slots");
     while (hs_chunk_pass_next(&pass, err))
         count_chunk(view, &pass.chunk, usages);
@@ -77,6 +105,22 @@ static hs_status add(struct hs_suspects *found, enum hs_suspect_waste waste, uin
     suspect->evidence = usage->largest;
     suspect->words = is_unknown ? usage->words : is_empty ? usage->empty_slots : usage->spare_slots;
     suspect->count = is_unknown ? usage->n : is_empty ? usage->n_mostly_empty : usage->n_of_one;
+    return HS_OK;
+}
+
+static hs_status add_unused_room(struct hs_suspects *found, uint32_t type,
+                                 const struct usage *usage, struct hs_error *err)
+{
+    struct hs_suspect *suspect;
+    HS_TRY(hs_suspect_add(found, HS_SUSPECT_WASTE, &suspect, err));
+    suspect->waste = HS_WASTE_UNUSED_ROOM;
+    suspect->certainty = HS_EXACT;
+    suspect->type = type;
+    suspect->evidence = usage->largest;
+    suspect->words = usage->unused_words;
+    suspect->count = usage->n_bodies;
+    suspect->entries = usage->entries;
+    suspect->room = usage->room;
     return HS_OK;
 }
 
@@ -138,9 +182,29 @@ static hs_status find_waste(struct hs_view *view, struct usage *usages, struct h
             HS_TRY(add(found, HS_WASTE_EMPTY_SLOTS, type, usage, err));
         if (usage->spare_slots > 0 && usage->spare_slots >= found->threshold_words)
             HS_TRY(add(found, HS_WASTE_ONE_ELEMENT, type, usage, err));
+        if (usage->unused_words > 0 && usage->unused_words >= found->threshold_words)
+            HS_TRY(add_unused_room(found, type, usage, err));
     }
     HS_TRY(add_unknown(view, usages, found, err));
     return add_rounded_up(view, found, err);
+}
+
+void hs_suspect_take_room(struct hs_suspects *found)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        const struct hs_suspect *waste = &found->rows[i];
+        for (size_t j = 0; j < found->n && waste->waste == HS_WASTE_UNUSED_ROOM; j++) {
+            struct hs_suspect *row = &found->rows[j];
+            const struct hs_accumulated *members = &row->at.steps[row->at.members];
+            const struct hs_accumulated *bulk = &row->at.bulk;
+            bool is_members = members->type == waste->type && members->n_blocks == waste->count;
+            bool is_bulk = bulk->type == waste->type && bulk->n_blocks == waste->count;
+            if (row->at.members != 0 && (is_members || is_bulk)) {
+                row->entries = waste->entries;
+                row->room = waste->room;
+            }
+        }
+    }
 }
 
 hs_status hs_suspect_find_waste(struct hs_view *view, struct hs_suspects *found,

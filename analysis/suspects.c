@@ -352,6 +352,7 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
         HS_TRY(add_lost(view, found, err));
         HS_TRY(hs_suspect_find_waste(view, found, err));
         HS_TRY(hs_suspect_look_into(view, query, found, err));
+        hs_suspect_take_room(found);
         HS_TRY(hs_suspect_find_sites(view, found, err));
     }
     if (found->n > 1)

@@ -51,3 +51,43 @@ if clang++ -stdlib=libc++ -O1 -g -o "$work/libcxx" "$work/containers.cpp" 2>/dev
     sizes_are "libc++"
     leave
 fi
+
+# A vector that was cleared keeps the room of its largest use: the owner's sentence says how much of
+# it is in use, and nothing where it is used.
+cat >"$work/room.cpp" <<'CPP'
+#include <cstdio>
+#include <vector>
+struct Candidate { double score[6]; long number; };
+struct Searcher { std::vector<Candidate> candidates; };
+static std::vector<Searcher> searchers(8);
+int main(int argc, char **)
+{
+    size_t room = 0;
+    for (Searcher &searcher : searchers) {
+        for (long i = 0; i < 5000; i++)
+            searcher.candidates.push_back(Candidate{{1.0 * i}, i});
+        if (argc == 1)
+            searcher.candidates.resize(3, Candidate{});
+        room += searcher.candidates.capacity();
+    }
+    printf("SAID 24 of %zu elements in use\nREADY\n", room);
+    fflush(stdout);
+    return getchar() == 0;
+}
+CPP
+g++ -O1 -g -o "$work/room" "$work/room.cpp" || fail "building"
+start "$work/room"
+dump
+"$HEAPSNAP" suspects "$work/heap.snap" -n 0 >"$work/text" || fail "suspects"
+said=$(sed -n 's/^SAID //p' "$work/log")
+tr '\n' ' ' <"$work/text" | tr -s ' ' |
+    grep -q "1. searchers .* alone keeps .* 8 Candidate\[\] of .* each, $said\. " ||
+    { cat "$work/text"; fail "not '$said'"; }
+leave
+start "$work/room" used
+dump
+"$HEAPSNAP" suspects "$work/heap.snap" -n 0 >"$work/text" || fail "suspects"
+grep -q "8 Candidate\[\]" "$work/text" || { cat "$work/text"; fail "no vectors"; }
+! grep -q "in use\|elements are there" "$work/text" ||
+    { cat "$work/text"; fail "room that is used"; }
+leave

@@ -87,6 +87,8 @@ static void fill(struct hs_suspects *found)
     row->class_holders[0] = text("first");
     row->class_holders[1] = text("second");
     row->holder_root = 2;
+    row->entries = 61;
+    row->room = 62;
     row->site = text("main at a.c:1");
     row->site_percent = 41;
     row->waste = HS_WASTE_UNKNOWN;

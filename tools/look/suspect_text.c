@@ -271,6 +271,14 @@ static void put_sizes(struct writer *w, const struct hs_view *view,
     }
 }
 
+/* ", 20 of 4096 elements in use" */
+static void put_room(struct writer *w, const struct hs_suspect *suspect)
+{
+    if (suspect->room != 0)
+        put(w, ", %lu of %lu elements in use", (unsigned long)suspect->entries,
+            (unsigned long)suspect->room);
+}
+
 /* Writes the members at which the memory has come together: the members, and what hangs on them
  * below: "1000 struct entry, 96 B each with what hangs on them, mostly char[]". */
 static void put_members(struct writer *w, const struct hs_view *view,
@@ -400,6 +408,7 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
         bool is_most = members->words / 9 * 10 < suspect->words;
         put(w, is_most ? ", most of it " : ": ");
         put_members(w, view, suspect);
+        put_room(w, suspect);
         put_holder(w, view, suspect);
     }
     put(w, ". ");
@@ -648,6 +657,12 @@ static void put_waste(struct writer *w, const struct hs_view *view,
         put(w, "%s is spare room in ", much);
         put_blocks(w, view, suspect->type, suspect->count, 0);
         put(w, " that hold one pointer each. ");
+        break;
+    case HS_WASTE_UNUSED_ROOM:
+        put(w, "%s is room that ", much);
+        put_blocks(w, view, suspect->type, suspect->count, 0);
+        put(w, " %s not use: %lu of %lu elements are there. ", suspect->count == 1 ? "does" : "do",
+            (unsigned long)suspect->entries, (unsigned long)suspect->room);
         break;
     case HS_WASTE_ROUNDED_UP:
         put(w, "%s is what the allocator gave beyond what was asked for, in some %lu blocks. ",

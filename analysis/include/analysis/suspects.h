@@ -82,6 +82,7 @@ enum hs_suspect_waste {
     HS_WASTE_NONE,
     HS_WASTE_EMPTY_SLOTS, /* arrays of pointers, mostly without any */
     HS_WASTE_ONE_ELEMENT, /* arrays of pointers with room for more that hold one */
+    HS_WASTE_UNUSED_ROOM, /* containers with elements in less than a quarter of their room */
     HS_WASTE_ROUNDED_UP,  /* what the allocator gives beyond what was asked for (sampled) */
     HS_WASTE_UNKNOWN      /* not wasted for all that is known: no type is known for it */
 };
@@ -123,6 +124,8 @@ struct hs_suspect {
                           each_words and held_words are the smallest and the largest */
     struct hs_accumulation at;    /* owner and joint */
     struct hs_equal_groups equal; /* n 0: types tell more, or they are not alike */
+    uint64_t entries, room;       /* of members or bulk that are bodies of containers with much room
+                                     that is not in use, and of such waste; room 0: not so */
     char *holder;                 /* owned: "server.db[0].dict"; NULL: not known */
     char *class_holders[2];       /* owned: the same for at.classes */
     hs_node holder_root;   /* joint: of the roots, the one that `holder` begins with; 0: none */
