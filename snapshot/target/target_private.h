@@ -1,4 +1,4 @@
-/* The state that the parts of the target share, from the ground up: live/memory.c and
+/* The functions that the parts of the target share, from the ground up: live/memory.c and
  * live/process.c know nothing of stops; live/stop.c and copy/ stand on them, live/freeze.c on
  * these, and live/target.c on it and on core/. */
 #ifndef HS_TARGET_PRIVATE_H
@@ -18,8 +18,8 @@ pid_t hs_process_speaker(pid_t pid);
 /* Identifies the program behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err);
 bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b);
-/* Reads what target->pid and its memory are, without a stop; outputs are in *target. Closed also
- * after a failure, when nothing is stopped and no copy or core is there. */
+/* Reads what target->pid and its memory are, without a stop, into *target. To be closed also after
+ * a failure; then nothing must be stopped, and no copy or core be there. */
 hs_status hs_process_open(struct hs_target *target, struct hs_error *err);
 void hs_process_close(struct hs_target *target);
 /* In a stop: what was found of its pages no longer holds, and another thread is asked from now on
@@ -74,19 +74,19 @@ void hs_mappings_fini(struct hs_target *target);
 hs_status hs_stop_all(struct hs_target *target, struct hs_error *err);
 /* Sets broken-off calls to start again, detaches all threads; a copy stays. */
 void hs_stop_let_go(struct hs_target *target);
-/* Looks for the SIGCONT of a process that its user had stopped: has he let it go on meanwhile
- * (SIGCONT)? From then on it is we who hold it. Looks every few ms at most. */
+/* Looks whether the user of a process that he had stopped has let it go on meanwhile (SIGCONT):
+ * from then on it is we who hold it. Looks every few ms at most. */
 void hs_stop_look_for_continue(struct hs_target *target);
 
 /* ---- bound.c */
-/* Tells whether it is held by us, and has been for longer than is allowed. */
+/* Tells whether we hold it, and have for longer than is allowed. */
 bool hs_bound_is_late(const struct hs_target *target);
 /* After a tenth of the limit: can a stopped read of so many bytes, at the pace at which requests
  * were answered until now, not end within it? *ret_ns is how long all of it would take. What is
  * foreseen is of all memory, of which less may be read, and a pace changes: nearly twice the limit
  * is let pass at first, and less as time goes by. */
 bool hs_bound_is_hopeless(const struct hs_target *target, uint64_t n_bytes, uint64_t *ret_ns);
-/* Returns the time when it will be, by hs_now_ns(); 0: never. */
+/* Returns when that will be, by hs_now_ns(); 0: never. */
 uint64_t hs_bound_deadline_ns(const struct hs_target *target);
 /* Returns where in [begin, end) to stop and look at the time when page maps are read. */
 hs_addr hs_bound_end(const struct hs_target *target, hs_addr begin, hs_addr end);
@@ -206,8 +206,7 @@ void hs_waits_look_again(struct hs_waits_look *look, struct hs_target *target);
 /* The call that it sleeps in; false when it does not. */
 bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread,
                   uint64_t *ret_number, uint64_t arguments[6], hs_addr *ret_sp);
-/* Counts how often the thread has gone to sleep; false when the system does not tell. About 20 us.
- */
+/* Counts how often the thread has gone to sleep; false when the system does not tell. 20 us. */
 bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret);
 /* Tells whether it is in the sleep that it was seen in, or out of it for a signal for which it
  * stands. About 20 us. */
@@ -278,7 +277,7 @@ enum hs_restart {
 void hs_restart_confirm(struct hs_target *target);
 /* Before the first is let go, or made to call: whom does EINTR wait for, by a signal? */
 void hs_restart_prepare(const struct hs_target *target, struct hs_thread *thread);
-/* Tells whether its limit is that of a socket, and passes. */
+/* Tells whether the thread waits with a time limit of its socket that has not run out. */
 bool hs_restart_is_at_socket(const struct hs_thread *thread);
 /* Sets a call that the stop broke off to start again, in registers that are the thread's own. The
  * target may have changed below the thread's stack pointer: valid before and after. */
@@ -324,8 +323,8 @@ void hs_deadman_renew(void);
 void hs_deadman_within(uint64_t limit_ns);
 /* All but stragglers run again: a second is left to these. */
 void hs_deadman_loosen(void);
-/* Attends the process that stands still for its user, however long we take: only should he let it
- * go on while we cannot is it held by us. */
+/* Stops the clocks while the process stands still for its user, however long we take. Should he let
+ * it go on while we do not run, it is held by us: the witness then ends us. */
 void hs_deadman_attend(void);
 /* Nothing is held any more: what comes is harmless, however long it takes. */
 void hs_deadman_rest(void);

@@ -1,5 +1,5 @@
-/* The state that the parts of a frozen copy share: freeze.c, copy_*.c. See target/freeze.h and
- * docs/decisions/012-a-frozen-copy.md. */
+/* The structures and functions that the parts of a frozen copy share: live/freeze.c and copy/. See
+ * target/freeze.h and docs/decisions/012-a-frozen-copy.md. */
 #ifndef HS_COPY_COPY_PRIVATE_H
 #define HS_COPY_COPY_PRIVATE_H
 
@@ -59,7 +59,7 @@ void hs_copy_code_search(struct hs_copy_code *code, const uint8_t *bytes, size_t
 /* Searches the target's code; what was not found is 0. HS_LIMIT. */
 hs_status hs_copy_code_find(const struct hs_target *target, struct hs_copy_code *ret,
                             struct hs_error *err);
-/* Tells whether all is still there; for the pause. */
+/* Tells whether all the code that was found is still there; asked in the pause. */
 bool hs_copy_code_stands(const struct hs_target *target, const struct hs_copy_code *code);
 
 /* ---- saved.c: what a copy lacks, read in the pause and laid over what is read from it */
@@ -203,7 +203,7 @@ bool hs_copy_caller_failed(struct hs_copy_caller *caller, enum hs_copy_called ca
                            const char *what);
 
 /* ---- watch.c */
-/* The observations of the target since its copy was made. */
+/* The figures observed of the target since its copy was made. */
 struct hs_copy_watch {
     struct hs_memory_groups groups;
     uint64_t reserve_bytes;                              /* that must stay available */
@@ -217,7 +217,7 @@ struct hs_copy_watch {
 
 /* ---- readers.c */
 enum { HS_COPY_READERS_MAX = 4 };
-/* The bytes that are worth waking threads for. */
+/* The least bytes of a read for which reader threads are woken. */
 #define HS_COPY_WIDE_BYTES ((size_t)1 << 20)
 
 struct hs_copy_readers {
@@ -259,12 +259,12 @@ hs_status hs_copy_make(struct hs_target *target, struct hs_copy **ret, char *why
 void hs_copy_collect(struct hs_target *target, struct hs_copy *copy);
 
 /* ---- watch.c */
-/* Begins the watch when the process has been let go. */
+/* Begins to watch the process, which has just been let go. */
 void hs_copy_watch_begin(struct hs_target *target);
 /* Looks at the target while its copy is read: every 5 ms, or at a twentieth of the time where
  * looking takes long. */
 hs_status hs_copy_watch(struct hs_target *target, struct hs_error *err);
-/* Measures the copy's cost for the target so far, into its report. */
+/* Measures by how many bytes the target has grown since its copy was made, into its report. */
 void hs_copy_measure(struct hs_target *target);
 /* Ends it at once; what is left of it stays until resume. */
 void hs_copy_give_up(struct hs_copy *copy);

@@ -1,5 +1,5 @@
-/* The forecast of a stop by either way: arithmetic over what is known of the process and what the
- * machine takes now. */
+/* The forecast of how long a stop takes by either way, a copy or a read: arithmetic over what is
+ * known of the process and what the machine takes now. */
 #include "forecast.h"
 
 #include <stdio.h>
@@ -23,8 +23,8 @@
 /* Memory that was not touched for long is copied more slowly than what was just tried. */
 #define FORECAST_COLD(ns) ((ns) + (ns) / 4)
 
-/* The price of a page of memory that is larger than what was tried or that lies anywhere: between
- * what it takes of a new process and of one that was copied before. */
+/* Scales the time to copy page tables to memory that is larger than what was tried, or scattered:
+ * between what the kernel takes for a new process and for one that was copied before. */
 #define FORECAST_FAR(ns) ((ns) + (ns) / 2)
 
 /* By several threads into memory that is ready: half as much again is gained, no more. */

@@ -1,4 +1,4 @@
-/* The forecast of a stop, from measured figures: copy/forecast.c, copy/probe.c. */
+/* The forecast of how long a stop takes, from measured figures: copy/forecast.c, copy/probe.c. */
 #ifndef HS_COPY_FORECAST_H
 #define HS_COPY_FORECAST_H
 
@@ -15,12 +15,13 @@ void hs_copy_costs_probe(struct hs_copy_costs *ret);
 void hs_copy_forecast(const struct hs_copy_facts *facts, uint64_t *ret_copy_ns,
                       uint64_t *ret_read_ns);
 
-/* Returns how many threads more want to run than there are processors, in percent of these: of the
- * text of /proc/loadavg, of this moment or of the last minute, whichever is more, for what others
- * do comes and goes. */
+/* Returns by how many percent the threads that want to run outnumber the processors, 0 when they do
+ * not: by the text of /proc/loadavg, of this moment or of the last minute, whichever is more, for
+ * what others do comes and goes. */
 uint64_t hs_forecast_crowd(const char *loadavg, uint64_t n_processors);
-/* Lengthens the forecast of pauses where it is crowded: a thread stands, or does what it is told,
- * when its turn comes; and who reads has his share of a processor. */
+/* Forecasts how much longer the pauses may be on a busy machine (copy_busy_ns, read_busy_ns): a
+ * thread stops, or does what it is told, when its turn comes, and the reader has only a share of a
+ * processor. */
 void hs_copy_forecast_busy(const struct hs_copy_facts *facts, struct hs_copy_outlook *outlook);
 
 #endif

@@ -1,4 +1,4 @@
-/* The reasons for or against a copy, and the times of either way: looked at without a stop. */
+/* Foresees, without a stop, whether a copy can be made and how long either way will take. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,13 +13,14 @@
 #include "target/procfs.h"
 
 #define FORESEE_FRESH_NS ((uint64_t)5000000000)
-/* The share of what is saved in the pause, which is kept twice, here and in the image, for as long
- * as the copy lives. */
+/* The saved bytes may be at most one part in so many of the memory that is left to us: they are
+ * kept twice, here and in the image, for as long as the copy lives. */
 #define FORESEE_SAVED_SHARE 4
-/* The bytes that are saved in a moment: no reason to hold a process while all is gone through. */
+/* The most saved bytes that never speak against a copy: they take a moment, which is no reason to
+ * hold a process while all of it is read. */
 #define FORESEE_SAVED_FEW ((uint64_t)16 << 20)
-/* The most bytes shared with others, which may be pinned page by page; more is read by a way that
- * does not. */
+/* The most bytes shared with other processes by a fork that may be read in the way that pins page
+ * by page (process_vm_readv); with more of them the file `mem` is read. */
 #define FORESEE_LENT_BYTES_MAX ((uint64_t)1 << 20)
 /* Page tables of the copy, and what the target writes meanwhile. */
 #define FORESEE_ROOM(bytes) ((bytes) / 512 + (bytes) / 64 + ((uint64_t)16 << 20))

@@ -1,4 +1,4 @@
-/* The conditions of a copy, taken from texts of /proc. */
+/* The facts that decide whether a copy can be made, taken from texts of /proc. */
 #ifndef HS_COPY_FORESEE_H
 #define HS_COPY_FORESEE_H
 
@@ -32,9 +32,10 @@ struct hs_copy_facts {
     size_t n_areas, areas_capacity;
 };
 
-/* Reads the facts of the text of a status file; false when it is none. */
+/* Takes facts from the text of a status file; false when it is none. */
 bool hs_copy_facts_status(struct hs_copy_facts *facts, const char *text);
-/* Reads the facts of the text of an smaps file. HS_LIMIT. */
+/* Adds the facts in the text of an smaps file: sizes, and the areas that a copy would lack.
+ * HS_LIMIT. */
 hs_status hs_copy_facts_smaps(struct hs_copy_facts *facts, const char *text, size_t n_bytes,
                               struct hs_error *err);
 void hs_copy_facts_judge(const struct hs_copy_facts *facts, struct hs_copy_outlook *ret);

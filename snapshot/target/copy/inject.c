@@ -39,7 +39,7 @@ static bool inject_fails(struct injection *in, const char *why)
     return false;
 }
 
-/* Reads the errno of a failed clone. */
+/* Says why a clone failed; always false. */
 static bool inject_refused(struct injection *in, int64_t result)
 {
     switch (-result) {
@@ -155,7 +155,8 @@ static bool inject_end(struct injection *in, pid_t child, int64_t inner)
     return true;
 }
 
-/* Reaps what is left, whatever that says: nobody else will. */
+/* Has T reap the ended children that killed dumps left, whatever wait4 says of each: nobody else
+ * will. False when T is lost. */
 static bool inject_reap_left(struct injection *in)
 {
     const struct hs_copy_plan *plan = in->caller->plan;

@@ -1,6 +1,6 @@
-/* The remains at a process of dumps that were killed: an ended child, which takes no memory, but a
- * number. Its exit signal is 0, so that no wait of the program's own collects it; the next dump
- * does. */
+/* Finds what killed dumps have left at a process: ended children, each of which takes no memory,
+ * but a pid. Their exit signal is 0, so that no wait of the program's own collects them; the next
+ * dump does. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

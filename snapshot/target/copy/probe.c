@@ -1,6 +1,5 @@
-/* The times that this machine takes now for the parts of a pause, tried on memory of our own:
- * copying the page tables of small pages, a child's way to life and back, reading from another
- * process. */
+/* Measures what this machine takes now for the parts of a pause, on memory of our own: copying the
+ * page tables of small pages, a child's way to life and back, reading from another process. */
 #include "forecast.h"
 
 #include <errno.h>
@@ -17,8 +16,8 @@
 #include "base/progress.h"
 
 #define PROBE_BYTES ((size_t)16 << 20)
-/* The share of what is left to us that a probe may take: we may live under the same limit as the
- * process. */
+/* The probe may take at most one part in so many of the memory that is left to us: we may live
+ * under the same limit as the process. */
 #define PROBE_SHARE 4
 #define PROBE_REQUEST_BYTES ((size_t)4 << 20)
 #define PROBE_PAGE ((size_t)4096)
@@ -36,8 +35,9 @@ struct probe {
     uint64_t child_ns[PROBE_TURNS];
 };
 
-/* Measures how long clone itself takes; 0 when there is no child. No SIGCHLD, for whoever we are
- * part of. */
+/* Returns how many ns clone itself took, 0 when there is no child; *ret_child_ns is how long it
+ * then took until the child's end was seen. The child ends without SIGCHLD, for the sake of
+ * whatever program we are part of. */
 static uint64_t probe_clone(uint64_t *ret_child_ns)
 {
     uint64_t begun_ns = hs_now_ns();
@@ -54,7 +54,7 @@ static uint64_t probe_clone(uint64_t *ret_child_ns)
     return made_ns - begun_ns;
 }
 
-/* Returns the least time, of which no other program has taken a part. */
+/* Returns the least of the times: the one that other programs have lengthened least. */
 static uint64_t probe_least(const uint64_t *times, int n)
 {
     uint64_t least = times[0];

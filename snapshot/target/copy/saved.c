@@ -15,7 +15,7 @@
 #define SAVED_PAGE ((hs_addr)4096)
 #define SAVED_RUNS ((size_t)256)
 #define SAVED_REQUEST_BYTES ((size_t)1 << 20)
-/* The bytes that are worth threads. */
+/* The least bytes to save for which threads are made. */
 #define SAVED_WIDE_BYTES ((size_t)4 << 20)
 
 hs_status hs_copy_saved_init(struct hs_copy_saved *saved, size_t n_bytes, size_t ready,
@@ -58,7 +58,7 @@ static hs_status saved_make_room(const struct hs_copy_saved *saved, size_t n_byt
     return hs_fail(err, HS_LIMIT, "over %zu bytes would have to be saved", saved->store_capacity);
 }
 
-/* Plans the place of a run; it is read with all others. */
+/* Makes room for [begin, end), in runs that are read later, with all others. HS_LIMIT. */
 static hs_status saved_plan_run(struct hs_copy_saved *saved, hs_addr begin, hs_addr end,
                                 struct hs_error *err)
 {
@@ -110,7 +110,7 @@ static void saved_read_run(struct hs_memory *memory, const struct hs_copy_run *r
     }
 }
 
-/* The state that the threads share; the next run is taken by whoever comes. */
+/* The state that the saving threads share: each takes the next run. */
 struct saving {
     const struct hs_copy_saved *saved;
     struct hs_memory memory;

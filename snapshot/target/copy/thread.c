@@ -190,8 +190,8 @@ static bool thread_choose_place(struct hs_copy_caller *caller, size_t xstate_byt
     return true;
 }
 
-/* Chooses the registers with which it would return without us: calls that the stop broke off start
- * again. */
+/* Chooses the registers to return to, those that it would have without us: calls that the stop
+ * broke off start again. */
 static void thread_choose_regs(struct hs_copy_caller *caller)
 {
     const struct hs_target *target = caller->target;

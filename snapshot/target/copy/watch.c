@@ -26,14 +26,14 @@
 #define WATCH_DEAR_SHARE 5
 #define WATCH_URGENT_SHARE 2
 #define WATCH_PAGE 4096
-/* The share that must be left to it, and to the machine: a share of what there was. The least is
- * what a process may write between two looks. */
+/* The memory that must be left to the process and the machine: one part in so many of what there
+ * was, within these bounds. The lower one is what a process may write between two looks. */
 #define WATCH_RESERVE_SHARE 16
 #define WATCH_RESERVE_MIN ((uint64_t)16 << 20)
 #define WATCH_RESERVE_MAX ((uint64_t)1 << 30)
 
-/* Returns the processor time that was spent: what a busy machine keeps us waiting for is no reason
- * to look less often. */
+/* Returns the processor time of this thread, in ns: what a busy machine keeps us waiting for is no
+ * reason to look less often. */
 static uint64_t watch_spent_ns(void)
 {
     struct timespec spent = {0};
@@ -101,8 +101,9 @@ static bool watch_numbers(pid_t pid, const char *name, const char *const keys[2]
     return true;
 }
 
-/* Measures the growth: what only the copy has left is what the process has written since, or given
- * back: the latter is no growth. The copy still has what both had when it was made. */
+/* Measures the growth in bytes: memory that only the copy still has was written to by the process
+ * since, or given back, and the latter is no growth. The copy's resident size is what both had when
+ * it was made. False when the system does not tell. */
 static bool watch_growth_bytes(const struct hs_target *target, uint64_t *ret)
 {
     static const char *const own[2] = {"Private_Dirty", "Private_Clean"};
@@ -154,7 +155,8 @@ void hs_copy_measure(struct hs_target *target)
     watch->dear_ns += watch->growth_cost_ns;
 }
 
-/* Counts the page faults of all its threads, since it began; unchanged when it has ended. */
+/* Reads how many page faults all its threads have had since the process began; *faults is unchanged
+ * when it has ended. */
 static void watch_faults(const struct hs_target *target, uint64_t *faults)
 {
     struct hs_error ignored = HS_ERROR_INIT;

@@ -77,7 +77,7 @@ static int binary_open(const char *sysroot, const char *path)
     return binary_regular(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
-/* Keeps the path of an open file, for messages and for whoever opens it again. */
+/* Returns the path of an open file, to be freed, for messages and for whoever opens it again. */
 static hs_status binary_keep_path(int fd, char **ret, struct hs_error *err)
 {
     char link[64], path[PATH_MAX];

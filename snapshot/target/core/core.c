@@ -111,7 +111,8 @@ __attribute__((format(printf, 2, 3))) static void note_add(struct core_note *not
             *c = '?';
 }
 
-/* Notes binaries that could not be had; the reasons are told by whoever wanted them. */
+/* Notes the files that were wanted and not to be had, and a program that is taken on trust. Why
+ * each could not be had is told by whoever wanted it. */
 static void note_binaries(struct core_note *note, const struct hs_core *core)
 {
     const char *first = NULL;
@@ -161,7 +162,7 @@ const char *hs_core_note(const struct hs_target *target)
 
 /* ---- files ---- */
 
-/* Returns the file that is mapped there; HS_CORE_NONE: none. */
+/* Returns the number of the binary that is mapped there; HS_CORE_NONE: none. */
 static uint32_t core_binary_of(const struct hs_target *target, const struct hs_mapping *mapping)
 {
     const struct hs_core *core = target->core;

@@ -1,5 +1,5 @@
-/* The state that the parts of a core share: core.c (opening), file.c, unpack.c, headers.c, notes.c,
- * mappings.c, binaries.c, read.c. */
+/* The structures and functions that the parts of a core share: core.c (opening), file.c, unpack.c,
+ * headers.c, notes.c, mappings.c, binaries.c, read.c. */
 #ifndef HS_CORE_CORE_PRIVATE_H
 #define HS_CORE_CORE_PRIVATE_H
 
@@ -84,7 +84,8 @@ struct hs_core_binary {
     struct hs_core_known *known; /* owned; NULL: not looked at */
 };
 
-/* The segment and the row of a mapping. Parallel to hs_target.mappings. */
+/* The sources of a mapping: a segment of the core, a row of its NT_FILE. Parallel to
+ * hs_target.mappings. */
 struct hs_core_source {
     uint32_t segment, row; /* HS_CORE_NONE: none */
 };
@@ -156,8 +157,8 @@ bool hs_core_binary_open(struct hs_core *core, uint32_t binary);
 /* The segment that a row maps; NULL when none has its bytes. */
 const struct hs_core_load *hs_core_load_of(const struct hs_core *core,
                                            const struct hs_core_row *row);
-/* Returns the end of the memory of a file whose lowest mapping begins at `begin`; 0 when unknown.
- */
+/* Returns the end, rounded up to a page, of the memory of a file whose lowest mapping begins at
+ * `begin`; 0 when unknown. */
 hs_addr hs_core_memory_end(struct hs_core *core, uint32_t binary, hs_addr begin);
 /* HS_TARGET when the file named by --exe is not the program. */
 hs_status hs_core_check_exe(struct hs_core *core, struct hs_error *err);
@@ -168,7 +169,8 @@ void hs_core_binaries_fini(struct hs_core *core);
 size_t hs_core_read_at(int fd, uint64_t at, uint8_t *bytes, size_t n_bytes);
 /* The segment that holds `address`, or NULL. O(log n). */
 const struct hs_core_segment *hs_core_segment_at(const struct hs_core *core, hs_addr address);
-/* Returns the bytes that the core itself has; fewer than n_bytes when it has no more. */
+/* Reads bytes that the core itself has and returns how many, fewer than n_bytes when it has no
+ * more. */
 size_t hs_core_own_bytes(const struct hs_core *core, hs_addr address, void *bytes, size_t n_bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* The sources of the bytes of a core. A plain file is read where it lies; a pipe, or what is
- * compressed, goes to a temporary file first. */
+/* Opens the file of a core. A plain one is read where it lies; a pipe, or what is compressed, goes
+ * to a temporary file first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -180,7 +180,7 @@ static int headers_compare(const void *a, const void *b)
     return 0;
 }
 
-/* Gives what two segments claim to the first one. */
+/* Sorts the segments and cuts those that overlap: what two of them claim is the first one's. */
 static void headers_disjoin(struct hs_core *core)
 {
     size_t n = 0;

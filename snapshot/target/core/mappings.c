@@ -14,9 +14,9 @@
 #include "base/bisect.h"
 #include "core_private.h"
 
-/* The address of a program in its usual place; where the program is mapped among libraries (ld.so
- * PROGRAM, old static-pie), the kernel puts the heap where a program would be: ELF_ET_DYN_BASE of
- * asm/elf.h and up. */
+/* The range in which the kernel usually maps a program: from ELF_ET_DYN_BASE of asm/elf.h up to the
+ * libraries. Where the program is mapped among these instead (ld.so PROGRAM, old static-pie), the
+ * heap is put there all the same. */
 #define MAPPINGS_PROGRAM_BASE UINT64_C(0x555555554000)
 #define MAPPINGS_LIBRARIES UINT64_C(0x700000000000)
 /* arch_randomize_brk; older kernels use 32 MiB. */
@@ -58,8 +58,8 @@ static hs_status make_texts(struct mappings_make *m, struct hs_error *err)
     return HS_OK;
 }
 
-/* Returns the flags of memory that only NT_FILE tells of: what the file says. Nothing of it was
- * written to. */
+/* Returns the permissions (PF_R, PF_X) of memory that only NT_FILE tells of: what the file says.
+ * Nothing of it was written to. */
 static uint32_t make_row_flags(struct hs_core *core, const struct hs_core_row *row)
 {
     (void)hs_core_binary_open(core, row->binary);
@@ -113,7 +113,7 @@ static hs_status make_add(struct mappings_make *m, hs_addr begin, hs_addr end,
     return HS_OK;
 }
 
-/* The piece that is left of [begin, end) from `at` on; nothing: [UINT64_MAX, UINT64_MAX). */
+/* The part of a segment or row that is left from an address on; none: [UINT64_MAX, UINT64_MAX). */
 struct piece {
     hs_addr begin, end;
 };

@@ -36,7 +36,7 @@ static size_t read_own(struct hs_core *core, uint64_t at, uint8_t *bytes, size_t
 
 enum read_way { READ_NOTHING, READ_CORE, READ_FILE, READ_ZERO };
 
-/* Finds the way to read `address` in mapping number `at`, and up to where the same holds. */
+/* Chooses how `address` in mapping number `at` is read, and up to where the same holds. */
 static enum read_way read_judge(const struct hs_target *target, size_t at, hs_addr address,
                                 hs_addr *ret_end)
 {
@@ -120,7 +120,7 @@ static bool read_is_zero(const uint8_t *bytes, size_t n)
     return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-/* The state of a listing: up to `address`. */
+/* The list of page runs that is being made: complete up to `address`. */
 struct read_runs {
     struct hs_page_run *runs;
     size_t n, n_runs;

@@ -23,7 +23,8 @@
 #define FACTS_MAX_NAMESPACES 33      /* MAX_PID_NS_LEVEL and ours: linux/pid_namespace.h */
 #define FACTS_ELF_HEAD_BYTES 64
 
-/* Returns the pid whose files of /proc are asked: of a zombie some are there, too. */
+/* Returns the thread whose files of /proc are read: the one that still has the memory when the main
+ * thread has ended. A zombie has some of the files, too. */
 static pid_t facts_whom(const struct hs_process_facts *facts)
 {
     return facts->speaker != 0 ? facts->speaker : facts->pid;
@@ -259,8 +260,7 @@ static hs_status facts_of_memory(struct hs_process_facts *facts, struct hs_error
     return status == HS_LIMIT ? HS_LIMIT : HS_OK;
 }
 
-/* Reads the facts of another thread when the main thread has ended: another one may still have its
- * memory. */
+/* Finds a thread that still has the memory when the main thread has ended. */
 static hs_status facts_of_speaker(struct hs_process_facts *facts, struct hs_error *err)
 {
     hs_auto_free char *text = NULL;

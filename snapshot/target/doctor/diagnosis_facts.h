@@ -52,13 +52,14 @@ struct hs_process_facts {
     enum hs_fact may_call_ptrace, may_call_readv; /* tried on ourselves */
 };
 
-/* Finds who it is, whether it lives, what its program is, and whether the kernel would let us trace
- * it. HS_LIMIT alone. */
+/* Gathers who it is, whether it lives, what its program is, and whether the kernel would let us
+ * trace it. HS_LIMIT alone. */
 hs_status hs_facts_of_process(pid_t pid, struct hs_process_facts *ret, struct hs_error *err);
 /* The rest, into facts of a process that exists. HS_LIMIT alone. */
 hs_status hs_facts_of_permission(struct hs_process_facts *facts, struct hs_error *err);
 
-/* Reads the facts of the program at `path`: parts of the former. */
+/* Adds what the program at `path` is: whether it can be read, is ELF, of 64 bits, of our
+ * machine. */
 void hs_facts_of_program(struct hs_process_facts *facts, const char *path);
 
 /* ---- diagnosis_own.c: what we ourselves may do. */

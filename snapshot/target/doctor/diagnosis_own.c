@@ -1,4 +1,4 @@
-/* The permissions of heapsnap itself: calls that a filter forbids, and where its capabilities
+/* Finds what heapsnap itself may do: which calls a filter forbids, and where its capabilities
  * count. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* The time for which the process may still be held: all that does something in the pause asks. */
+/* Bounds how long the process may be held: all that does something in the pause asks here. */
 #include "base/progress.h"
 #include "page_search.h"
 #include "target_private.h"

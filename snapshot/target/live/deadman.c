@@ -1,5 +1,5 @@
-/* The guard of whoever holds the target: he must not hang. Three things see to that, each where the
- * one before cannot:
+/* Keeps a dump that hangs from holding its target. Three things see to that, each where the one
+ * before cannot:
  *
  *   all loops     look at the time and let go                          at the limit
  *   SIGALRM       a step that hangs: says so and ends us               a quarter after it

@@ -1,5 +1,5 @@
-/* The ways in which a stopped process is kept still while it is read: which way, and within which
- * limits. */
+/* Keeps a stopped process still while it is read: in which way, a frozen copy or a stopped read,
+ * and within which limits. */
 #include "target/freeze.h"
 
 #include <assert.h>
@@ -45,7 +45,7 @@ static hs_status freeze_no_copy(const struct hs_target *target, const char *why,
     return hs_hint(err, "--stop read reads it while it is stopped");
 }
 
-/* Tells whether its user has stopped it: whatever we do takes nothing from it. */
+/* Tells whether its user has stopped the process: then a stop of ours takes nothing from it. */
 static bool freeze_is_still(const struct hs_target *target)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -72,8 +72,8 @@ static hs_status freeze_foresee(struct hs_target *target, struct hs_error *err)
                    : freeze_over_limit(target, predicted_ns, why, err);
 }
 
-/* Hurries between the stop and the copy: it is short, and all stand still for it: others that want
- * the processor wait. Not for a read, which may take long. */
+/* Raises our priority between the stop and the copy: that is short, and all stand still for it, so
+ * others that want the processor wait. Not for a read, which may take long. */
 static void freeze_hurry(struct hs_target *target)
 {
     struct hs_copy_plan *plan = target->copy_plan;
@@ -154,7 +154,8 @@ bool hs_freeze_falls_back(struct hs_target *target, hs_status status)
     return true;
 }
 
-/* Keeps it stopped for reading. */
+/* Leaves the process stopped for a read, unless only a copy was asked for or it would take too
+ * long. */
 static hs_status freeze_for_reading(struct hs_target *target, const char *why, struct hs_error *err)
 {
     const struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
@@ -229,7 +230,8 @@ static hs_status freeze_too_long(const struct hs_target *target, struct hs_error
     return hs_hint(err, "allow more with --max-pause");
 }
 
-/* Gives up the copy; the process goes on at once: what was read is of no use without the rest. */
+/* Gives up reading and lets the process go on at once: what was read is of no use without the
+ * rest. */
 static void freeze_give_up(struct hs_target *target)
 {
     hs_stop_let_go(target);
@@ -238,7 +240,8 @@ static void freeze_give_up(struct hs_target *target)
     target->is_over_limit = true;
 }
 
-/* Fails when the pace shows, long before the limit, that the forecast was too low. */
+/* Gives up when the pace shows, long before the limit, that the forecast was too low. Always
+ * fails. */
 static hs_status freeze_too_slow(struct hs_target *target, uint64_t would_take_ns,
                                  struct hs_error *err)
 {

@@ -313,8 +313,8 @@ static void look_at_children(struct hs_target *target, pid_t tid, unsigned *n_le
     }
 }
 
-/* Adds the words given to set_robust_list(2): of glibc a part of the control block, but of nobody
- * else. */
+/* Adds the address that a thread gave to set_robust_list(2). With glibc it is in the thread's
+ * control block; with another library it may be anywhere. */
 static hs_status add_robust_list(struct hs_target *target, pid_t tid, struct hs_error *err)
 {
     struct hs_kernel_word held = {.place = HS_KERNEL_ROBUST, .tid = tid};

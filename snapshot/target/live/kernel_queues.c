@@ -1,6 +1,5 @@
-/* The data that wait in the kernel to be taken by the program: signals, and what it wrote into a
- * pipe or a socket whose other end is its own. An event loop is woken in this way, and given a
- * pointer.
+/* Adds what waits in the kernel to be taken by the program: signals, and what it wrote into a pipe
+ * or a socket whose other end is its own. An event loop is woken in this way, and given a pointer.
  *
  * All is looked at without taking it: signals by PTRACE_PEEKSIGINFO, pipes by tee(2) into one of
  * ours, sockets by MSG_PEEK, through descriptors of our own of the same files (pidfd_getfd). In a
@@ -26,8 +25,8 @@
 
 enum {
     QUEUES_SIGNALS = 32, /* asked for at once */
-    /* The bound of signals of one stop, of all threads. For each the kernel goes through the queue
-     * from its front (ptrace_peek_siginfo in kernel/ptrace.c): the square of their number. */
+    /* The most signals of one stop, of all threads. For each the kernel goes through the queue from
+     * its front (ptrace_peek_siginfo in kernel/ptrace.c): the square of their number. */
     QUEUES_SIGNALS_MAX = 1 << 10,
     QUEUES_FILES_MAX = 1 << 12,  /* that are looked at in one stop */
     QUEUES_PER_CHECK = 64,       /* threads */
@@ -39,7 +38,7 @@ enum {
 
 /* ---- signals */
 
-/* The rest to be looked at in this stop. */
+/* The number of signals that may still be looked at in this stop. */
 struct signals {
     struct hs_target *target;
     size_t n_left;
@@ -148,8 +147,8 @@ static ssize_t peek_pipe(struct queues *q, int fd, size_t n_there)
     return n < n_there ? -1 : (ssize_t)n;
 }
 
-/* Peeks at a socket whose peer is of the process itself. Of what was sent in parts only the first
- * is seen. */
+/* Peeks at what waits in a socket whose peer is of the process itself; -1 when that is not all of
+ * it. Of what was sent in parts only the first is seen. */
 static ssize_t peek_socket(struct queues *q, int fd, size_t n_there)
 {
     int type = 0;
@@ -172,10 +171,10 @@ static bool is_own_socket(const struct hs_target *target, int fd)
            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_peer) == 0 && peer.pid == target->pid;
 }
 
-/* Tells whether a socket is of another family, by the name of its protocol (sockfs_xattr_get in
- * net/socket.c): told without taking part in it, as a descriptor of ours would hold a connection
- * open that the process closes in this moment. By O_PATH, so that it is asked of no other file that
- * the number is given to. */
+/* Tells whether a socket is of another family than AF_UNIX, by the name of its protocol
+ * (sockfs_xattr_get in net/socket.c): without taking part in it, as a descriptor of ours would hold
+ * a connection open that the process closes in this moment. By O_PATH, so that it is asked of no
+ * other file that the number is given to. */
 static bool is_of_another_family(const struct hs_target *target, uint32_t fd)
 {
     char path[HS_PROC_PATH_BYTES], name[QUEUES_PROTOCOL_BYTES];

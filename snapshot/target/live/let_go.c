@@ -127,8 +127,9 @@ static bool let_go_takes(const struct hs_target *target, const struct hs_thread 
     return let_go_restarts(target, thread) && hs_signals_would_take(target->pid, thread->tid);
 }
 
-/* Lets that thread go first that is to take a signal which waits for the process: its call returns
- * EINTR. It is the main thread, as it would without us, or else one that does not block it. */
+/* Lets the thread go first that is to take a signal which waits for the process, so that its call
+ * returns EINTR: the main thread, as it would without us, or else one that does not block the
+ * signal. */
 static void let_go_taker(struct hs_target *target)
 {
     struct hs_thread *taker = let_go_main(target);
@@ -149,8 +150,8 @@ static void let_go_taker(struct hs_target *target)
     hs_signals_wait_taken(target->pid, taker->tid);
 }
 
-/* Lets all threads go, those that take long first; then each goes as soon as it is ready: the rest
- * of its wait passes. */
+/* Lets all threads go. What takes long, preparing their restarts, comes first; then each goes as
+ * soon as it is ready, as the rest of its wait passes meanwhile. */
 void hs_let_go_all(struct hs_target *target)
 {
     struct hs_thread *main_thread = let_go_main(target);

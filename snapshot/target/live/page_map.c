@@ -55,7 +55,7 @@ static uint64_t map_kind(uint64_t entry, uint64_t zero_page)
     return entry & MAP_ENTRY_SWAPPED ? HS_PAGES_SWAPPED : 0;
 }
 
-/* The state of reading a map: entries of the pages from `begin` on. */
+/* The runs found so far in a page map, at most n. */
 struct map_read {
     const struct hs_memory *memory;
     struct hs_page_run *runs;

@@ -1,5 +1,5 @@
-/* The pages of a process that are there, as runs: listed by the kernel, searched for, or read from
- * its page map.
+/* Finds the pages of a process that are there, as runs: listed by the kernel, searched for, or read
+ * from its page map.
  *
  * Neither way touches a page: a hole that is read becomes a page for good. */
 #include <errno.h>
@@ -23,7 +23,7 @@ struct runs_scan {
 
 _Static_assert(sizeof(struct hs_page_run) == 24, "struct page_region of the kernel");
 
-/* Lists runs and returns their number; -1: it cannot be told in this way. */
+/* Has the kernel list the runs and returns their number; -1: it cannot tell them. */
 static long runs_list(int pagemap_fd, hs_addr begin, hs_addr end, struct hs_page_run *runs,
                       size_t n, hs_addr *ret_told)
 {

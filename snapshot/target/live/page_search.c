@@ -127,8 +127,8 @@ static int search_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Tells whether smaps finds pages; of private memory of its own making alone smaps and the page map
- * count the same. */
+/* Finds the mapping at `address` in the text of smaps; false when its pages cannot be searched for.
+ * Only of private memory without a file do smaps and the page map count the same. */
 static bool search_finds(const char *smaps, size_t n_bytes, hs_addr address,
                          struct hs_smaps_entry *ret)
 {

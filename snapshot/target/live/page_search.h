@@ -4,7 +4,7 @@
 
 #include "target/target.h"
 
-/* The last finding, of one mapping. */
+/* The pages that were found last, of one mapping. */
 struct hs_page_search {
     hs_addr begin, end;       /* of the mapping; empty: of none */
     bool is_whole;            /* all of its pages were found */

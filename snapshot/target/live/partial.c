@@ -34,7 +34,8 @@ static mode_t partial_kind(const struct hs_target *target, int fd)
     return file.stx_mode & S_IFMT;
 }
 
-/* True for a terminal whose reads are not by lines (termios(3)). */
+/* Tells whether a file is a terminal whose reads are not by lines (termios(3)); then *ret has its
+ * settings. */
 static bool partial_raw_terminal(const struct hs_target *target, int fd, mode_t kind,
                                  struct termios *ret)
 {
@@ -91,7 +92,7 @@ static bool partial_has_parts(const struct hs_target *target, const struct hs_pa
     return kind == S_IFIFO || kind == S_IFSOCK || kind == S_IFCHR;
 }
 
-/* Tells whether the thread sleeps in the call, in which its user may have stopped it. */
+/* Tells whether the thread sleeps; it does not when its user has stopped it in the call. */
 static bool partial_sleeps(const struct hs_target *target, const struct hs_thread *thread)
 {
     struct hs_error ignored = HS_ERROR_INIT;

@@ -1,4 +1,4 @@
-/* The facts known of a process without a stop of it. */
+/* Reads what can be known of a process without a stop of it. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -59,9 +59,9 @@ pid_t hs_process_speaker(pid_t pid)
     return found;
 }
 
-/* Identifies a thread, also the main one: for its process the kernel adds up what all threads have
- * used, 2 ms for 10,000 of them. *ret_why is 0, or why the program that a thread runs cannot be
- * told. */
+/* Reads the state of `speaker` and the file of its program; of the main thread, too, as a thread:
+ * for a process the kernel adds up what all threads have used, 2 ms for 10,000 of them. *ret_why is
+ * 0, or the error for which the program cannot be told. */
 static hs_status identify_by(pid_t pid, pid_t speaker, struct hs_proc_stat *ret,
                              struct stat *ret_exe, int *ret_why, struct hs_error *err)
 {

@@ -1,4 +1,4 @@
-/* The reasons why a process cannot be dumped, as an error: the first refusal of its diagnosis. */
+/* Makes the error that says why a process cannot be dumped: the first refusal of its diagnosis. */
 #include <stdio.h>
 
 #include "base/alloc.h"

@@ -16,7 +16,7 @@
 #define RESTART_SECONDS_MAX ((uint64_t)1 << 32) /* over a century: left as it is */
 #define RESTART_NS_PER_MS 1000000
 #define RESTART_NS_PER_S 1000000000
-/* The end of waits that do not end, or of which nobody knows. */
+/* The deadlines of waits that do not end, and of those whose end is not known. */
 #define RESTART_NEVER UINT64_MAX
 #define RESTART_UNKNOWN ((uint64_t)0)
 /* The kernel may be so much late with a limit: fs/select.c, select_estimate_accuracy, and a
@@ -93,10 +93,10 @@ static uint64_t restart_rest_ms(const struct hs_thread *thread)
     return (restart_rest_ns(thread) + RESTART_NS_PER_MS / 2) / RESTART_NS_PER_MS;
 }
 
-/* The words that are put where the kernel would write if a signal came now, below all that the
- * thread uses of its stack: a limit in memory is not ours to change, so the call is pointed at
- * another, which it reads as it begins, and never after. And when the wait ends: to be found by the
- * next stop, by whomever, if the thread has slept but once since. */
+/* The words that are put below all that the thread uses of its stack, where the kernel would write
+ * if a signal came now. A limit in memory is not ours to change, so the call is pointed at another,
+ * here, which it reads as it begins, and never after. They also say when the wait ends: for the
+ * next stop, by whomever, which believes it if the thread has slept but once since. */
 struct restart_scratch {
     uint64_t nested[3];
     struct restart_time time;
@@ -120,8 +120,8 @@ static void restart_mark(const struct hs_thread *thread, struct restart_scratch 
     ret->deadline_ns = thread->deadline_ns;
 }
 
-/* Hashes the dead stack around the note: who calls anything writes there. The same in every process
- * of ours. */
+/* Hashes the dead stack around the note, to which any call that the thread makes would write; the
+ * hash is the same in every process of ours. 0 when it cannot be read. */
 static uint64_t restart_stack(const struct hs_target *target, const struct hs_thread *thread)
 {
     uint8_t bytes[HS_RED_ZONE_BYTES + RESTART_STACK_BYTES];
@@ -151,9 +151,9 @@ static void restart_note(const struct hs_target *target, const struct hs_thread 
                         sizeof scratch - at);
 }
 
-/* Tells whether the thread slept once more on its way back into the call, as for the memory map
- * while another thread forks. Of waits at sockets, whose limit is the whole again: others tell by
- * it how long they wait. */
+/* Tells whether the thread only slept on its way back into the call, as for the memory map while
+ * another thread forks: n_more times, shortly after the note. True of waits at sockets alone, whose
+ * limit is the whole again; others tell by theirs how long they wait. */
 static bool restart_is_detour(const struct hs_target *target, const struct hs_thread *thread,
                               const struct restart_scratch *found, uint64_t n_more)
 {
@@ -178,8 +178,8 @@ static bool restart_noted(const struct hs_target *target, const struct hs_thread
     return true;
 }
 
-/* Tells whether the call waits as it was told to. Who died before the thread was let go has left
- * EINTR with it, and a note: what the program then calls has a limit of its own. */
+/* Tells whether the call waits as it was told to. A dump that died before it let the thread go has
+ * left EINTR with it, and a note: what the program then calls has a limit of its own. */
 static bool restart_is_obeyed(const struct hs_thread *thread, const struct hs_wait *wait,
                               const struct restart_scratch *noted)
 {

@@ -144,8 +144,9 @@ static bool sockets_sleeps(const struct hs_target *target, const struct hs_threa
            hs_wait_is_in_call(target, thread);
 }
 
-/* Looks at the sockets in `left`, by bits: which do not sleep yet? What is left to these passes.
- * The limits of the others are what they were. */
+/* Looks at the limits in `left` (bit i: number i of the round), and returns those whose threads do
+ * not sleep yet. Of these the rest of the wait passes meanwhile and is set again. The others'
+ * limits are set back to what they were. */
 static uint64_t sockets_look(struct hs_socket_round *round, const struct hs_target *target,
                              uint64_t left)
 {

@@ -556,9 +556,9 @@ static bool stop_is_collected(pid_t tid)
     return found == tid || (found < 0 && errno == ECHILD);
 }
 
-/* Collects threads that were killed: they cannot be let go. Otherwise he stays a zombie as long as
- * we live, and the target's parent, or a thread of it that executes a program, waits for us. The
- * first thread is told of when all others are collected. */
+/* Collects the threads that were killed, which cannot be let go. Uncollected they stay zombies as
+ * long as we live, and the target's parent, or a thread of it that executes a program, waits for
+ * us. The end of the first thread is told only when all others are collected. */
 static void stop_collect_dead(struct hs_target *target)
 {
     uint64_t deadline_ns = hs_now_ns() + STOP_DEADLINE_NS / 30;

@@ -1,5 +1,5 @@
-/* The reasons for which a thread does not stop when it is interrupted: it waits in the kernel where
- * neither a signal nor a tracer reaches it. Looked at only where one is late. */
+/* Finds why a thread does not stop when it is interrupted: it waits in the kernel where neither a
+ * signal nor a tracer reaches it. Looked at only where one is late. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,8 @@ bool hs_stuck_is_blocked(pid_t pid, pid_t tid)
     return stuck_state(pid, tid) == 'D';
 }
 
-/* Tells whether its call, by /proc/TID/syscall, is vfork: "NUMBER 0xARGUMENT...", or "running". */
+/* Tells whether the thread is in vfork, or a clone like it, by /proc/TID/syscall: "NUMBER
+ * 0xARGUMENT...", or "running". */
 static bool stuck_is_vfork(const struct hs_target *target, pid_t tid)
 {
     char text[256], *at = text;

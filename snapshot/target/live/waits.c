@@ -88,8 +88,9 @@ bool hs_wait_call(const struct hs_target *target, const struct hs_thread *thread
     return true;
 }
 
-/* Hashes what lies below a stack pointer, of calls that returned: others do not write there, as
- * they may to what the thread's functions have for them. 0 when nothing can be read there. */
+/* Hashes the words below a stack pointer, left by calls that returned: other threads do not write
+ * there, as they may to variables of the functions that still run. 0 when nothing can be read
+ * there. */
 static uint64_t waits_stack(const struct hs_target *target, hs_addr sp)
 {
     uint64_t words[WAITS_STACK_WORDS];

@@ -113,8 +113,8 @@ static bool witness_has_no_room(pid_t parent, struct witness_looks *looks)
            witness_is_stopped(parent) && atomic_load(&witness.page->room_bytes) != 0;
 }
 
-/* Tells whether it is seized and runs, and stands by the next signal that comes: nobody would let
- * it go on. */
+/* Tells whether we have been stopped for too long while the target is seized and runs: it stands by
+ * the next signal that comes, and nobody would let it go on. */
 static bool witness_sees_idle(pid_t parent, struct witness_looks *looks)
 {
     if (atomic_load(&witness.page->seized_ns) == 0 || !witness_is_stopped(parent)) {

@@ -15,15 +15,15 @@
 
 /* Once per process, as long as it lives; no failure: it is then missing. */
 void hs_witness_start(void (*say)(const char *text, size_t n_bytes));
-/* Ends the witness, which is not needed any more: ended and collected. */
+/* Ends the witness and collects it. */
 void hs_witness_end(void);
-/* Sets the words to say of an end while this process was held. */
+/* Sets what the witness says when we are ended while process `held` is held. */
 void hs_witness_words(pid_t held, const char *text);
-/* Sets how long it may sleep between two looks at most, 50 ms where that is 0 or more. Before it is
- * told it looks often. */
+/* Sets how long the witness may sleep between two looks, in ns: 50 ms at most, and where it is 0.
+ * Until it is set it looks often. */
 void hs_witness_look_each(uint64_t ns);
-/* Tells the watchdog when we are to be ended; 0: nothing is held. By a timer: it comes a little
- * after that. */
+/* Tells the witness when we are to be ended, by hs_now_ns(); 0: nothing is held. Where a timer does
+ * that the witness comes a little after it. */
 void hs_witness_tell(uint64_t kill_at_ns, bool has_timer);
 /* Until told otherwise: it is seized, and runs; we are ended when we are stopped for so long. */
 void hs_witness_seized(uint64_t most_ns);

@@ -37,18 +37,19 @@ void hs_core_file_close(struct hs_core_file *file);
 hs_status hs_core_open(const struct hs_core_options *options, struct hs_target *ret,
                        struct hs_error *err);
 
-/* Returns what is missing in it, one line, borrowed until the next call; "" when nothing is. Files
- * that were needed and not found are known after they were asked for. */
+/* Returns what is missing in the core, one line, borrowed until the next call; "" when nothing is.
+ * Files that were needed and not found are known after they were asked for. */
 const char *hs_core_note(const struct hs_target *target);
 
-/* Returns how many bytes of [begin, end) are in it, holes left out. */
+/* Returns how many bytes from `begin` on are in it, up to `end` or the first address that it has
+ * not, holes of the file left out. */
 uint64_t hs_core_data_bytes(const struct hs_target *target, hs_addr begin, hs_addr end);
 
 /* "" or what --sysroot says. Borrowed, as all below. */
 const char *hs_core_sysroot(const struct hs_target *target);
-/* Returns the path here of the file mapped at `address`, or NULL. */
+/* Returns where the file mapped at `address` was found on this machine, or NULL. */
 const char *hs_core_found_path(const struct hs_target *target, hs_addr address);
-/* Returns the path here of the program, or NULL. */
+/* Returns where the program was found on this machine, or NULL. */
 const char *hs_core_program_path(const struct hs_target *target);
 
 #endif

@@ -1,7 +1,7 @@
-/* The end of a dump that holds its process for too long: by itself (HS_LIMIT) in nearly all cases.
- * Where it cannot, because a step of it hangs or because somebody has stopped or frozen the dumping
- * process, two timers end that process, and the kernel then lets the target go on. These are the
- * words of such an end. docs/decisions/023-a-bound-that-binds.md */
+/* The words with which a dump is ended that holds its process for too long. In nearly all cases it
+ * ends by itself (HS_LIMIT). Where it cannot, because a step of it hangs or because somebody has
+ * stopped or frozen the dumping process, two timers end that process, and the kernel then lets the
+ * target go on. docs/decisions/023-a-bound-that-binds.md */
 #ifndef HS_TARGET_DEADMAN_H
 #define HS_TARGET_DEADMAN_H
 

@@ -1,5 +1,4 @@
-/* The diagnosis whether a process can be dumped, and if not, which of many causes it is and what to
- * do.
+/* Diagnoses whether a process can be dumped, and if not, which of many causes it is and what to do.
  *
  * A list of checks in a fixed order, each of one possible cause. The refusals of hs_target_open
  * and the lines of `heapsnap doctor` are made here, from the same facts: an error is the first

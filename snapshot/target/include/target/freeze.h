@@ -21,7 +21,8 @@ enum hs_copy_variant {
     HS_COPY_DIRECT, /* pid 1 and subreapers, who would get the orphan: reaped in a second stop */
 };
 
-/* The reasons for or against a copy, looked at without a stop. */
+/* The outlook of a copy, found without a stop: whether one can be made, and how long the process
+ * would be held by either way. */
 struct hs_copy_outlook {
     enum hs_copy_variant variant; /* HS_COPY_NONE: none can be made, see `why` */
     char why[160];                /* one clause: "a seccomp filter is active" */

@@ -47,8 +47,9 @@ hs_status hs_kernel_words_add(struct hs_target *target, const struct hs_kernel_w
 /* Those among n bytes of vector registers, of a thread. */
 hs_status hs_kernel_words_of_state(struct hs_target *target, pid_t tid, const uint8_t *bytes,
                                    size_t n_bytes, struct hs_error *err);
-/* Reads the text of a file of fdinfo of the file `fd`, and of the file timers. Of a ring also
- * whether requests are under way. */
+/* Adds the words in the text of the file fdinfo/`fd`, of an epoll set, an eventfd or a ring of
+ * io_uring, and in that of the file `timers`. Of a ring it is also noted whether requests are under
+ * way. */
 hs_status hs_kernel_words_of_epoll(struct hs_target *target, uint32_t fd, const char *text,
                                    struct hs_error *err);
 hs_status hs_kernel_words_of_eventfd(struct hs_target *target, uint32_t fd, const char *text,
@@ -58,19 +59,20 @@ hs_status hs_kernel_words_of_uring(struct hs_target *target, uint32_t fd, const 
 hs_status hs_kernel_words_of_timers(struct hs_target *target, const char *text,
                                     struct hs_error *err);
 
-/* Tells whether messages wait in a queue of POSIX that is the file `fd`, or somebody waits to be
- * notified of one: `untold`. `link` is what it leads to; 3 us for what is no queue. The same of
- * such a file's text. */
+/* Notes in `untold` that messages wait in a POSIX message queue that is the file `fd`, or that
+ * somebody waits to be notified of one. `link` is what the descriptor leads to; 3 us for what is no
+ * queue. The second takes the text of such a file. */
 void hs_kernel_words_of_queue_file(struct hs_target *target, uint32_t fd, const char *link);
 void hs_kernel_words_of_mqueue(struct hs_target *target, const char *text);
-/* Tells whether messages wait in a queue of System V to which the process was the last to send.
- * Those of another IPC namespace than ours are not seen. The same of the text of sysvipc/msg. */
+/* Notes in `untold` that messages wait in a System V queue to which the process was the last to
+ * send. Queues of another IPC namespace than ours are not seen. The second takes the text of
+ * sysvipc/msg. */
 void hs_kernel_words_of_messages(struct hs_target *target);
 void hs_kernel_words_of_msg(struct hs_target *target, const char *text);
 
-/* Reads a file that has a path, or had one: the words in it when it has no name, what is known of
- * it when it is a pipe or a terminal. Two calls for others. Reads 16 MiB at most of one process.
- * HS_LIMIT. */
+/* Looks at a file that has a path, or had one: adds the words in it when it has no name, and notes
+ * what is known of it when it is a pipe or a terminal. Two calls for others. Reads 16 MiB at most
+ * of one process. HS_LIMIT. */
 hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const char *link,
                                   struct hs_error *err);
 /* Around the files: what is known of all of them, of threads and of children. A line of net/tcp is
@@ -78,7 +80,9 @@ hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const c
  * per thread. HS_LIMIT. */
 void hs_kernel_words_begin_others(struct hs_target *target);
 hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err);
-/* Reads the text of net/tcp, for the inodes that were listed; and of sysvipc/shm. */
+/* Note in `untold`, by the text of net/tcp, that something waits in a connection between two of the
+ * sockets that were listed, and, by that of sysvipc/shm, that the process has let go of shared
+ * memory that it made or was the last to use. */
 hs_status hs_kernel_words_of_tcp(struct hs_target *target, const char *text, struct hs_error *err);
 void hs_kernel_words_of_shm(struct hs_target *target, const char *text);
 

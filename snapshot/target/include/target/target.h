@@ -67,7 +67,8 @@ struct hs_kernel_word {
     uint32_t of_fd; /* of the file in an epoll set; the number of a timer, of a signal */
     uint64_t word;
 };
-/* The things that the kernel holds and tells nobody: bits. Any block may be held there. */
+/* The places where the kernel may hold a pointer and tell nobody, as bits. Any block may be held
+ * there. */
 enum hs_untold {
     HS_UNTOLD_URING = 1 << 0,    /* requests under way */
     HS_UNTOLD_QUEUE = 1 << 1,    /* what waits in pipes, in sockets, as signals */
@@ -92,7 +93,7 @@ struct hs_terminal_end {
     bool is_master;
 };
 
-/* The identity of one program of one process, against the next: a pid may be used again, and exec
+/* The identity of a process and of the program that it runs: a pid may be used again, and exec
  * keeps it. Of two programs in the same file the start of the stack differs, as it is placed at
  * random. */
 struct hs_identity {
@@ -101,7 +102,7 @@ struct hs_identity {
     hs_addr code_begin, stack_begin;
 };
 
-/* The source of bytes: a live process or its frozen copy. */
+/* The process that memory is read from: a live one or its frozen copy. */
 struct hs_memory {
     pid_t pid; /* who is asked: of a process whose main thread has ended another thread */
     int mem_fd, pagemap_fd;        /* -1 when the system does not offer them */
