@@ -253,7 +253,7 @@ static inline uint64_t map_span_end(const struct hs_heap_span *span)
 }
 
 /* Returns how many bytes the chunk at `bit` has up to the next live one or stop; 0 when that is
- * beyond so many words of the bitmaps, or behind the span. */
+ * more than n_words words of the bitmaps away, or behind the span. */
 static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
                                       const struct hs_heap_span *span, uint64_t bit,
                                       uint64_t n_words)
@@ -272,8 +272,8 @@ static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
     return 0;
 }
 
-/* Returns the bytes of a block of a MARKED span, which may go on to its end. Its own stop is the
- * next one. */
+/* Returns the bytes of the block at `bit` of a MARKED span: up to its stop, which is the next one,
+ * or to the span's end. */
 static uint64_t map_marked_bytes(const struct hs_heap_map *map, const struct hs_heap_span *span,
                                  uint64_t bit)
 {

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* The state of filling in, with the next span that has not begun yet. */
+/* The state of filling a page table: `next` is the first span that has not begun yet. */
 struct pages_fill {
     struct hs_page_table *table;
     const struct hs_heap_span *spans;

@@ -1,4 +1,4 @@
-/* The choice of the spans that stay. Private to the heap map. */
+/* Chooses the spans that stay. Private to the heap map. */
 #ifndef HS_HEAPS_HEAP_MAP_SEAL_H
 #define HS_HEAPS_HEAP_MAP_SEAL_H
 

@@ -143,7 +143,7 @@ bool hs_heaps_have_owners(const struct hs_heaps *heaps)
     return false;
 }
 
-/* Returns the owner of the block, and the allocator that says so. */
+/* Returns who owns the block, and which allocator says so; 0: none knows. */
 static hs_addr heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block,
                            size_t *ret_allocator)
 {

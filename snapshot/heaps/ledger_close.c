@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "ledger_sums.h"
 
-/* Finds the mappings in which a thread's stack pointer is. */
+/* Tells of each mapping whether a thread's stack pointer is in it. *ret is to be freed. */
 static hs_status close_find_stacks(const struct hs_target *target, bool **ret, struct hs_error *err)
 {
     bool *has_stack;
@@ -20,7 +20,7 @@ static hs_status close_find_stacks(const struct hs_target *target, bool **ret, s
     return HS_OK;
 }
 
-/* Returns the kind of a mapping of which nobody claims a part. */
+/* Returns the owner (HS_MEMORY_OF_...) of what nobody claims of a mapping. */
 static const char *close_kind(const struct hs_process_copy *process, const struct hs_mapping *m,
                               bool has_stack)
 {

@@ -21,7 +21,7 @@ static struct resolve_column resolve_resident(const struct hs_ledger *ledger, si
     return (struct resolve_column){&ledger->rows[row].resident_bytes, ledger->rows[row].n_bytes};
 }
 
-/* The sums of a row that are looked at. */
+/* The two sums of a row, each of which is resolved by itself. */
 enum resolve_what { RESOLVE_BYTES, RESOLVE_RESIDENT };
 static struct resolve_column resolve_at(const struct hs_ledger *ledger, enum resolve_what what,
                                         size_t row)
@@ -29,7 +29,7 @@ static struct resolve_column resolve_at(const struct hs_ledger *ledger, enum res
     return what == RESOLVE_BYTES ? resolve_bytes(ledger, row) : resolve_resident(ledger, row);
 }
 
-/* The rest that rows lacked and had too much. */
+/* The bytes that rows lacked, and those that they had too much. */
 struct resolve_rest {
     uint64_t lacking, spare;
 };

@@ -4,7 +4,8 @@
 
 #include "heaps/ledger.h"
 
-/* The bytes moved into a row less those moved out of it, modulo 2^64: hostile moves may wrap. */
+/* The bytes and blocks moved into a row, less those moved out of it, modulo 2^64: hostile moves may
+ * wrap. */
 struct hs_ledger_moved {
     int64_t n_bytes, resident_bytes, n_blocks;
 };

@@ -1,4 +1,4 @@
-/* The samples of all samplers of a process, in one list. */
+/* Gathers the samples of all samplers of a process in one list. */
 #include "heaps/sampled.h"
 
 #include <stdlib.h>

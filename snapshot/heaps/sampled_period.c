@@ -1,4 +1,4 @@
-/* The period of jemalloc's samples: 2^lg_prof_sample bytes.
+/* Finds the period of jemalloc's samples: 2^lg_prof_sample bytes.
  *
  * That number is a static variable, without a name in a stripped library. But 5.3 keeps with each
  * backtrace the sum of what its samples stand for, each size / (1 - exp(-size / period)), rounded:
@@ -15,8 +15,8 @@ enum {
     PERIOD_TEXT_BYTES = 4096,
 };
 
-/* Returns the weight of a block of so many bytes, in bytes: computed as jemalloc does it, which is
- * not exact when the period is much larger than the block. */
+/* Returns how many bytes of allocations a sampled block of so many bytes stands for: computed as
+ * jemalloc does it, which is not exact when the period is much larger than the block. */
 static double period_weight(uint64_t n_bytes, unsigned lg)
 {
     double size = (double)n_bytes;

@@ -17,8 +17,8 @@ bool hs_apr_spend(struct apr *apr)
 
 /* ---- one node */
 
-/* Reads a node of APR; its pages are as large as the system's, or larger: what they are is not
- * asked, but that they are as many as it says. */
+/* Reads the node at `at`; false when it cannot be one. Pages may have any power of two of bytes
+ * from the system's on, but must be as many as the node says. */
 bool hs_apr_node_at(const struct apr *apr, hs_addr at, struct apr_node *ret)
 {
     const uint8_t *bytes =

@@ -3,7 +3,8 @@
 #include "base/alloc.h"
 #include "carve.h"
 
-/* The least effort of a search; memory that is swapped out is not resident. */
+/* The nodes and pools that may be looked at, beside two for each resident page: memory that is
+ * swapped out is not resident. */
 #define LEAST_EFFORT ((uint64_t)1 << 18)
 
 static void apr_close(void *state)
@@ -64,8 +65,8 @@ static struct hs_heap_span object_span(const struct apr *apr, uint32_t number)
                                  .owner = HS_OWNER_apr};
 }
 
-/* Returns the span of a node: what it has given out is one block: nothing says where in it anything
- * begins. */
+/* Returns the span of a node: all that it has given out is one block, as nothing says where in it
+ * anything begins. */
 static struct hs_heap_span node_span(uint32_t number, const struct apr_node *node)
 {
     return (struct hs_heap_span){.begin = node->first,

@@ -1,4 +1,4 @@
-/* The search for the pools of CPython's small objects.
+/* Finds the pools of CPython's small objects.
  *
  * The interpreter's data points to a vector of arena objects; which word of it does is told by the
  * vector: its entries name arenas whose pools carry the number of the entry and prove themselves.

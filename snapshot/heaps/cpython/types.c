@@ -232,8 +232,9 @@ static unsigned types_object_at(const struct types_slot *slot)
     return slot->at - 8u;
 }
 
-/* Returns how many words of an object of one of the interpreter's own types of plain data may be
- * pointers. Of text all headers are taken: 72 bytes, and a pointer to the characters elsewhere. */
+/* Returns how many of an object's words, from the first on, may be pointers; UINT64_MAX: all,
+ * unless its type is one of the interpreter's own of plain data. Of text the headers of all forms
+ * are taken: 72 bytes, and a pointer to the characters elsewhere. */
 static uint64_t types_owning_words(const struct cpython_types *types, const struct types_slot *slot)
 {
     static const struct {
@@ -311,8 +312,8 @@ static size_t types_parts(const struct types_slot *slot, uint64_t flags,
     return n;
 }
 
-/* Finds the size of the blocks of its objects: what stands before the object, tp_basicsize, and
- * behind that items or text. */
+/* Sets the least size of the blocks of its objects (what stands before the object, and
+ * tp_basicsize), and whether that is all: items or text may stand behind it. */
 static void types_size(const struct cpython_types *types, struct types_slot *slot, uint64_t flags)
 {
     uint64_t n_bytes = types_field(types, slot->address, TYPES_AT_BASIC_SIZE);
@@ -335,7 +336,7 @@ static bool types_fits(const struct types_slot *slot, const struct hs_heap_block
            block->n_bytes - slot->least_bytes < TYPES_ROUNDED_BYTES;
 }
 
-/* Looks up what is known of `type`; filled on first sight. */
+/* Returns what is known of `type`, which is read on first sight. */
 static const struct types_slot *types_look_up(struct cpython_types *types, hs_addr type)
 {
     struct types_slot *slot =

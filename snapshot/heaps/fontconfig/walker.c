@@ -33,7 +33,7 @@ enum {
     MAYBE_BITS = 1 << 16,
 };
 
-/* The parts of fontconfig's structures that a block is: so many things of a size. */
+/* The kinds of fontconfig's blocks: each is one structure, or an array of things of one size. */
 enum part {
     PART_PATTERN,
     PART_ELTS,

@@ -42,9 +42,9 @@ static hs_status main_add(struct glibc_state *g, struct glibc_segment *segment,
     return HS_OK;
 }
 
-/* Returns the end of the break from `address` on, without a hole; from there on it is readable.
- * What a program has protected in it (mprotect) is a part that is not. What somebody mapped right
- * behind it is none of it, and may be of any size. */
+/* Returns how far the break reaches from `address` on, without a hole; `address` itself where that
+ * cannot be read. A part of it that a program has protected (mprotect) belongs to it. What somebody
+ * mapped right behind it does not, and may be of any size. */
 static hs_addr break_end(const struct glibc_state *g, hs_addr address)
 {
     const struct hs_target *target = g->process->target;

@@ -73,7 +73,7 @@ struct glibc_arena {
     bool top_is_found;
 };
 
-/* The ends of a walk. */
+/* The ways in which a walk of chunks ends. */
 enum glibc_end { GLIBC_END_LOST, GLIBC_END_TOP, GLIBC_END_FENCE };
 
 struct glibc_segment {
@@ -157,7 +157,7 @@ void hs_glibc_find_params(struct glibc_state *g, struct glibc_instance *instance
 void hs_glibc_find_version(struct glibc_state *g, const struct glibc_instance *instance);
 
 /* ---- segments.c: where chunks are. Walks them on the way. */
-/* Finds the heaps of all arenas but the main ones. */
+/* Finds and walks the heaps of all arenas but the main ones. */
 hs_status hs_glibc_find_heaps(struct glibc_state *g, struct hs_error *err);
 /* The segment that holds `address`, or NULL. Ascending segments only. O(log n). */
 struct glibc_segment *hs_glibc_segment_at(const struct glibc_state *g, hs_addr address);
@@ -184,7 +184,7 @@ hs_status hs_glibc_walk(struct glibc_state *g, struct glibc_segment *segment,
                         struct glibc_chain *chain, struct hs_error *err);
 /* Is the chunk at `p` the fencepost that ends a segment? */
 bool hs_glibc_is_fence(struct glibc_chain *chain, hs_addr p);
-/* Returns its length; 0 when it is none. */
+/* Returns the bytes of that fencepost; 0 when it is none. */
 uint64_t hs_glibc_fence_bytes(struct glibc_chain *chain, hs_addr p);
 /* The size of the chunk at `p` when its header can be one, else 0. */
 uint64_t hs_glibc_chunk_bytes(struct glibc_chain *chain, hs_addr p);
@@ -193,7 +193,8 @@ hs_addr hs_glibc_resync(struct glibc_chain *chain, hs_addr p);
 
 /* ---- mmapped.c: chunks with a mapping of their own. */
 hs_status hs_glibc_find_mmapped(struct glibc_state *g, struct hs_error *err);
-/* Returns how many there are, and their bytes, by malloc's own counters. */
+/* Returns how many such chunks there are, and how many bytes they take, by malloc's own counters;
+ * *ret_is_told is false when not all of these were found. */
 uint64_t hs_glibc_mmapped_told(const struct glibc_state *g, uint64_t *ret_bytes, bool *ret_is_told);
 /* Is this a mapping in which malloc may have put chunks or heaps: private, writable, anonymous? */
 bool hs_glibc_may_map(const struct glibc_state *g, const struct hs_mapping *mapping,

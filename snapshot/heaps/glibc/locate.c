@@ -218,7 +218,8 @@ static hs_status scan_modules(struct glibc_state *g, struct hs_error *err)
     return HS_OK;
 }
 
-/* Asks the symbols for `main_arena`: of use when too many of its lists are damaged. */
+/* Finds main arenas by the symbol `main_arena`: of use when too many of an arena's lists are
+ * damaged. */
 static hs_status ask_symbols(struct glibc_state *g, struct hs_error *err)
 {
     struct glibc_view view = {.image = g->process->image};

@@ -256,10 +256,10 @@ static int compare_mmapped(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Drops false headers, which what a block's mapping held before may look like, in a pool of
- * Python's, say. The counters are exact: as many as are too many, of as many bytes, are none.
- * malloc maps no small blocks, so they are the smallest, if those have these bytes; and it must be
- * told which. */
+/* Drops false headers: what a block's mapping held before may look like one, in a pool of Python's,
+ * say. The counters are exact, so as many headers are false as there are too many, with as many
+ * bytes. malloc maps no small blocks, so they are the smallest, if those have these bytes and all
+ * others are larger. */
 static void drop_false(struct glibc_state *g)
 {
     uint64_t n_bytes, next;

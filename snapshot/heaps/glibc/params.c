@@ -66,8 +66,8 @@ static bool params_possible(const uint8_t *b, const struct params_layout *l)
            hs_load_u64(tcache + 16) <= UINT16_MAX;
 }
 
-/* Scores the evidence for a place of mp_: values that hardly anybody changes, and numbers that fit
- * each other. */
+/* Returns how much speaks for a place being mp_, 0 when it cannot be: values that hardly anybody
+ * changes, and numbers that fit each other. */
 static unsigned params_score(const struct glibc_state *g, const uint8_t *b,
                              const struct params_layout *l)
 {

@@ -25,8 +25,8 @@ static const struct tcache_layout tcache_layouts[] = {
     {0x250, 64, 1, 64, false},  /* 2.26 to 2.29 */
     {0x300, 76, 2, 152, true},  /* from 2.42 */
 };
-/* The most looks at instances: a second. The target chooses how much thread-local storage there is,
- * and what looks like a cache. */
+/* The most places that are looked at for caches, of all instances together: takes a second. The
+ * target chooses how much thread-local storage there is, and what looks like a cache. */
 #define LOOKS_MAX (UINT64_C(1) << 25)
 enum { N_TCACHE_LAYOUTS = sizeof tcache_layouts / sizeof tcache_layouts[0] };
 

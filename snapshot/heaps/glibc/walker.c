@@ -79,8 +79,8 @@ static hs_status add_mmapped(const struct glibc_state *g, const struct glibc_mma
     return hs_ledger_claim(ledger, GLIBC_OWNER, HS_MEMORY_LIVE, m->begin, m->end, 1, err);
 }
 
-/* Books as internal what is neither a block nor free: headers, heap_info, malloc_state, fenceposts.
- */
+/* Books as internal what is neither a block nor free: headers, heap_info, malloc_state,
+ * fenceposts. */
 static hs_status book_internal(const struct glibc_state *g, struct hs_ledger *ledger,
                                struct hs_error *err)
 {
@@ -295,7 +295,8 @@ static hs_status glibc_prove(struct glibc_state *g, const char *what, uint64_t e
     return hs_findings_proof(g->process->findings, what, expected, found, err);
 }
 
-/* Proves the bytes that an arena has from the system; a main arena counts the holes that others'
+/* Proves that the segments found have as many bytes as the arenas have from the system, and that
+ * free chunks have two equal sizes and are in lists. A main arena counts the holes that others'
  * sbrk left. */
 static hs_status prove_arenas(struct glibc_state *g, struct hs_error *err)
 {

@@ -192,7 +192,8 @@ static void add_table(struct gobject_signals *signals, const struct entries *ent
     signals->arrays[signals->n_arrays++] = entries->values_at;
 }
 
-/* Tries a table as the one of lists; of another one nothing is left. */
+/* Reads a table as if it were the one of instances with handlers; nothing is kept of one that is
+ * not. */
 static hs_status try_lists(struct reading *r, const struct entries *entries)
 {
     HS_TRY(read_lists(r, entries));

@@ -34,7 +34,7 @@ struct gobject_signals {
 /* Map indexed. Fails with HS_LIMIT. */
 hs_status hs_gobject_read_signals(const struct gobject_types *types, const struct hs_heap_map *map,
                                   struct gobject_signals *ret, struct hs_error *err);
-/* Reads the lists of one table of instances at `table`: none of it, unless all of it is sound. */
+/* Reads the handlers of all instances in the table at `table`: none, unless all of it is sound. */
 hs_status hs_gobject_read_lists(const struct hs_image *image, const struct hs_heap_map *map,
                                 hs_addr table, struct gobject_signals *ret, struct hs_error *err);
 void hs_gobject_signals_fini(struct gobject_signals *signals);

@@ -1,4 +1,4 @@
-/* The types in libgobject's tables. */
+/* Reads the types in libgobject's tables. */
 #include "gobject/types.h"
 
 #include <stdio.h>

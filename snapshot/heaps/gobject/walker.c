@@ -5,7 +5,7 @@
 #include "gobject/signals.h"
 #include "gobject/weak_pointers.h"
 
-/* The bytes that a block may have behind an instance: allocators round. */
+/* The bytes that a block may have behind an instance, as allocators round up. */
 enum { SLACK_BYTES = 32, MOST_BYTES = 2 * UINT16_MAX + SLACK_BYTES };
 
 struct gobject {

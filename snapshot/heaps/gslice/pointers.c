@@ -1,5 +1,5 @@
-/* The evidence of pointers: where threads have their magazines, and where the chunks of a slab
- * begin that has no free one. */
+/* Finds by pointers where threads have their magazines, and where the chunks of a slab begin that
+ * has no free one. */
 #include "base/alloc.h"
 #include "base/load.h"
 #include "gobject/types.h"

@@ -29,7 +29,7 @@ enum {
 };
 #define GSLICE_LARGEST_SLAB ((uint64_t)8192)
 
-/* The evidence by which the begin of a slab's chunks is known. */
+/* The ways in which it is known where the chunks of a slab begin. */
 enum gslice_colour_by { GSLICE_BY_NOTHING, GSLICE_BY_CHUNKS, GSLICE_BY_POINTERS };
 
 struct gslice_slab {
@@ -45,7 +45,7 @@ struct gslice_slab {
     bool is_sound; /* its list is as long as it says */
 };
 
-/* The form of a slab of a class. */
+/* The form of all slabs of a class. */
 struct gslice_form {
     uint32_t chunk_bytes, slab_bytes, n_chunks;
     uint32_t n_colours; /* at least 1 */
@@ -76,7 +76,7 @@ struct gslice_slab *hs_gslice_slab_at(const struct gslice *gslice, hs_addr addre
 
 /* ---- free_lists.c */
 
-/* Reads the records of all slabs: its free chunks, and by them its colour. */
+/* Reads the list of free chunks of each slab, and by them its colour. */
 void hs_gslice_read_slabs(struct gslice *gslice);
 /* Takes the chunks of all magazines, of threads and depots. */
 void hs_gslice_read_magazines(struct gslice *gslice);

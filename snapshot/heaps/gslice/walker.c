@@ -86,7 +86,8 @@ static hs_addr gslice_slab_end(const struct gslice_slab *slab)
     return slab->begin + hs_gslice_form(slab->class_number).slab_bytes - GSLICE_TAIL_BYTES;
 }
 
-/* Adds the spans; what is malloc's stays claimed by that. */
+/* Adds a span for each slab and claims its memory; where that is a block of malloc's, the claim of
+ * malloc stays. */
 static hs_status gslice_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                                   struct hs_error *err)
 {

@@ -41,9 +41,9 @@ struct caches {
     size_t n, capacity;
 };
 
-/* Returns the offset of parts of 5.2's tcache_t from its small bins: link follows them, then a link
- * of the thread's data and a flag, a descriptor {link, small bins, large bins}, arena, the next bin
- * to collect, a byte per small bin, large bins. */
+/* Return the offsets, from its small bins, of parts of 5.2's tcache_t. Behind the small bins are:
+ * link, a link of the thread's data and a flag, a descriptor {link, small bins, large bins}, arena,
+ * the next bin to collect, a byte per small bin, large bins. */
 static uint64_t caches_52_link(const struct caches *caches)
 {
     return CACHES_BIN_BYTES * (uint64_t)jemalloc_n_small(caches->tree);

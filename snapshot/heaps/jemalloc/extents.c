@@ -6,7 +6,7 @@
 #include "base/bisect.h"
 #include "tree.h"
 
-/* The state of the walk. */
+/* The state of the walk over the pages of all leaves. */
 struct extents_walk {
     struct jemalloc_tree *tree;
     const uint8_t *leaf_bytes; /* of leaf number `leaf` */

@@ -1,4 +1,4 @@
-/* The search for the root of jemalloc's radix tree.
+/* Finds the root of jemalloc's radix tree.
  *
  * The root array lies in .bss, 2 MiB of it (256 KiB when built for 57 address bits), so that the
  * search needs no symbol: a word of a large data segment that points to something whose entries
@@ -56,7 +56,7 @@ struct jemalloc_entry hs_jemalloc_entry(const struct jemalloc_tree *tree, const 
     return entry;
 }
 
-/* The evidence of the samples of a leaf. */
+/* The evidence, from samples of its entries, that a leaf is one. */
 struct root_evidence {
     uint64_t first_page; /* what the leaf's first entry stands for, if n_good != 0 */
     unsigned n_good, n_bad, n_53, n_52;

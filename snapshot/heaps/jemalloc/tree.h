@@ -64,7 +64,7 @@ struct jemalloc_tree {
     uint64_t n_looks; /* words of leaves looked at to judge them */
 };
 
-/* Returns the number of classes of slabs: those below 16 KiB, the last is 14,336. The first is 8
+/* Returns the number of size classes that slabs have: those below 16 KiB, from 8 to 14,336
  * bytes. */
 static inline unsigned jemalloc_n_small(const struct jemalloc_tree *tree)
 {

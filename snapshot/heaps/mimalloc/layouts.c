@@ -4,7 +4,7 @@
 #include "base/load.h"
 #include "mimalloc/segments.h"
 
-/* The offsets that all of them have in common. */
+/* The offsets that are the same in all versions. */
 enum { AT_CAPACITY = 10, AT_RESERVED = 12, AT_FREE = 16 };
 
 #define HUGE_BLOCK ((uint64_t)1 << 31) /* MI_HUGE_BLOCK_SIZE: at least; the page is one block */
@@ -59,7 +59,8 @@ static bool is_list(const struct mimalloc_page *page, hs_addr head)
            (offset / page->block_bytes < page->capacity && offset % page->block_bytes == 0);
 }
 
-/* Places the first block and counts those that fit, by the entry or from their size. */
+/* Finds where the first block of a page begins, as the entry says or computed from their size.
+ * False when that cannot be, or the blocks do not fit. */
 static bool place_blocks(const struct mimalloc_layout *layout, const uint8_t *entry, hs_addr begin,
                          hs_addr end, struct mimalloc_page *page)
 {

@@ -1,4 +1,4 @@
-/* The free blocks of a page. */
+/* Finds the free blocks of a page. */
 #include <stdlib.h>
 
 #include "base/alloc.h"

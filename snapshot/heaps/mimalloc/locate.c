@@ -23,7 +23,8 @@ enum {
 /* Words of the cookie before the tail: 2.1.9 and later have two words in between. */
 static const unsigned cookie_before[] = {1, 3};
 
-/* The data read of each segment before it is known how its entries look. */
+/* The state of the search, in which a segment's layout is chosen by how many pages each layout
+ * finds in all. */
 struct locate {
     struct mimalloc *mimalloc;
     uint64_t totals[MIMALLOC_N_LAYOUTS]; /* pages that each layout finds, of all segments */
@@ -130,8 +131,9 @@ static bool locate_counts(const struct mimalloc *mimalloc, const struct mimalloc
     return n_pages == 0 ? n_agree == n_places : n_agree != 0;
 }
 
-/* Counts the pages that the layout finds; false where it does not fit the segment. One that finds
- * none takes another's pages for free slices, unless the segment has none. */
+/* Counts the pages that the layout finds; false where it does not fit the segment. A layout that
+ * finds none takes the pages of another one for free slices, so it fits only where the segment says
+ * that it has none. */
 static bool locate_fits(const struct mimalloc *mimalloc, const struct mimalloc_segment *segment,
                         unsigned layout, uint64_t *ret_n_pages)
 {
@@ -195,7 +197,8 @@ static hs_status locate_in(struct locate *l, const struct hs_mapping *mapping, s
     return HS_OK;
 }
 
-/* Chooses the layout that fits best: the one that does for the most pages of all. */
+/* Chooses the layout of a segment, of those that fit it the one that finds the most pages of all
+ * segments. False: none fits. */
 static bool locate_choose(const struct locate *l, struct mimalloc_segment *segment,
                           uint64_t *ret_n_pages)
 {

@@ -29,7 +29,7 @@ enum {
 #define MIMALLOC_SLICE ((uint64_t)1 << 16)
 #define MIMALLOC_SEGMENT (MIMALLOC_SLICE * MIMALLOC_SLICES)
 
-/* The layouts of entries of slices, by version; offsets in bytes. */
+/* The layout of the entries of slices in a version; offsets in bytes. */
 struct mimalloc_layout {
     const char *version;
     uint8_t entry_bytes;
@@ -95,11 +95,11 @@ hs_status hs_mimalloc_locate(struct mimalloc *mimalloc, struct hs_error *err);
 /* ---- lists.c */
 
 /* Finds the free blocks of a page: bits of `free`, which has room for all. False where a list is
- * damaged, or was caught in a change, or the page says another number; then the blocks found until
- * then are free, and all others live. */
+ * damaged, or was caught in a change, or the page says another number; then the blocks found up to
+ * there are free, and all others live. */
 bool hs_mimalloc_free_blocks(const struct mimalloc *mimalloc, const struct mimalloc_page *page,
                              uint64_t *free);
-/* A taker of the blocks of a list; it ends where `*ret_goes_on` is set to false. */
+/* A function that is given the blocks of a list; it ends where `*ret_goes_on` is set to false. */
 struct mimalloc_taker {
     hs_status (*take)(void *context, hs_addr block, bool *ret_goes_on, struct hs_error *err);
     void *context;

@@ -54,8 +54,8 @@ static uint64_t word_at(const struct postgres *p, hs_addr address)
 
 /* ---- chunks */
 
-/* Returns the bytes in a masked header: the size of the chunk. UINT64_MAX: nothing that could be.
- * It says where the chunk is in its block, too, and so that it is one. */
+/* Returns the size of the chunk in a masked header; UINT64_MAX: it can be none. The header says
+ * where the chunk is in its block, too, which proves it. */
 static uint64_t masked_bytes(const struct postgres *p, const struct postgres_block *block,
                              unsigned kind, hs_addr at, uint64_t mask)
 {

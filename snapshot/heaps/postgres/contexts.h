@@ -41,7 +41,7 @@ enum postgres_context_at {
     POSTGRES_AT_SET_BLOCKS = 80, /* of an AllocSet: its first block */
 };
 
-/* The offsets in one kind of context, in bytes. */
+/* The layout of one kind of context and of its blocks; offsets in bytes. */
 struct postgres_form {
     uint8_t kind;         /* enum postgres_kind */
     uint8_t object_bytes; /* of the context; its first block may follow */
@@ -52,9 +52,9 @@ struct postgres_form {
     uint8_t used, end;    /* in a block: freeptr, endptr */
 };
 
-/* The bytes read where a chunk begins. */
 enum { POSTGRES_LOOK = 32 }; /* the effort of a context or of a block: no sound one is smaller */
 
+/* The form of a chunk's header in a release. */
 struct postgres_chunks {
     bool is_masked; /* the last word of a header is hdrmask; else a context, and the first a size */
     uint8_t header_bytes;
@@ -136,8 +136,9 @@ bool hs_postgres_is_listed(const struct postgres *postgres, hs_addr chunk, unsig
 hs_addr hs_postgres_next_free(const struct postgres *postgres, hs_addr chunk);
 enum { POSTGRES_FREE_LISTS = 11 };
 
-/* Finds the release by how this process's chunks begin: as those of the first context, whose blocks
- * are then read; postgres->chunks stays NULL when it is damaged, or of no release that is known. */
+/* Finds the release by how chunks begin: with it the sums of the first context, whose blocks are
+ * read, are right. postgres->chunks stays NULL when that is damaged, or of no release that is
+ * known. */
 hs_status hs_postgres_find_release(struct postgres *postgres, struct hs_error *err);
 /* Appends the blocks of a context and sets its form, if there is one by which all its sums are
  * right. Linear in its chunks. */

@@ -27,9 +27,9 @@ static const uint8_t *context_at(const struct postgres *p, hs_addr at, hs_addr p
                : NULL;
 }
 
-/* Writes the name of a context as PostgreSQL's own reports give it: its name, which has to be a
- * constant of a binary there, and is none of ours otherwise. Tables are all named "dynahash", and
- * told by what identifies them, a copy of the name that their code gives. */
+/* Writes the name of a context as PostgreSQL's own reports give it. It has to be a constant of a
+ * binary: else it may be data of the program, and is left out. Hash tables are all named
+ * "dynahash", and told apart by what identifies them, a copy of the name that their code gives. */
 static void context_name(const struct postgres *p, const uint8_t *bytes, char *name)
 {
     const struct hs_process_copy *process = p->process;
@@ -55,7 +55,7 @@ static hs_status add_context(struct postgres *p, hs_addr at, const uint8_t *byte
     return HS_OK;
 }
 
-/* Names a context that was read. */
+/* Makes the names of a context's own block and of its chunks, if it was read. */
 static hs_status name_context(struct postgres *p, uint32_t number, struct hs_error *err)
 {
     struct hs_strtab *strings = p->process->findings->strings;

@@ -126,7 +126,7 @@ static hs_status move(struct marking *m, enum hs_memory_state from, enum hs_memo
     return hs_ledger_move(m->ledger, POSTGRES_OWNER, from, to, begin, end, 0, err);
 }
 
-/* Marks blocks that wait to be used again: they are no blocks, and not malloc's. */
+/* Books memory that waits to be used again as cached: it has no block, and is not malloc's. */
 static hs_status mark_idle(struct marking *m, const struct postgres_idle *idle,
                            struct hs_error *err)
 {
@@ -182,8 +182,8 @@ static hs_status mark_block(struct marking *m, const struct postgres_block *bloc
                     : move(m, HS_MEMORY_INTERNAL, HS_MEMORY_FREE, block->first, block->used, err);
 }
 
-/* Unmarks free chunks by the lists, where chunks do not say that they are free. One that was met
- * has no bit any more, so no list is endless. */
+/* Takes free chunks out of the map by the context's free lists, where chunks do not say that they
+ * are free. One that was met has no bit any more, so no list is endless. */
 static hs_status unmark_free(struct marking *m, uint32_t number, struct hs_error *err)
 {
     const struct postgres_context *context = &m->p->contexts[number];

@@ -1,5 +1,5 @@
-/* The table that the recorder (heapsnap/recorded.h) keeps in the process: read from the copy, and
- * kept out of the roots. */
+/* Reads the tables that the recorder (heapsnap/recorded.h) keeps in the process from the copy, and
+ * keeps them out of the roots. */
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "heaps/sampled.h"

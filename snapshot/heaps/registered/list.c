@@ -17,8 +17,8 @@
 #define LIST_NAME_AT 64
 #define LIST_IS_PRECISE 1
 #define LIST_LEAST_BLOCK 8
-/* The pieces of memory in which registered records lie, one mapping or a few: adjacent ones are one
- * piece of the copy. */
+/* The most pieces of the copy over which a registered range may go: it lies in one mapping or a
+ * few, and adjacent ones are one piece. */
 #define LIST_PIECES 16
 enum { LIST_KIND_ROOT = 1, LIST_KIND_POOL = 2 };
 

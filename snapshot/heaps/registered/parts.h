@@ -1,5 +1,5 @@
 /* The roots and pools that programs registered through include/heapsnap/register.h. Private to
- * registered*.c.
+ * heaps/registered/.
  *
  *   note in the file -> registry in the object's data -> list of records in the program's memory
  *

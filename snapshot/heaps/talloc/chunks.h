@@ -84,8 +84,9 @@ struct talloc {
     uint64_t n_damaged;      /* lists that end where they should not */
 };
 
-/* Returns the address of a block's header: behind a pool's own, or at its beginning. 0: it has none
- * with this number and with room for what it says it has; *ret is then untouched. */
+/* Returns the address of the chunk header in a block: behind a pool's own, or at its beginning. 0:
+ * it has none with the magic number of this process, and with room for what it says it has; *ret is
+ * then untouched. */
 hs_addr hs_talloc_header(const struct talloc *talloc, const struct hs_heap_block *block,
                          const uint8_t **ret);
 /* TALLOC_NONE: it is none. O(1). */

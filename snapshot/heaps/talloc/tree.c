@@ -58,7 +58,8 @@ static uint64_t aligned(uint64_t n_bytes)
     return (n_bytes + TALLOC_ALIGN - 1) & ~(uint64_t)(TALLOC_ALIGN - 1);
 }
 
-/* Adds the members of a pool, one behind the other, up to where it says that nothing does. */
+/* Adds what hangs below the chunks in a pool, which lie one behind the other up to where it says
+ * that nothing does, to the pool itself. */
 static void add_members(struct talloc *talloc, const struct hs_heap_block *block,
                         const uint8_t *header, uint32_t pool)
 {

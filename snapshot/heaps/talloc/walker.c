@@ -1,4 +1,4 @@
-/* The owners of talloc's chunks, and the chunks' names. The blocks are malloc's. */
+/* Finds which of talloc's chunks owns which, and their names. The blocks are malloc's. */
 #include "base/alloc.h"
 #include "process/dump_plan.h"
 #include "talloc/chunks.h"
@@ -87,8 +87,8 @@ static hs_status talloc_look(void *state, const struct hs_heap_map *map, struct 
 
 /* ---- who owns what */
 
-/* True for a chunk that owns; where a program keeps account of chunks that hang nowhere, they hang
- * below one of this name. */
+/* Tells whether a chunk owns those below it. The one named null_context does not: below it a
+ * program that keeps account of them has the chunks that hang nowhere. */
 static bool owns(const struct talloc *talloc, uint32_t number)
 {
     return number != TALLOC_NONE && talloc->chunks[number].name != talloc->null_context;
@@ -122,7 +122,8 @@ static bool talloc_owned(const void *state, const struct hs_heap_block *owner, u
     return true;
 }
 
-/* Returns the words of the header, all but what limits its size, which malloc has, too. */
+/* Returns the words of the header that are links between chunks: all but the one of what limits its
+ * size, which is a block of malloc's, too. */
 static uint64_t talloc_links(const void *state, const struct hs_heap_block *block)
 {
     const struct talloc *talloc = state;

@@ -57,8 +57,8 @@ uint64_t hs_tcmalloc_central_free(const struct tcmalloc *tcmalloc, unsigned clas
     return n;
 }
 
-/* Takes a slot of the central list of a class: {first, last} of blocks that threads have given
- * back. */
+/* Takes the blocks of a slot of a class's central list: {first, last} of those that a thread has
+ * given back. */
 static hs_status take_slot(struct caching *c, hs_addr slot, uint32_t class_bytes,
                            struct hs_error *err)
 {

@@ -86,8 +86,9 @@ hs_status hs_tcmalloc_locate(struct tcmalloc *tcmalloc, struct hs_error *err);
 bool hs_tcmalloc_span(const struct tcmalloc *tcmalloc, hs_addr address, struct tcmalloc_span *ret);
 /* All that the page map has. Fails with HS_LIMIT. */
 hs_status hs_tcmalloc_spans(struct tcmalloc *tcmalloc, struct hs_error *err);
-/* Finds the free blocks of a span of a class: bits of `free`, which has room for all; how many.
- * False where that is not as it says: its list is damaged, or was caught in a change. */
+/* Finds the free blocks of a span of a class: bits of `free`, which has room for all; *ret_n: how
+ * many. False where that is not as the span says: its list is damaged, or was caught in a
+ * change. */
 bool hs_tcmalloc_free_blocks(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span,
                              uint64_t *free, uint64_t *ret_n);
 

@@ -5,7 +5,8 @@
 #include "base/load.h"
 #include "tcmalloc/parts.h"
 
-/* The bits of a span's last word: 16 bits of a number, 8 of a class, 2 of where it is. */
+/* The places in a span's last word: 16 bits of how many blocks are in use, 8 of its class, 2 of
+ * where it is. */
 enum { BITS_CLASS = 16, BITS_LOCATION = 24 };
 
 uint64_t hs_tcmalloc_n_blocks(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span)
@@ -42,7 +43,7 @@ bool hs_tcmalloc_span(const struct tcmalloc *tcmalloc, hs_addr address, struct t
     return true;
 }
 
-/* Returns the address of the span in the page map for a page; 0: nowhere. */
+/* Returns where the page map says that the span of a page is described; 0: nowhere. */
 static hs_addr spans_at(const struct tcmalloc *tcmalloc, uint64_t page)
 {
     const struct hs_image *image = tcmalloc->process->image;
@@ -54,7 +55,8 @@ static hs_addr spans_at(const struct tcmalloc *tcmalloc, uint64_t page)
     return address;
 }
 
-/* Tells whether a span is sound: its last page has its length, too. */
+/* Tells whether a span is sound: the page map has it for its last page, too, and as many blocks as
+ * fit it are possible. */
 static bool spans_is_sound(const struct tcmalloc *tcmalloc, const struct tcmalloc_span *span)
 {
     const uint64_t n_blocks = hs_tcmalloc_n_blocks(tcmalloc, span);

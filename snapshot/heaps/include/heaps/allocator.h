@@ -15,7 +15,7 @@
 struct hs_rules; /* rules/rules.h */
 struct hs_sampled_set;
 
-/* The name that a block gives itself. */
+/* The name by which a block says what it is. */
 struct hs_object_name {
     hs_str name;
     uint64_t offset_bytes; /* where in the block the object begins: before it are parts of it */
@@ -44,27 +44,29 @@ struct hs_known_variable {
     hs_addr address;
 };
 
-/* The ownership of blocks that an allocator knows, its own or those of any other, whoever else
- * leads to them. All in O(1), but `owned` in all of its answers together. */
+/* The ownership of blocks, an allocator's own or those of any other, as it knows it: who frees
+ * which, whoever else leads to them. All in O(1), but `owned` in all of its answers together. */
 struct hs_ownership {
-    /* Returns the owner that frees the block when he ends: the address where a block begins, or of
+    /* Returns the owner, with whose end the block is freed: the address where a block begins, or of
      * a variable; 0: nobody in particular. */
     hs_addr (*owner)(const void *state, const struct hs_heap_block *block);
-    /* Lists the blocks that a block owns, from *cursor on, which is 0 at first and goes on. False:
-     * there are no more. */
+    /* Gives the next piece of memory [*ret_begin, *ret_end) in which blocks begin that `owner`
+     * owns. *cursor is 0 at first and goes on. False: there are no more. */
     bool (*owned)(const void *state, const struct hs_heap_block *owner, uint64_t *cursor,
                   hs_addr *ret_begin, hs_addr *ret_end);
     /* May be left out: do both end together and at no other time, so that what one of them leads to
      * hangs on that? */
     bool (*end_together)(const struct hs_heap_block *a, const struct hs_heap_block *b);
-    /* May be left out: which of the block's first 64 words (bit i stands for word i) are of lists
-     * by which owners find what they own. They lead there, and say nothing of who keeps it. */
+    /* May be left out. Returns the words of the block's first 64 (bit i stands for word i) that are
+     * links of lists by which owners find what they own: they lead there, and say nothing of who
+     * keeps it. */
     uint64_t (*links)(const void *state, const struct hs_heap_block *block);
-    /* May be left out: which of them find and keep nothing, since the one who ends is taken out;
-     * UINT64_MAX: all words of the block. */
+    /* May be left out. Returns the words of the first 64 that are non-owning references: the one
+     * that ends is taken out of what leads to it. UINT64_MAX: all words of the block. */
     uint64_t (*finds)(const void *state, const struct hs_heap_block *block);
-    /* May be left out, both of them or none: which of the block's first 64 words, and is the word
-     * at this address, wherever it is, cleared when what it leads to ends? */
+    /* May be left out, both of them or none. Returns the words of the block's first 64 that are
+     * cleared when what they lead to ends, as weak references are; tells whether the word at an
+     * address, wherever it is, is one. */
     uint64_t (*cleared)(const void *state, const struct hs_heap_block *block);
     bool (*is_cleared_at)(const void *state, hs_addr at);
     /* May be left out: has `from` said that it keeps `to`, too? */
@@ -82,7 +84,7 @@ struct hs_allocator {
     void (*close)(void *state);
     bool has_no_blocks; /* a sampler, whose tables are kept out of the roots; who knows types */
 
-    /* The optional members begin here. */
+    /* The members below may be left out. */
 
     /* "2.36", "5.3"; "" when unknown. Valid until close. Only who has no blocks may do without. */
     const char *(*version)(const void *state);
@@ -99,16 +101,17 @@ struct hs_allocator {
     /* Would it give a block of block->n_bytes, at least 32 more, to who asks for n_bytes? Without:
      * only where whole pages are mapped for large blocks. */
     bool (*may_round)(const struct hs_heap_block *block, uint64_t n_bytes);
-    /* The model of its blocks that say themselves what they are. */
+    /* The model of those of its blocks that say themselves what they are. */
     const struct hs_object_model *objects;
     /* Blocks of any allocator whose objects lead to what names them. False: this one does not. */
     bool (*object_name)(const void *state, const struct hs_heap_block *block,
                         struct hs_object_name *ret);
-    /* Looks at all blocks first, of any allocator. Map indexed; it lives until close. */
+    /* Does what needs to know all blocks first, of any allocator. Map indexed; it lives until
+     * close. */
     hs_status (*look)(void *state, const struct hs_heap_map *map, struct hs_error *err);
     /* Words of a block of any allocator that lead to other blocks by distances. */
     struct hs_distances (*distances)(const void *state, const struct hs_heap_block *block);
-    /* The ownership of blocks: NULL where the allocator knows nothing of it. */
+    /* The ownership that the allocator knows; NULL: none. */
     const struct hs_ownership *ownership;
     /* The variable below which it found what it has. */
     struct hs_known_variable (*variable)(const void *state);
@@ -160,14 +163,14 @@ void hs_heaps_join_names(char *text, size_t n_bytes);
 
 /* ---- what the allocators in use say beyond their blocks */
 
-/* An interpreter whose blocks say what they are; model NULL: nobody's. */
+/* The interpreter whose blocks say what they are; model NULL: there is none. */
 struct hs_interpreter {
     const struct hs_object_model *model;
     const void *state;
 };
 struct hs_interpreter hs_heaps_interpreter(const struct hs_heaps *heaps);
-/* Tells whether blocks have names, by the first allocator that knows: what the block says itself
- * that it is. Who asks for all blocks asks first whether anybody knows any. */
+/* Tells whether any allocator names blocks: who asks about all of them asks this first. The other
+ * names one block, by the first allocator that knows it. */
 bool hs_heaps_have_object_names(const struct hs_heaps *heaps);
 bool hs_heaps_object_name(const struct hs_heaps *heaps, const struct hs_heap_block *block,
                           struct hs_object_name *ret);
@@ -179,7 +182,7 @@ struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
 bool hs_heaps_have_owners(const struct hs_heaps *heaps);
 /* 0: nobody in particular. O(1). */
 hs_addr hs_heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block);
-/* Lists owned blocks, by the allocator that knows any. */
+/* Gives what a block owns, as `owned` of struct hs_ownership, by the allocators that know any. */
 bool hs_heaps_owned(const struct hs_heaps *heaps, const struct hs_heap_block *owner,
                     uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end);
 /* Have both the same owner, with whom they end and not before? */

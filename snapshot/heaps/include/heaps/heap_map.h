@@ -34,8 +34,8 @@
 
 enum hs_span_form { HS_SPAN_HEADERS, HS_SPAN_UNIFORM, HS_SPAN_SINGLE, HS_SPAN_MARKED };
 
-/* The allocators and runtimes that answer for a span: an allocator (heaps/allocators.h), by its
- * number, or one of the two behind them. */
+/* The owner of a span: an allocator (heaps/allocators.h), by its number, or one of the two behind
+ * them. */
 #define HS_OWNER_NUMBER(name) HS_OWNER_##name,
 enum hs_heap_owner {
     HS_ALLOCATORS(HS_OWNER_NUMBER) HS_N_ALLOCATORS,

@@ -57,8 +57,8 @@ hs_status hs_ledger_move(struct hs_ledger *ledger, const char *owner, enum hs_me
 hs_status hs_ledger_move_bytes(struct hs_ledger *ledger, const char *owner,
                                enum hs_memory_state from, enum hs_memory_state to, uint64_t n_bytes,
                                uint64_t n_blocks, struct hs_error *err);
-/* Hands the live part [begin, end) of the allocator `from` over to the own bookkeeping of the
- * allocator `to`, which has its memory from the other one. */
+/* Hands [begin, end), live memory of the allocator `from`, over to the allocator `to`, which has
+ * its memory from the other one: it is then internal memory of that. */
 hs_status hs_ledger_hand_over(struct hs_ledger *ledger, const char *from, const char *to,
                               hs_addr begin, hs_addr end, struct hs_error *err);
 /* The number of blocks of a row, whatever was said of it before. */
@@ -72,7 +72,7 @@ void hs_ledger_seal(struct hs_ledger *ledger);
  * claims passed over. */
 bool hs_ledger_next_unclaimed(const struct hs_ledger *ledger, hs_addr begin, hs_addr end,
                               hs_addr *ret_begin, hs_addr *ret_end);
-/* Returns the owner of the byte at `address`; 0 when nobody does. Sealed only. O(log n). */
+/* Returns who claims the byte at `address`; 0: nobody. Sealed only. O(log n). */
 hs_str hs_ledger_owner_at(const struct hs_ledger *ledger, hs_addr address);
 
 /* Once, after everything else: sums of what lies in the mappings of the process; books the

@@ -7,7 +7,7 @@
 
 #include "heaps/heap_map.h"
 
-/* The words of an object's block: bit i stands for word i. */
+/* The meaning of the words of an object's block: bit i stands for word i. */
 enum { HS_OBJECT_RUNS = 2 };
 struct hs_object_words {
     bool is_exact; /* no word but those of `owning` and of `runs` is a pointer */
@@ -66,7 +66,8 @@ struct hs_object_part {
 };
 enum { HS_OBJECT_PARTS = 4 };
 
-/* The name of blocks that are alike, and their members (struct hs_member). */
+/* A member of blocks that are alike, and their type: a name, and the members in ascending order
+ * (struct hs_member). */
 struct hs_object_member {
     uint64_t offset_bytes;
     hs_str name;
@@ -86,7 +87,7 @@ struct hs_object_model {
     /* In place of it, unless NULL: the number of what the block is, HS_NO_NUMBER when that is not
      * known. The same number for all that are described alike. */
     uint32_t (*type)(const void *state, const struct hs_heap_block *block);
-    /* Describes a number, with strings of the dump; asked once. */
+    /* Describes the type of that number, with strings of the dump; asked once for each. */
     hs_status (*describe)(const void *state, uint32_t type, struct hs_object_type *ret,
                           struct hs_error *err);
     /* False, and *ret without bits, when the block holds no object nor a known part of one. */
@@ -109,8 +110,8 @@ struct hs_object_model {
      * not known. May be NULL. */
     hs_str (*variable_name)(const void *state, hs_addr variable,
                             const struct hs_heap_block *target);
-    /* Returns the parts of the block's object: pointers that may be null, or lead to an object
-     * (itself, another one) instead. */
+    /* Returns how many parts the block's object may have, and which: pointers that may be null, or
+     * lead to an object (itself, another one) instead. */
     size_t (*parts)(const void *state, const struct hs_heap_block *block,
                     struct hs_object_part ret[HS_OBJECT_PARTS]);
 };

@@ -53,7 +53,8 @@ struct hs_sampled_script {
     char file[HS_SAMPLED_TEXT_BYTES], function[HS_SAMPLED_TEXT_BYTES]; /* control characters: '?' */
     uint32_t line;                                                     /* 0: unknown */
 };
-/* Reads the script's place in such a frame of this sampler; false when it is damaged. */
+/* Reads the place in a script that such a frame of this sampler stands for; false when it is
+ * damaged. */
 bool hs_sampled_script(const struct hs_image *image, const struct hs_sampled_by *sampler,
                        hs_addr frame, struct hs_sampled_script *ret);
 
