@@ -118,8 +118,8 @@ static bool is_malloc_replaced(const struct hs_objects *objects)
     return false;
 }
 
-/* Finds what is supported, by name, as a set: a dump finds allocators by their structure, which
- * needs a copy. */
+/* Finds by names of libraries and symbols which supported allocators there are, as a set: a dump
+ * finds them by their structure, which needs a copy. */
 static uint64_t find_supported(const struct hs_objects *objects)
 {
     struct hs_live_symbol symbol;

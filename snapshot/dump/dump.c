@@ -15,7 +15,7 @@ static bool dump_is_alone(const struct hs_dump *dump, const struct hs_runtime *r
     return dump->options->own_heap_alone && runtime->has_own_heap;
 }
 
-/* Refuses a heap that needs a part which this build has not: nothing of it can be read. */
+/* Refuses a process whose heap needs a part that this build lacks: nothing of it could be read. */
 static hs_status dump_check_built(const struct hs_dump *dump, struct hs_error *err)
 {
     const struct hs_unbuilt_runtime *unbuilt = hs_unbuilt_runtime(&dump->objects);
@@ -117,8 +117,8 @@ static void dump_tell_memory(const struct hs_dump *dump, struct hs_dump_report *
     ret->foreseen_bytes = ret->has_spilled ? needs.least_bytes : needs.seen_bytes;
 }
 
-/* Tells whether all that was put into temporary files was to be had again, and all of the binaries.
- */
+/* Fails when a part of what was put into temporary files, or of the binaries, could not be read
+ * again. */
 static hs_status dump_check(const struct hs_dump *dump, struct hs_error *err)
 {
     HS_TRY(hs_image_check(&dump->image, err));

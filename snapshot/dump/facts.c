@@ -1,4 +1,4 @@
-/* The facts before the snapshot's first block, put together from those of each runtime. */
+/* Gathers what the snapshot says before its first block, from what each runtime says. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ void hs_dump_facts_fini(struct hs_dump_facts *facts)
     *facts = (struct hs_dump_facts){0};
 }
 
-/* Adds the table of memory; none is said where the allocators were not asked. */
+/* Closes the ledger: its rows say where the memory is. */
 static hs_status facts_memory(struct hs_dump *dump, struct hs_dump_facts *ret, struct hs_error *err)
 {
     struct hs_ledger *ledger = &dump->heaps.ledger;

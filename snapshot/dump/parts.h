@@ -16,7 +16,7 @@ uint64_t hs_dump_resident_bytes(pid_t pid);
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
                        struct hs_error *err);
 hs_status hs_dump_capture(struct hs_dump *dump, struct hs_error *err);
-/* Asks a runtime for its wants of the plan. */
+/* Adds the memory that a runtime needs to what is asked of the plan. */
 static inline void hs_runtime_wants(const struct hs_runtime *runtime, struct hs_dump_wants *wants)
 {
     wants->has_tables_of_data |= runtime->has_tables_of_data;
@@ -33,8 +33,8 @@ struct hs_held {
 };
 struct hs_leaves {
     const struct hs_roots *roots; /* the runtime's own where one serves alone, else `merged` */
-    struct hs_roots merged; /* owned */ /* owned */
-    struct hs_held *held;               /* owned; ascending */
+    struct hs_roots merged;       /* owned */
+    struct hs_held *held;         /* owned; ascending */
     size_t n_held, held_capacity;
 };
 /* After the roots of each runtime, before their marking ends. */
@@ -91,7 +91,8 @@ struct hs_dump_facts {
 hs_status hs_dump_facts_gather(struct hs_dump *dump, struct hs_dump_facts *ret,
                                struct hs_error *err);
 void hs_dump_facts_fini(struct hs_dump_facts *facts);
-/* Tells the user some of the facts: figures of the stop, the gaps in one line, a remark. */
+/* Reports those of the facts that the user is told: figures of the stop, the gaps in one line, a
+ * remark. */
 void hs_dump_facts_tell(const struct hs_dump_facts *found, const struct hs_strtab *strings,
                         struct hs_dump_report *ret);
 

@@ -18,8 +18,8 @@ struct write {
     uint64_t n_total, n_done;
 };
 
-/* Counts the blocks of all runtimes that lie below the start of one; HS_NO_NODE when none starts
- * there. */
+/* Returns how many blocks of all runtimes lie below the one that starts at an address; HS_NO_NODE
+ * when none starts there. */
 static uint64_t write_rank(const void *context, hs_addr address)
 {
     const struct hs_dump *dump = context;

@@ -269,7 +269,8 @@ uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned c
     return unpacked + decoded;
 }
 
-/* Loads more of the file; of a cut file edges are dropped, which is done once. */
+/* Loads columns that `chunk` lacks. Of a cut file all are loaded again: its edges are dropped,
+ * which is done once. */
 hs_status hs_snap_load_more(const struct hs_snap *snap, uint64_t at, unsigned had, unsigned columns,
                             struct hs_chunk *chunk, struct hs_error *err)
 {

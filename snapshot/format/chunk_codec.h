@@ -63,7 +63,7 @@ hs_status hs_chunk_encoder_column(struct hs_chunk_encoder *encoder, enum hs_sect
                                   struct hs_buffer *out, struct hs_section_parts *ret_long,
                                   struct hs_error *err);
 
-/* The limits for the numbers of a chunk. */
+/* The limits that the numbers of a chunk are checked against. */
 struct hs_chunk_limits {
     uint32_t version; /* of the file */
     uint32_t word_bytes;

@@ -39,7 +39,7 @@ struct hs_column {
         HS_COLUMN_AT(type, member), .form = (form_), .max = (max_), .since = (since_) \
     }
 
-/* The limits for all columns of a table. */
+/* The limits that the values of all columns of a table are checked against. */
 struct hs_column_limits {
     uint32_t version; /* of the file: columns that are younger are left out, and stay as they are */
     uint64_t n_strings;

@@ -5,7 +5,8 @@
 
 #include "snapshot/model.h"
 
-/* Returns the key that tells edges of one word to one target apart: the class, then the reason. */
+/* Returns the key by which edges from one word to one target are ordered: the class, then the
+ * reason. */
 static inline unsigned hs_edge_kind_key(const struct hs_edge *edge)
 {
     return (unsigned)edge->edge_class << 8 | edge->reason;

@@ -84,7 +84,8 @@ bool hs_header_decode(const uint8_t *bytes, struct hs_header *ret);
 void hs_head_encode(const struct hs_section *section, uint8_t *bytes);
 void hs_head_decode(const uint8_t *bytes, uint64_t offset, struct hs_section *ret);
 uint64_t hs_head_hash(const struct hs_section *section, const uint8_t *stored);
-/* Returns the seed for the hash of the stored bytes (XXH64), for who has them in pieces. */
+/* Returns the seed of the hash (XXH64) of the stored bytes, a hash of the head, for who has these
+ * in pieces. */
 uint64_t hs_head_seed(const struct hs_section *section);
 
 void hs_footer_encode(const struct hs_footer *footer, uint8_t *bytes);

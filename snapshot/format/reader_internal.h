@@ -66,7 +66,7 @@ hs_status hs_snap_read_tables(struct hs_snap *snap, bool whole_tables, struct hs
 hs_status hs_snap_read_trailer(struct hs_snap *snap, const struct hs_footer *footer,
                                struct hs_error *err);
 
-/* The end of a walk from head to head. */
+/* The result of a walk from head to head: where it ended. */
 struct hs_walk {
     uint64_t n_whole;          /* sections that are all there */
     uint64_t cut_offset;       /* where the first one that is not begins, or would begin */

@@ -56,7 +56,7 @@ static hs_status section_stored(const struct hs_file_bytes *file, const struct h
     return HS_OK;
 }
 
-/* Verifies the head's claims before anything is allocated for them. */
+/* Verifies the sizes and flags that a head claims, before anything is allocated by them. */
 static hs_status section_verify_claims(const struct hs_section *section, const uint8_t *stored,
                                        struct hs_error *err)
 {

@@ -25,7 +25,7 @@ struct hs_section_writer {
 /* Contents of more bytes are compressed piece by piece. */
 #define HS_SECTION_LONG_BYTES HS_LONG_BUFFER_FREE_BYTES
 /* The bytes that stay in memory of a column whose edges went through files, and of what it is
- * packed to: no foresight of a dump knows how long they are. */
+ * packed to: a dump cannot foresee how long they are. */
 #define HS_SECTION_KEPT_BYTES ((size_t)16 << 20)
 
 /* The parts of a long section, one behind the other. */

@@ -1,4 +1,4 @@
-/* The choice of the reader. */
+/* Chooses the reader by the kind of file. */
 #include "import/import.h"
 
 #include "maker.h"

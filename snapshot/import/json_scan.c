@@ -197,7 +197,8 @@ static uint32_t take_hex(const uint8_t *at, const uint8_t *end)
     return code;
 }
 
-/* Reads the code of an escape \uXXXX at `at` (behind the u); moves behind what it takes. */
+/* Reads the character of an escape \uXXXX at `at` (behind the u), and of the second half of a pair;
+ * moves behind what it takes. U+FFFD when malformed. */
 static uint32_t take_code(const uint8_t **at, const uint8_t *end)
 {
     uint32_t code = take_hex(*at, end);

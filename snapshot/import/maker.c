@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 
-/* The bounds of one object in memory: below the first they must fit, at the second they go to a
- * file. */
+/* The edges of one object that are kept in memory: up to the first number they must fit, at the
+ * second they go to a file. */
 enum { MAKER_EDGES_LEAST = 1 << 12, MAKER_EDGES_MOST = 1 << 20 };
 
 void maker_init(const struct hs_import_options *options, struct hs_out *out, struct maker *ret)

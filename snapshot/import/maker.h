@@ -1,5 +1,5 @@
-/* The state that all readers of foreign heaps share: the strings, types, roots and notes of the
- * snapshot to come, then its writer. What grows is reserved in the budget.
+/* The making of a snapshot, shared by all readers of foreign heaps: the strings, types, roots and
+ * notes of the snapshot to come, then its writer. What grows is reserved in the budget.
  *
  * Order of use: init; strings, types, roots, notes; begin (n_blocks); expect, edge*, block for each
  * block; finish (types may be added until then). */

@@ -1,4 +1,4 @@
-/* The recognition of a file. */
+/* Recognises the kind of a file by its first bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

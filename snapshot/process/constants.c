@@ -13,7 +13,8 @@ static bool is_address(hs_addr address, size_t n)
     return address >= LOWEST_ADDRESS && address < HS_USER_END && n <= HS_USER_END - address;
 }
 
-/* Returns the file's bytes from an address on in its segment, n_most of them; NULL: nothing. */
+/* Returns the bytes that an object's file has from an address on, up to the end of the segment:
+ * *ret_n of them, n_most at the most. NULL: none. */
 static const uint8_t *file_bytes(const struct hs_object *object, hs_addr address, size_t n_most,
                                  size_t *ret_n)
 {

@@ -1,15 +1,16 @@
-/* The load of a dump, from the mappings of a process and its files. */
+/* Estimates what a dump has to hold, from the mappings of a process and its files. */
 #include "process/dump_plan.h"
 #include "symbols/ctypes.h"
 #include "symbols/elf.h"
 #include "target/core.h"
 #include "target/residency.h"
 
-/* The sizes of small blocks with their heads (Python's objects: 57). Of a block that may have a
- * type: its number, and what vectors and lists say. */
+/* The size that small blocks have with their heads where blocks are small (Python's objects: 57),
+ * and what is kept of each that may have a type: its number, and what vectors and lists say. */
 enum { SMALL_BLOCK_BYTES = 48, TYPED_BLOCK_BYTES = 4 };
 
-/* The share of the limit for pieces of debug information. */
+/* The memory for pieces of debug information: one part in so many of the limit, within these
+ * bounds. */
 enum { PIECES_SHARE = 16, PIECES_LEAST = 2 << 20, PIECES_MOST = 64 << 20 };
 
 size_t hs_dump_piece_bytes(const struct hs_budget *budget)

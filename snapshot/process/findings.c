@@ -8,7 +8,8 @@
 #include "base/alloc.h"
 
 #define FINDINGS_NOTE_BYTES 512
-/* The most findings: the target chooses how many oddities there are to tell of. */
+/* The most findings of a kind: whoever shapes the target's memory chooses how many oddities there
+ * are to tell of. */
 #define FINDINGS_MOST ((size_t)4096)
 
 void hs_findings_fini(struct hs_findings *findings)

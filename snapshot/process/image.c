@@ -188,7 +188,7 @@ static void image_shadow_span(struct hs_image *image, const struct hs_target *ta
     }
 }
 
-/* Returns the first shadow that ends behind `address`, of those by address. */
+/* Returns the index in by_address of the first shadow that ends behind `address`. */
 static size_t image_shadow_lower(const struct hs_image *image, hs_addr address)
 {
     size_t low = 0, high = image->n_by_address;
@@ -232,7 +232,7 @@ static hs_status image_add_shadow(struct hs_image *image, const struct hs_image_
     return HS_OK;
 }
 
-/* The destination of a copied range. */
+/* The place in a shadow where the bytes of a range go. */
 struct image_place {
     size_t shadow;
     uint8_t *bytes;
@@ -294,7 +294,8 @@ static hs_status image_is_full(struct hs_image *image, struct hs_error *err)
     return hs_fail(err, HS_LIMIT, "the copy of the process does not fit in %s of memory", limit);
 }
 
-/* A file that is read in the place of the target: offset + (address - begin) of a file. */
+/* The file that shared memory is read from in place of the target: `address` is at offset +
+ * (address - begin). */
 struct hs_image_file {
     int fd;
     hs_addr begin;
@@ -392,8 +393,8 @@ static struct image_place image_place_at(struct image_place place, uint64_t offs
     return place;
 }
 
-/* The copying of private anonymous memory. Up to `done` it is in the image, up to `there` it is
- * still to be read: runs that touch are read as one. */
+/* The state of copying private anonymous memory. Up to `done` it is in the image, up to `there` it
+ * is still to be read: runs that touch are read as one. */
 struct image_anonymous {
     hs_addr begin, end;
     struct image_place place;
@@ -542,8 +543,8 @@ static hs_status image_copy_shared(struct hs_image *image, struct hs_target *tar
     return status;
 }
 
-/* Copies only the parts that are there of memory for which there is not even room to reserve: in
- * the rest there is nothing to be found. */
+/* Copies only the pages that are there, of memory for which there is not even room to reserve
+ * addresses: in the rest there is nothing to be found. */
 static hs_status image_copy_parts(struct hs_image *image, struct hs_target *target, size_t at,
                                   hs_addr begin, hs_addr end, struct hs_error *err)
 {

@@ -1,4 +1,4 @@
-/* The place of the bytes of a copy, and the pages that were there.
+/* The memory that the bytes of a copy stand in, and which of its pages were present in the target.
  *
  * A bit per page, in memory that is only backed where a page was there; and a bit per page of these
  * bits, so that terabytes of reserved memory are passed over without touching them. */

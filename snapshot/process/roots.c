@@ -124,8 +124,8 @@ static hs_status builder_add_leaf(struct builder *b, const struct hs_root_leaf *
     return HS_OK;
 }
 
-/* Makes the root that an inner node shows. A frame's place is that of its first leaf; so is all
- * that a variable is, except that it begins where its offset is 0. */
+/* Makes the record of an inner node. The place of a frame or a variable is that of its first leaf,
+ * but that a variable begins where its offset is 0. */
 static struct hs_root group_root(const struct group *g, const struct hs_root *first, hs_str name)
 {
     struct hs_root root = {.target = HS_NO_NODE,

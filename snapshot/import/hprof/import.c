@@ -165,7 +165,7 @@ static int thread_order(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Matches thread objects with threads, and collects the roots of frames by thread. */
+/* Finds the thread of each thread object, and sorts the roots of frames by thread. */
 static hs_status locals_prepare(struct hprof_run *run, struct hs_error *err)
 {
     for (size_t i = 0; i < run->threads.n; i++) {

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 
-/* The bounds of a run: as many rows as half of what is left has room for, within these. A merge
- * reads at least so many rows of each run at a time. */
+/* The bounds of a run in rows: it has as many as half of what is left has room for, within these. A
+ * merge reads at least READ_LEAST rows of each run at a time. */
 enum { RUN_LEAST = 1 << 14, RUN_MOST = 1 << 24, READ_LEAST = 16 };
 
 static int compare_rows(const void *left, const void *right)

@@ -45,7 +45,7 @@ static inline void free_roots_hold(struct free_roots *roots, uint64_t from)
     roots->row[from].n_targets++;
 }
 
-/* Marks the part of the tree that is used, down to the rows that hold something. */
+/* Makes the nodes of the tree that are used, down to the rows that hold something. */
 hs_status free_roots_begin(struct free_roots *roots, struct hs_error *err);
 /* One object that a row holds: target, weak and edge_class are taken of `edge`. */
 hs_status free_roots_leaf(struct free_roots *roots, uint64_t from, const struct hs_root *edge,

@@ -17,7 +17,8 @@
 
 enum { MOST_PLACES = 4096, MOST_MEMBERS = 1 << 20, LEAST_SLOTS = 64 };
 
-/* The names at a place: 0 nothing yet; (string + 1) * 2 a name; (index + 1) * 2 + 1 an element. */
+/* The coding of what stands at a place: 0 nothing yet; (string + 1) * 2 a name; (index + 1) * 2 + 1
+ * an element; or one of these. */
 #define PLACE_SEVERAL UINT64_MAX
 #define PLACE_UNNAMED UINT64_C(1) /* of a numbered type: all that has no name */
 #define UNFIT UINT32_MAX          /* in n_numbered: the type's names have no numbers */
@@ -125,7 +126,7 @@ static uint64_t bytes_of(const struct v8_run *run, const struct v8_node *node)
     return may_fold && run->policy->sizes == HS_SIZES_FOLDED ? 0 : node->n_bytes;
 }
 
-/* Moves members beyond an object's bytes to the last of them, which then has no name. */
+/* Spoils the name of an object's last place, to which all edges beyond its bytes are moved. */
 static void place_spoil(struct v8_run *run, uint32_t type, uint64_t n_edges, uint64_t n_bytes)
 {
     if (n_edges > n_bytes && n_edges > 1)

@@ -149,7 +149,7 @@ static hs_status property_name(struct v8_run *run, const char *text, size_t n, h
     return is_identifier(text, n) ? maker_name(run->maker, "", text, n, ret, err) : HS_OK;
 }
 
-/* The counts of what has been read. */
+/* The numbers of labels and of names of properties that have been read. */
 struct names_counts {
     uint64_t n_labels, n_properties;
 };

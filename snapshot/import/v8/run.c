@@ -1,4 +1,4 @@
-/* The state that the passes over one file share. */
+/* The functions that the passes over one file share. */
 #include "run.h"
 
 hs_status hs_v8_bitmap(struct v8_run *run, uint64_t n_bits, struct hs_bitmap *ret,

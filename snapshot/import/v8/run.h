@@ -98,8 +98,8 @@ hs_status hs_v8_retained_read(struct v8_run *run, struct hs_error *err);
 /* Makes the root tree: groups, their edges, and what nothing retains. */
 hs_status hs_v8_roots_make(struct v8_run *run, struct hs_error *err);
 
-/* Tells whether an edge retains its target. `is_self` are edges from a node to itself, which retain
- * nothing but harm nothing. */
+/* Tells whether an edge retains its target, by the policy. `from_id` is the id that the file has
+ * for its source. */
 bool hs_v8_retains(const struct v8_run *run, uint64_t from, uint64_t from_id,
                    const struct v8_edge *edge);
 

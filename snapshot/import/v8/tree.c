@@ -234,8 +234,8 @@ static hs_status groups_make(struct tree_maker *t, struct hs_error *err)
     return HS_OK;
 }
 
-/* Adds orphans: nothing retains them, and V8 has found them all the same: DevTools and memlab hang
- * it on the root. */
+/* Makes roots of the objects that nothing retains, and that V8 has found all the same: DevTools and
+ * memlab hang them on the root. */
 static hs_status orphans_make(struct tree_maker *t, struct hs_error *err)
 {
     struct v8_run *run = t->run;

@@ -1,5 +1,5 @@
-/* The diagnosis of a dump of a process, without dumping it: the checks of target/diagnosis.h, and
- * of what lies above:
+/* Diagnoses what a dump of a process would meet, without dumping it: the checks of
+ * target/diagnosis.h, and of what lies above:
  *
  *   runtime allocator     can its heap be read
  *   stop                  how it would be stopped, and for how long

@@ -10,8 +10,8 @@
 
 #include "base/types.h"
 
-/* The levels of the root tree: one below its parent, but a leaf may stand below a unit. Only leaves
- * have a target. What a listing calls a root is a variable, or a leaf below none. */
+/* The levels of the root tree. A node is one level below its parent, but a leaf may stand below a
+ * unit. Only leaves have a target. A listing's roots are variables, and leaves below none. */
 enum hs_root_level {
     HS_LEVEL_ALL,      /* node 0 */
     HS_LEVEL_KIND,     /* globals, stacks, c_roots, finalisers, memprof, ... */
@@ -45,7 +45,7 @@ const char *hs_root_kind_name(unsigned kind);
 /* Returns the name of the tree's node above all roots of a kind: "globals", "stacks", ... */
 const char *hs_root_group_name(unsigned kind);
 
-/* The name of a root whose memory is of no variable that has a name. */
+/* The names, or their beginnings, of roots in memory that is of no variable with a name. */
 #define HS_PLACE_TLS "TLS of "
 #define HS_PLACE_STATIC_TLS "static TLS "
 #define HS_PLACE_KEY "pthread_setspecific key"
@@ -67,9 +67,9 @@ enum hs_certainty {
 };
 const char *hs_certainty_name(unsigned certainty);
 
-/* The confidence levels of a root or an edge as a reason for memory to be alive: a word of a higher
- * tier keeps only what no lower one keeps. A block's tier is the smallest, over all ways to it, of
- * the largest tier on the way. */
+/* The worth of a root or an edge as a reason for memory to be alive: a word of a higher tier keeps
+ * only what no lower one keeps. A block's tier is the smallest, over all ways to it, of the largest
+ * tier on the way. */
 enum hs_tier {
     HS_TIER_FIRM,     /* a variable of the program, a member that is a pointer */
     HS_TIER_RUNTIME,  /* tables of a loader, of libc, of a language's runtime; what is borrowed */
@@ -216,8 +216,8 @@ struct hs_member {
                          of C++ owns what it leads to, too; "weak Session *" of a weak pointer */
 };
 
-/* The prefix of the type of a weak member, and the end of the name of the variable's node (level
- * HS_LEVEL_VARIABLE) above a weak slot. */
+/* The beginning of the type of a member that is a weak (non-owning) reference, and the end of the
+ * name of the variable's node (level HS_LEVEL_VARIABLE) above a slot that is one. */
 #define HS_MEMBER_WEAK "weak "
 #define HS_ROOT_WEAK " (weak)"
 
@@ -226,7 +226,7 @@ enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
 /* "live", "promoted"; NULL for a state out of range. */
 const char *hs_sample_state_name(unsigned state);
 
-/* The samplers that chose allocations. */
+/* The samplers that choose the allocations which are samples. */
 enum hs_sampler_kind {
     HS_SAMPLER_MEMPROF,  /* Gc.Memprof: each word is one with the same probability */
     HS_SAMPLER_JEMALLOC, /* jemalloc's profiler: a block is one or is none */
@@ -270,7 +270,8 @@ struct hs_site_frame {
     uint64_t offset; /* of the code in the binary, in bytes as its ELF file counts addresses */
 };
 
-/* The states of the process's memory. Rows' resident bytes add up to facts.resident_bytes. */
+/* The states that the process's memory was in. Rows' resident bytes add up to
+ * facts.resident_bytes. */
 enum hs_memory_state {
     HS_MEMORY_LIVE,     /* blocks in use */
     HS_MEMORY_CACHED,   /* freed, kept ready by a thread cache or fast list */
@@ -336,7 +337,7 @@ struct hs_binary {
 
 /* The end of a note that says why no leak is certain. */
 #define HS_NOTE_NOT_CERTAIN "; what only it holds is possibly leaked"
-/* The beginning of a note that says so of blocks of one size alone. */
+/* The beginning of such a note about blocks of one size alone. */
 #define HS_NOTE_BLOCKS_OF "blocks of "
 #define HS_NOTE_OF_SIZE HS_NOTE_BLOCKS_OF "%llu bytes"
 

@@ -120,7 +120,7 @@ void hs_chunk_fini(struct hs_chunk *chunk);
 /* The most memory that chunk `at` takes while and after these columns of it are decoded, as the
  * trailer has it: bytes of the file that are looked at included. O(1), without reading it. */
 uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned columns);
-/* Returns the most edges that the chunk has, and extra edges: the same. */
+/* Returns how many edges the chunk has at most, and extra edges, as the trailer has it. O(1). */
 uint64_t hs_snap_chunk_edges(const struct hs_snap *snap, uint64_t at, uint64_t *ret_extra);
 
 /* The only chunk that can have a block which contains the address, by the table of first addresses:

@@ -50,7 +50,7 @@ hs_status hs_snap_writer_part(struct hs_snap_writer *writer, struct hs_edge *edg
 hs_status hs_snap_writer_block(struct hs_snap_writer *writer, const struct hs_block_record *block,
                                struct hs_edge *edges, size_t n_edges, struct hs_error *err);
 
-/* The part that is written behind the blocks. Arrays are borrowed for the call; any may be NULL
+/* The tables that are written behind the blocks. Arrays are borrowed for the call; any may be NULL
  * with 0. */
 struct hs_snap_ending {
     const struct hs_type *types;

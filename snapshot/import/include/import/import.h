@@ -40,8 +40,8 @@ enum hs_import_sizes {
     HS_SIZES_VISUALVM, /* hprof: class objects weigh nothing */
 };
 
-/* The choice of the edges that retain, and of the sizes. Needs memory: page (not none) and folded
- * sizes walk the graph: 5 bytes per edge and 16 per object. */
+/* The policy of an import: which edges retain, and whose sizes are taken. Needs memory: page (not
+ * none) and folded sizes walk the graph: 5 bytes per edge and 16 per object. */
 struct hs_import_policy {
     enum hs_import_preset preset; /* what it began as */
     enum hs_import_weak weak;     /* v8: weak edges; hprof: referents of java.lang.ref */

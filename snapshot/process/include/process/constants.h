@@ -1,6 +1,6 @@
-/* The bytes of a process that are at an address whether it writes there or not: the copy has all
- * that is writable, the files of its binaries have the rest (names of types, virtual tables).
- * `objects` may be NULL: then there are no files.
+/* The bytes that a process has at an address, whether it writes there or not: the copy has all that
+ * is writable, the files of its binaries have the rest (names of types, virtual tables). `objects`
+ * may be NULL: then there are no files.
  *
  * Nothing is believed of an address. O(log n) in the mappings and objects; of a file the pages are
  * read that are looked at (hs_elf_bytes_from). */

@@ -13,7 +13,7 @@
 #include "process/image.h"
 #include "process/objects.h"
 
-/* The load of a dump, as far as it is known before the stop. */
+/* The bytes that a dump has to hold, as far as they are known before the stop. */
 struct hs_dump_load {
     uint64_t copy_bytes;  /* private memory of the process that is resident: to be copied */
     uint64_t file_bytes;  /* kept of its files: symbols, and what was read of them */
@@ -21,7 +21,7 @@ struct hs_dump_load {
     uint64_t block_bytes; /* of tables with a word or more for each block, beside those of all */
 };
 
-/* The wants of a dump. */
+/* The uses of memory, beside those of every dump, that its options and runtimes ask for. */
 struct hs_dump_wants {
     bool has_types;            /* debug information is read for the types of blocks */
     bool has_tables_of_data;   /* as large as the data of the files */
@@ -35,16 +35,16 @@ struct hs_dump_plan {
     uint64_t reserved_bytes; /* of the budget: for tables and the copy in memory */
 };
 
-/* Reads the load of a process: its mappings' size counts where the system does not tell what is
- * resident. Files of debug information are those found so far. */
+/* Estimates the load of a process: the size of its mappings counts where the system does not tell
+ * what is resident. Files of debug information are those found so far. */
 hs_status hs_dump_load_read(const struct hs_target *target, const struct hs_objects *objects,
                             const struct hs_budget *budget, const struct hs_dump_wants *wants,
                             struct hs_dump_load *ret, struct hs_error *err);
-/* Returns how much of large sections of debug information is kept at a time: a share of the limit.
- */
+/* Returns how many bytes of large sections of debug information are kept at a time: a share of the
+ * limit. */
 size_t hs_dump_piece_bytes(const struct hs_budget *budget);
 
-/* The memory that a dump of so much needs under a budget. */
+/* The memory that a dump of such a load needs under a budget. */
 struct hs_dump_needs {
     uint64_t memory_bytes; /* with the copy in memory */
     uint64_t seen_bytes;   /* resident at the most with that, mapped files and our code included:

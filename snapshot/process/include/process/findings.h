@@ -1,5 +1,5 @@
-/* The findings about a process that its snapshot must say: proofs, which hold or not, and notes in
- * words. Kept in the order in which they come. */
+/* The findings about a process that are made on the way and that its snapshot must tell: proofs,
+ * which hold or not, and notes in words. Kept in the order in which they come. */
 #ifndef HS_PROCESS_FINDINGS_H
 #define HS_PROCESS_FINDINGS_H
 

@@ -68,8 +68,8 @@ hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target
                             struct hs_error *err);
 void hs_objects_close(struct hs_objects *objects);
 
-/* Writes what is missing of file number i of those that could not be read: what broke the reader of
- * debug information so far, files of memory, lost ones, 0 <= i. One line; false when there are no
+/* Writes what is missing of number i, 0 <= i, of the files that could not be read: what broke the
+ * reader of debug information so far, files of memory, lost ones. One line; false when there are no
  * more. */
 bool hs_objects_missing(const struct hs_objects *objects, size_t i, char *text, size_t n_bytes);
 
@@ -80,8 +80,8 @@ hs_status hs_objects_check(const struct hs_objects *objects, struct hs_error *er
  * for it. What is opened in it must be closed before the objects. */
 struct hs_dwarf_box *hs_objects_box(struct hs_objects *objects);
 
-/* Returns the file with its debug information, its own or the separate one; NULL when it has none.
- */
+/* Returns the file that has the object's debug information, the separate one or its own; NULL:
+ * none. */
 struct hs_elf *hs_object_with_types(const struct hs_object *object);
 
 /* Copies the writable segments of all objects whole while the target is stopped: data, bss, and

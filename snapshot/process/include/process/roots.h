@@ -41,7 +41,7 @@ struct hs_roots {
 };
 
 void hs_roots_fini(struct hs_roots *roots);
-/* Lowers a root by a rule (snapshot/reasons.def): it is of this tier. */
+/* Sets the tier of a root, and the rule (snapshot/reasons.def) by which it has that. */
 static inline void hs_root_lower(struct hs_root *root, enum hs_tier tier, unsigned reason)
 {
     root->tier = (uint8_t)tier;
