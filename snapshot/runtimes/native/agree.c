@@ -27,7 +27,8 @@ bool hs_native_is_other(struct hs_ctypes *types, hs_ctype type, hs_ctype pointee
     return agree_types(types, type, pointee) == DISAGREES;
 }
 
-/* A pointer to `pointee` leads to the start of `block`. */
+/* Judges a pointer to a `pointee` that leads to the start of `block`, by what is known of that
+ * block. */
 static enum agreement agree_block(const struct hs_agree_by *by, const struct hs_heap_block *block,
                                   hs_ctype pointee)
 {
@@ -68,7 +69,7 @@ static enum agreement agree_word(const struct hs_agree_by *by, uint64_t word,
     }
 }
 
-/* Does a word that is no pointer of the record lead to the start of a block? */
+/* Tells whether a word that is no pointer of the record leads to the start of a block. */
 static bool has_other_pointer(const struct hs_agree_by *by, const struct hs_heap_block *block,
                               const struct hs_native_type *record)
 {

@@ -1,15 +1,15 @@
-/* Do the words of a block agree with a record that it may be? */
+/* Compares the words of a block with a record type that it may have. */
 #ifndef HS_NATIVE_AGREE_H
 #define HS_NATIVE_AGREE_H
 
 #include "native.h"
 
-/* An allocator gives at most this much more than was asked for, to a block that is not large. */
+/* The most bytes that an allocator adds to a request, if the block is not large. */
 #define HS_SLACK_BYTES 16
-/* And to the least block there is, which is the same for all that is smaller, of glibc's. */
+/* The usable bytes of glibc's smallest block, which every smaller request gets. */
 #define HS_LEAST_BYTES 24
 
-/* Does one value of n_bytes fill the block, but for what an allocator adds? */
+/* Tells whether one value of n_bytes fills the block, but for what an allocator adds. */
 static inline bool hs_native_fills(const struct hs_heap_block *block, uint64_t n_bytes)
 {
     return n_bytes <= block->n_bytes &&
@@ -22,8 +22,8 @@ struct hs_agree_by {
     const struct hs_bitmap *reached; /* by rank; NULL: no block is lost */
 };
 
-/* Is a block that is known as a record `type` something else than a `pointee`, also a record? One
- * may be the first member or base of the other. */
+/* Tells whether a block known as a `type` cannot be a `pointee`, both records: they differ, and
+ * neither begins with the other as its first member or base. */
 bool hs_native_is_other(struct hs_ctypes *types, hs_ctype type, hs_ctype pointee);
 
 /* The verdict of one block's words about a record. */
@@ -36,17 +36,16 @@ struct hs_agreement {
     uint32_t n_leading; /* that lead to the start of any block */
 };
 
-/* Compares a block with records; of one in [skip, skip_end) nothing is asked. `block` has its bytes
- * and room for the record. O(pointers of the record). */
+/* Compares the words of a block with one record, without the record's pointers at offsets in [skip,
+ * skip_end). `block` has its bytes and room for the record. O(words of the record). */
 struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct hs_heap_block *block,
                                     const struct hs_native_type *record, uint64_t skip,
                                     uint64_t skip_end);
 
-/* Returns how much of a block that is an array of `type` only because its size and its first words
- * allow it is confirmed by its words: up to the end of the last element before which pointers of
- * two others than the first lead to blocks, or two begin with the first one's virtual table, and at
- * most one element in eight denies it. One element where nothing does: a pointer says as much.
- * O(words). */
+/* Returns how many bytes of a block, an array of `type` by its size and first words alone, its
+ * other words confirm: up to the end of the last element before which at least two elements behind
+ * the first have pointers to blocks, or begin with the first one's virtual table, and at most one
+ * in eight of these contradicts. One element at least: a pointer says as much. O(words). */
 uint64_t hs_native_agree_array(const struct hs_agree_by *by, const struct hs_heap_block *block,
                                const struct hs_native_type *type);
 

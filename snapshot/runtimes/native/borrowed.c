@@ -10,7 +10,8 @@ static bool begins_with(const char *text, const char *beginning)
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* Returns a record's name without its scopes and its template's arguments. */
+/* Finds a record's name without scopes and template arguments: *ret is in `name`. Returns its
+ * length. */
 static size_t last_part(const char *name, const char **ret)
 {
     size_t n = strcspn(name, "<"), from = n;
@@ -40,7 +41,8 @@ static bool is_inside(const struct hs_native *native, uint64_t word)
     return hs_native_resolve(native, word, &how, &block) && how != HS_POINTER_START;
 }
 
-/* Does a record only find what its pointers lead to, by its name? *ret_by is set if so. */
+/* Tells whether a rule has the record as non-owning, by its name; *ret_by is then the rule's
+ * number. */
 static bool is_borrower(const struct hs_native *native, const char *name, uint8_t *ret_by)
 {
     const struct hs_rule *rule = hs_rules_type(native->dump->options->rules, HS_RULE_BORROWED,
@@ -50,14 +52,16 @@ static bool is_borrower(const struct hs_native *native, const char *name, uint8_
     return rule != NULL;
 }
 
-/* Is a pointer that nothing frees when the call ends somebody else's? */
+/* Tells whether a plain pointer is borrowed: an argument, a variable of a call that is neither main
+ * nor called by it, or one that leads into the middle of a block. */
 static bool is_lent(const struct hs_native *native, const struct hs_native_frame_label *label,
                     const struct hs_local *local, uint64_t word)
 {
     return local->is_argument || local->n_inlined >= label->n_outer || is_inside(native, word);
 }
 
-/* A container or smart pointer of a standard library, or one that is called so. */
+/* Tells whether a record is a container or smart pointer of a standard library, or is named like
+ * one. */
 static bool is_owner(const struct hs_ctype_facts *facts)
 {
     const char *part;
@@ -69,7 +73,7 @@ static bool is_owner(const struct hs_ctype_facts *facts)
             ends_with(part, n, "Ptr") || ends_with(part, n, "Pointer"));
 }
 
-/* One of several that count how many they are. */
+/* Tells whether a record is a smart pointer with a reference count, by its name. */
 static bool is_counted(const char *name)
 {
     static const char *const ends[] = {"shared_ptr",    "intrusive_ptr",     "refptr", "RefPtr",
@@ -88,9 +92,8 @@ static bool is_mains(const struct hs_native_frame_label *label, const struct hs_
     return label->is_main && local->n_inlined == 0;
 }
 
-/* Finds the non-owning kind of a variable of C++ or Rust that is no pointer itself: a reference in
- * it, and all of a guard or an iterator, are somebody else's. A plain pointer in a record may be
- * what owns. */
+/* Classifies a variable of C++ or Rust that is no pointer itself: a reference in it, and all of a
+ * guard or an iterator, is non-owning. A plain pointer in a record may be what owns. */
 static enum hs_borrowed borrowed_within(const struct hs_native *native,
                                         const struct hs_native_frame_label *label,
                                         const struct hs_local *local, uint64_t offset,
@@ -157,7 +160,7 @@ bool hs_native_owns_alone(const struct hs_native *native, hs_ctype type, uint64_
     return owns;
 }
 
-/* Returns how many owners the target of a value of this type has. */
+/* Returns the ownership that the rules give a type of Rust with this name. */
 static enum hs_owning owning_by_rule(const struct hs_native *native, const char *name)
 {
     static const struct {

@@ -71,7 +71,7 @@ static int by_stack(const void *a, const void *b)
     return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
-/* main, the outermost of all stacks, then those that these have called. */
+/* Orders calls: main, then the outermost of all stacks, then those that these have called. */
 static int by_depth(const void *a, const void *b)
 {
     const struct call *x = a, *y = b;
@@ -114,7 +114,7 @@ static bool is_same_call(const struct call_variable *a, const struct call_variab
     return a->thread == b->thread && a->frame == b->frame && a->n_inlined == b->n_inlined;
 }
 
-/* Is any of them inside of another one, or has a variable that may be lent? */
+/* Lists the calls. *ret_any: one is inside another, or has a variable that may be borrowed. */
 static hs_status list_calls(struct calls *c, bool *ret_any, struct hs_error *err)
 {
     *ret_any = false;
@@ -138,7 +138,7 @@ static hs_status list_calls(struct calls *c, bool *ret_any, struct hs_error *err
     return HS_OK;
 }
 
-/* Marks what outlives all calls. */
+/* Marks what roots that outlive all calls lead to. */
 static hs_status meet_lasting(struct calls *c, struct hs_error *err)
 {
     const struct hs_roots *roots = &c->scan->native->roots;
@@ -160,7 +160,7 @@ static bool is_met(const struct calls *c, const struct hs_root_leaf *leaf)
                                    : hs_visits_is_met(&c->visits, block.rank));
 }
 
-/* A plain pointer in a record that leads to what something that lasts longer has found it there. */
+/* Lowers the plain pointers in records that lead to what something outliving the call has met. */
 static void lend_found(struct calls *c, const struct call *call)
 {
     for (size_t i = call->first; i < call->first + call->n; i++) {
@@ -170,7 +170,8 @@ static void lend_found(struct calls *c, const struct call *call)
     }
 }
 
-/* Finds the blocks shared by the calls from this one on. */
+/* Notes which variables of the calls from this one on may share what has been met with its owners.
+ */
 static void find_shared(struct calls *c, size_t from)
 {
     for (; from < c->n_calls; from++)
@@ -178,7 +179,7 @@ static void find_shared(struct calls *c, size_t from)
             c->variables[i].is_met = leaf_of(c, i)->may_share && is_met(c, leaf_of(c, i));
 }
 
-/* Lends what a visitor shares with what lasts longer (visits.h). */
+/* Lowers the variables by which a visitor shares what lasts longer than its call (visits.h). */
 static void lend_shared(struct calls *c, const struct call *call)
 {
     for (size_t i = call->first; i < call->first + call->n; i++)
@@ -186,7 +187,7 @@ static void lend_shared(struct calls *c, const struct call *call)
             hs_root_lower(&leaf_of(c, i)->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
 }
 
-/* Lends what was moved: it has one owner and is a variable's of the program, or a task's. */
+/* Lowers sole owners of what a variable of the program, or a task, has too: it was moved there. */
 static void lend_moved(struct calls *c)
 {
     for (size_t i = 0; i < c->n_variables; i++) {
@@ -236,7 +237,8 @@ static void lend_to(struct calls *c, const struct call *call)
         hs_root_lower(&leaf_of(c, i)->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
 }
 
-/* Lends among the calls [begin, end), those of one stack, the first is the outermost. */
+/* Lowers, of the calls [begin, end) of one stack, the outermost first, those behind the one with
+ * most bytes that have little beside it. */
 static void lend(struct calls *c, size_t begin, size_t end)
 {
     size_t most = begin;
@@ -274,7 +276,7 @@ static hs_status calls_walk(struct calls *c, struct hs_bitmap *marks, struct hs_
     return HS_OK;
 }
 
-/* The marks of what is reached are not used yet: they serve, and are made anew. */
+/* Walks with the marks of what is reached, which are not used yet, and clears them. */
 static hs_status calls_walk_unasked(struct calls *c, struct hs_error *err)
 {
     struct hs_bitmap *marks = &c->scan->reached;

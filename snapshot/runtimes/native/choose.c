@@ -6,8 +6,8 @@
 #include "native.h"
 
 enum { TOLD_WORDS_MAX = 1 << 16 };
-/* No allocator gives more than so much above what was asked for: an array may have its end, and
- * elements go on at its start, before the block ends. */
+/* The most that an allocator adds, as a share of a block: a ring may end, and go on at its start,
+ * before the block ends. */
 enum { ROUNDED_ONE_IN = 4 };
 
 void hs_native_told_fini(struct hs_native_told *told)
@@ -17,7 +17,8 @@ void hs_native_told_fini(struct hs_native_told *told)
     *told = (struct hs_native_told){0};
 }
 
-/* Asks the debug information of the object that the word is in. */
+/* Asks the debug information of the object with that table or function which type it tells. 0:
+ * none. */
 static hs_ctype told_ask(struct hs_native *native, const struct hs_cchosen *chosen)
 {
     const struct hs_objects *objects = &native->dump->objects;
@@ -131,7 +132,7 @@ hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *s
     return choose(native, slot, hs_value_read_image, &place, ret, err);
 }
 
-/* A number in the header of a block; `otherwise` where there is none. */
+/* Returns a number in the header of a block; `otherwise` where there is none. */
 static uint64_t tail_number(const struct hs_heap_block *block, uint8_t at, uint64_t otherwise)
 {
     bool is_there = at != 0 && block->n_bytes >= at + sizeof(uint32_t);

@@ -1,7 +1,7 @@
-/* Pointers of which the value that they are in tells what they lead to: those of an enumeration of
- * Rust or a std::variant by which alternative is there, those of a Box<dyn Trait>, a std::function
- * or a std::any by the table or the function beside them; and how much of an array is in use, by
- * the vector. What a table or a function tells is found out once.
+/* Pointers whose target's type depends on the value around them: in an enumeration of Rust or a
+ * std::variant on the discriminant, in a Box<dyn Trait>, a std::function or a std::any on the table
+ * or the function beside them. Also how much of an array is in use, by its vector. What a table or
+ * a function tells is looked up once.
  *
  * Resident: 40 bytes for each table and function that was met, 65,536 at the most. */
 #ifndef HS_NATIVE_CHOOSE_H
@@ -37,7 +37,7 @@ struct hs_native_chosen {
     int64_t list_at; /* see struct hs_cchosen */
 };
 
-/* Numbers around a word at bytes[at], or at an address of the process: hs_cvalue_read. */
+/* The sources of hs_cvalue_read: bytes around a word at bytes[at], or an address of the process. */
 struct hs_value_bytes {
     const uint8_t *bytes;
     uint64_t n_bytes, at;
@@ -49,15 +49,16 @@ struct hs_value_place {
 };
 hs_cvalue_read hs_value_read_image;
 
-/* Chooses the target of a slot that has alternatives, where it stands at bytes[at]. Fails with
- * HS_LIMIT. */
+/* Finds the type that a slot with alternatives leads to, and how much of the target is in use,
+ * where the slot stands at bytes[at]. ret->is_there is false where the value has no pointer there.
+ * Fails with HS_LIMIT. */
 hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
                            const uint8_t *bytes, uint64_t n_bytes, uint64_t at,
                            struct hs_native_chosen *ret, struct hs_error *err);
-/* Is it there? */
+/* Tells whether the value has that pointer: is_there of hs_native_choose. */
 bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *slot,
                          const uint8_t *bytes, uint64_t n_bytes, uint64_t at);
-/* Chooses its target where it stands at an address of the process. */
+/* Chooses the same for a slot at an address of the process. */
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
                               hs_addr address, struct hs_native_chosen *ret, struct hs_error *err);
 
@@ -65,8 +66,9 @@ hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *s
  * said. */
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
                           uint64_t element_bytes, struct hs_native_use *ret);
-/* Returns the elements in use behind a record whose words are at hand: by its header where that
- * says it, else all that fit. `from` and `end` are where an element begins, or the end of all. */
+/* Returns the bytes in use of the array behind a record, whose block has its bytes: by the record's
+ * header where that says it, else all that fit. `from` and `end` are where an element begins, or
+ * the end of all. */
 struct hs_native_use hs_native_tail_use(const struct hs_ctail *tail,
                                         const struct hs_heap_block *block, uint64_t element_bytes);
 

@@ -39,7 +39,7 @@ static bool block_at(const struct computed *c, uint64_t word, struct hs_heap_blo
            hs_heap_map_resolve(c->map, word, ret) == HS_POINTER_START;
 }
 
-/* Looks at unreached blocks for words that may be a xor, by their size. */
+/* Notes which words of an unreached block may be a xor, for all blocks of its size. */
 static void look_at_lost(struct computed *c, const struct hs_heap_block *block)
 {
     uint64_t words = 0;
@@ -77,7 +77,7 @@ static enum step step_on(struct computed *c, struct place *place)
     return hs_scan_is_lost(c->scan, &next) ? STEP_GOES_ON : STEP_ENDS;
 }
 
-/* The words of a list are looked at twice: nothing is marked before its end is found. */
+/* Walks a list to its end, and only then marks its nodes, in a second walk. */
 static hs_status walk(struct computed *c, const struct place *first)
 {
     struct place place = *first;
@@ -133,7 +133,7 @@ static inline bool may_be_offset(const struct computed *c, uint32_t half)
     return half != 0 && half % WORD == 0 && half < c->high - c->low;
 }
 
-/* No zeros, and no number twice in a row. */
+/* Tells whether eight numbers may be offsets: no zeros, and none twice in a row. */
 static bool is_group(const struct computed *c, const uint8_t *bytes)
 {
     uint32_t last = 0;
@@ -181,7 +181,7 @@ struct words {
     uint64_t done; /* before it all is marked: nothing is looked at twice */
 };
 
-/* The whole table that a group at `at` belongs to. */
+/* Marks what the whole table leads to that a group at `at` belongs to. */
 static hs_status mark_table(struct computed *c, hs_addr base, struct words *words, uint64_t at)
 {
     bool goes_on = true;

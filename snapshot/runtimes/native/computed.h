@@ -1,8 +1,8 @@
 /* Pointers that take two words to compute.
  *
- *   xor      each node of a list has the xor of its neighbours' addresses in one word. The
- * neighbour of the first node is none, so that its word is a plain pointer; from there on each step
- *            is known: next = word(node) ^ before
+ *   xor      each node of a list has the xor of its neighbours' addresses in one word. The first
+ *            node has one neighbour only, so that its word is a plain pointer; from there on each
+ *            step is known: next = word(node) ^ before
  *   offset   a table of 32-bit distances from an address that a root holds (compressed pointers)
  *
  * One such word is worth nothing: most small numbers would lead somewhere. So a list counts only
@@ -22,7 +22,8 @@
 
 #include "scan.h"
 
-/* Counts in scan->n_computed. Nothing when all is reached. Fails with HS_LIMIT. */
+/* Marks as unsure what such words lead to, and counts it in scan->n_computed. Does nothing when all
+ * is reached. Fails with HS_LIMIT. */
 hs_status hs_scan_mark_computed(struct hs_scan *scan, struct hs_error *err);
 
 #endif

@@ -47,7 +47,8 @@ static enum copy_verdict copy_judge(const struct hs_native *native, const struct
     return COPY_IT;
 }
 
-/* All of it, or nothing: a part would tell nothing of what the rest holds. */
+/* Tells whether shared memory is copied: all of it, or nothing, as a part would tell nothing of
+ * what the rest holds. */
 static bool copy_takes_shared(const struct hs_native *native, uint64_t *ret_n, uint64_t *ret_bytes)
 {
     *ret_n = *ret_bytes = 0;
@@ -76,7 +77,8 @@ hs_status hs_native_copy(struct hs_native *native, struct hs_error *err)
                                 err);
 }
 
-/* True for a core, whose writer may have left shared memory out: core(5), coredump_filter. */
+/* Tells whether a core lacks shared memory, which its writer may leave out: core(5),
+ * coredump_filter. */
 static bool copy_core_lacks(const struct hs_native *native)
 {
     const struct hs_target *target = &native->dump->target;
@@ -90,7 +92,7 @@ static bool copy_core_lacks(const struct hs_native *native)
     return false;
 }
 
-/* Notes why no leak is certain. */
+/* Notes why no leak is certain, and sets native->is_blind. */
 static hs_status note_blind(struct hs_native *native, const char *why, struct hs_error *err)
 {
     native->is_blind = true;
@@ -111,7 +113,8 @@ static hs_status note_shared(struct hs_native *native, struct hs_error *err)
     return note_blind(native, text, err);
 }
 
-/* A ring for asynchronous input and output (io_setup(2)): what is under way is told to nobody. */
+/* Tells whether there is a ring for asynchronous input and output (io_setup(2)), whose requests
+ * under way the kernel shows to nobody. */
 static bool has_aio_ring(const struct hs_target *target)
 {
     for (size_t i = 0; i < target->n_mappings; i++)
@@ -120,7 +123,7 @@ static bool has_aio_ring(const struct hs_target *target)
     return false;
 }
 
-/* Places of the kernel's that cannot be looked into. */
+/* Notes the places in the kernel that cannot be looked into. */
 static hs_status note_untold(struct hs_native *native, struct hs_error *err)
 {
     static const struct {
@@ -153,8 +156,8 @@ static hs_status note_untold(struct hs_native *native, struct hs_error *err)
     return HS_OK;
 }
 
-/* Is there such a name among these? Linkers may keep one as the end of another: with `is_whole` it
- * counts by itself alone. */
+/* Tells whether there is such a name among these. Linkers may keep one as the end of another: with
+ * `is_whole` it counts by itself alone. */
 static bool has_name(const uint8_t *names, size_t n, const char *name, bool is_whole)
 {
     size_t n_name = strlen(name) + 1;
@@ -168,8 +171,8 @@ static bool has_name(const uint8_t *names, size_t n, const char *name, bool is_w
     return false;
 }
 
-/* An object other than the system's own that may call one of these functions; NULL: none does. What
- * is linked statically and has no symbols may call all. */
+/* Finds an object other than the system's own that may call one of these functions; NULL: none
+ * does. What is linked statically and has no symbols may call all. */
 static const char *find_caller(const struct hs_native *native, const char *const *names, size_t n,
                                bool is_whole)
 {
@@ -194,7 +197,7 @@ static const char *find_caller(const struct hs_native *native, const char *const
     return NULL;
 }
 
-/* Notes what a core lacks: all that the kernel held. */
+/* Notes that a core lacks what the kernel held, where the program may have given it anything. */
 static hs_status note_core(struct hs_native *native, struct hs_error *err)
 {
     static const char *const names[] = {
@@ -232,7 +235,7 @@ static hs_status note_keyring(struct hs_native *native, struct hs_error *err)
     return note_blind(native, text, err);
 }
 
-/* Memory of the program of which the core has no page. */
+/* Tells whether the core has no page of some private memory of the program. */
 static bool has_empty_mapping(const struct hs_native *native)
 {
     const struct hs_target *target = &native->dump->target;
@@ -246,9 +249,9 @@ static bool has_empty_mapping(const struct hs_native *native)
     return false;
 }
 
-/* The kernel writes no page of a core that a protection key closes, and does not say that it was
- * one: it looks like memory that was never touched (get_dump_page in mm/gup.c asks for what the
- * program itself may read). Debuggers read it. */
+/* Notes that memory is closed by a protection key. The kernel writes no page of a core that one
+ * closes, and does not say that it was one: it looks like memory that was never touched
+ * (get_dump_page in mm/gup.c asks for what the program itself may read). Debuggers read it. */
 static hs_status note_keys(struct hs_native *native, struct hs_error *err)
 {
     static const char *const names[] = {"pkey_mprotect"};

@@ -1,4 +1,4 @@
-/* The stopped part of a native dump: private to dump.c. */
+/* Copies the memory of a native program under the stop: private to runtime.c. */
 #ifndef HS_NATIVE_COPY_H
 #define HS_NATIVE_COPY_H
 
@@ -9,10 +9,11 @@
  * devices, the kernel's pages, shared memory, and private maps of large files that no loader made.
  * HS_TARGET when the target is gone. */
 hs_status hs_native_copy(struct hs_native *native, struct hs_error *err);
-/* Says what was left out, in notes; after the target was let go. */
+/* Notes what was not read, and sets native->is_blind where that makes no leak certain; after the
+ * target was let go. */
 hs_status hs_native_note_uncopied(struct hs_native *native, struct hs_error *err);
 
-/* Finds whether the program may have set alternate signal stacks: native->has_signal_stacks. By the
+/* Sets native->has_signal_stacks: whether the program may have set alternate signal stacks, by the
  * names of functions that its files need. */
 void hs_native_find_signal_stacks(struct hs_native *native);
 

@@ -38,7 +38,8 @@ void hs_native_counts_fini(struct hs_native_counts *counts)
     *counts = (struct hs_native_counts){0};
 }
 
-/* Finds what values of a type say, once. */
+/* Finds the members by which values of a type are counted, once for each type. *ret is borrowed
+ * until the next call. */
 static hs_status counts_said(struct hs_native *native, hs_ctype type, const struct hs_ccount **ret,
                              size_t *ret_n, struct hs_error *err)
 {
@@ -80,7 +81,7 @@ hs_status hs_native_counts_hold(struct hs_native *native, hs_addr at, hs_ctype t
 
 /* ---- what one container says */
 
-/* A number of 1, 2, 4 or 8 bytes of the value. */
+/* Reads a number of 1, 2, 4 or 8 bytes of the value. */
 static bool value_number(const struct counts_value *value, uint64_t at, unsigned n_bytes,
                          uint64_t *ret)
 {
@@ -127,7 +128,7 @@ static bool count_deque(const struct counts_value *value, const struct hs_ccount
     return ret->entries <= ret->room;
 }
 
-/* A vector: addresses behind its elements, and behind its room. */
+/* Counts the elements of a vector: it has addresses behind its elements, and behind its room. */
 static bool count_vector(const struct counts_value *value, const struct hs_ccount *said,
                          const struct hs_heap_block *body, struct hs_native_count *ret)
 {
@@ -205,12 +206,12 @@ static hs_status count_value(struct hs_native *native, const struct counts_value
 
 /* ---- all of them */
 
-/* A native type, and which of `said` its values say. */
+/* The counts of a native type's values: a range of struct hs_native_counts.said. */
 struct counts_of_type {
     uint32_t first, n;
 };
 
-/* The values of the type that the block is, or has beside one another: of an array those in use. */
+/* Counts the containers in a block of the type or, where it is an array, in its elements in use. */
 static hs_status count_block(struct hs_native *native, const struct hs_flow *flow,
                              const struct hs_heap_block *block, const struct hs_native_type *type,
                              const struct counts_of_type *of, struct hs_error *err)
@@ -283,7 +284,7 @@ static int count_order(const void *left, const void *right)
     return a->room < b->room ? -1 : a->room > b->room;
 }
 
-/* One for each body. */
+/* Sorts the counts, and leaves one for each body: that of the most elements. */
 static void counts_settle(struct hs_native_counts *counts)
 {
     size_t n = 0;

@@ -37,7 +37,7 @@ struct hs_native_counts {
     size_t n_said, said_capacity;
 };
 
-/* Returns what counts take at the most. */
+/* Returns the most bytes that the counts of a heap of n_blocks take. */
 uint64_t hs_native_counts_bytes(uint64_t n_blocks);
 void hs_native_counts_fini(struct hs_native_counts *counts);
 
@@ -48,7 +48,7 @@ hs_status hs_native_counts_hold(struct hs_native *native, hs_addr at, hs_ctype t
  * of those that have containers. */
 hs_status hs_native_counts_find(struct hs_native *native, const struct hs_flow *flow,
                                 struct hs_error *err);
-/* The count of a block; NULL when it has none. O(1) for blocks in ascending order. */
+/* Returns the count of a block; NULL when it has none. O(1) for blocks in ascending order. */
 const struct hs_native_count *hs_native_counts_of(struct hs_native_counts *counts, uint64_t rank);
 
 #endif

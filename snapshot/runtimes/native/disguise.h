@@ -21,11 +21,11 @@ struct hs_disguise {
 };
 struct hs_disguise hs_disguise_begin(const struct hs_native *native);
 
-/* The block that a word leads to that is no address. */
+/* Finds the block that a word leads to in one of these forms, packed ones left out. False: none. */
 bool hs_disguise_resolve(const struct hs_disguise *disguise, uint64_t word,
                          struct hs_heap_block *ret);
 
-/* After hs_scan_begin: adds a doubtful root for each such word in data of objects, stacks and
+/* Adds, after hs_scan_begin, a doubtful root for each such word in data of objects, stacks and
  * thread-local variables that leads to what was not reached, and marks that. One more look at each
  * byte of that memory; nothing when all is reached. */
 hs_status hs_native_collect_disguised(struct hs_native *native, struct hs_scan *scan,

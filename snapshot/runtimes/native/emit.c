@@ -1,4 +1,4 @@
-/* The entries of the snapshot for a block beside its edges. */
+/* The record that the snapshot has of a block, without its edges. */
 #include <stdio.h>
 
 #include "base/units.h"
@@ -6,7 +6,7 @@
 
 enum { WORD = 8, NAME_BYTES = 320 };
 
-/* "[anon 64 MiB]", or the file that is mapped. */
+/* Finds the type of a mapping: "[anon 64 MiB]", or the file that is mapped and its size. */
 static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flow, hs_addr address,
                                    hs_ntype *ret, struct hs_error *err)
 {
@@ -26,7 +26,7 @@ static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flo
     return hs_native_types_of_name(&flow->types, name, HS_FORM_MAPPING, ret, err);
 }
 
-/* Emits the type of a block that has none by debug information: where it is, or its size. */
+/* Finds a type for a block that has none: its mapping, its pool or its size. */
 static hs_status emit_plain_type(struct hs_native *native, struct hs_flow *flow,
                                  const struct hs_heap_block *block, hs_ntype *ret,
                                  struct hs_error *err)

@@ -26,7 +26,8 @@ void hs_native_enclosing_fini(struct hs_enclosing *enclosing)
     *enclosing = (struct hs_enclosing){0};
 }
 
-/* Records of C that are larger, and members further in, are none that lists are linked by. */
+/* Packs the question into a key. False beyond 64 KiB: no record that large, and no member that far
+ * in, is what C's lists are linked by. */
 static bool key_of(hs_ctype part, uint64_t offset, uint64_t n_bytes, uint64_t *ret)
 {
     if (offset > UINT16_MAX || n_bytes > UINT16_MAX)
@@ -50,8 +51,8 @@ static uint64_t hash_of(const struct hs_enclosing_group *group)
     return hash;
 }
 
-/* The number, from 1, of the group like `made`: units describe the same part under numbers of their
- * own. 0: there is room for no more. */
+/* Finds the number, from 1, of the group like `made`: units describe the same part under numbers of
+ * their own. 0: there is room for no more. */
 static hs_status group_like(struct hs_enclosing *enclosing, const struct hs_enclosing_group *made,
                             uint64_t *ret, struct hs_error *err)
 {
@@ -109,8 +110,8 @@ static hs_status find_group(struct hs_enclosing *enclosing, hs_ctype part, uint6
     return HS_OK;
 }
 
-/* True for a record whose pointers are all known. One without any says nothing by its words, unless
- * it is an heir. *ret: its number, 0: none. */
+/* Finds the number of a record whose pointers are all known; *ret is 0 for any other. A record
+ * without pointers counts only if it is a subclass: its words say nothing. */
 static hs_status known_record(struct hs_native_types *types, hs_ctype record, bool is_heir,
                               hs_ntype *ret, struct hs_error *err)
 {
@@ -172,8 +173,9 @@ static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_encl
     return HS_OK;
 }
 
-/* Answers for a block; in a group of several records each block is what its own words say; of one
- * where others were possible at first, if they do not deny it. */
+/* Finds which record a block of an accepted group is: the one there was from the first; else the
+ * one that the block's own words say or, of a single one left or a subclass, do not deny. *ret is 0
+ * where its words do not tell. */
 static hs_status answer_of(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
                            const struct hs_heap_block *block, hs_ctype *ret, struct hs_error *err)
 {
@@ -194,7 +196,8 @@ static hs_status answer_of(struct hs_enclosing *enclosing, const struct hs_enclo
     return HS_OK;
 }
 
-/* Does a link of the member lead to the same member of another block of the group's size? */
+/* Tells whether a link of the member leads to the same member of another block of the group's size.
+ */
 static hs_status is_linked(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
                            const struct hs_heap_block *block, bool *ret, struct hs_error *err)
 {
@@ -252,13 +255,14 @@ static hs_status add_up(struct hs_enclosing *enclosing, const struct hs_enclosin
     return HS_OK;
 }
 
-/* Is there a record that none of the blocks asked may be, beside one that some may be? */
+/* Tells whether there is a record that none of the blocks asked may be, beside one that some may
+ * be. */
 static bool forgets_some(const struct hs_enclosing_group *group, uint32_t possible)
 {
     return possible != 0 && (size_t)__builtin_popcount(possible) != group->n_records;
 }
 
-/* Forgets the records that no block may be; whether there was one. */
+/* Forgets the records that no block may be. True if there was one. */
 static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
 {
     size_t n_left = 0, n_before = group->n_records;
@@ -270,15 +274,16 @@ static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
     return n_left != n_before;
 }
 
-/* Tells whether a group has only those subclasses: few blocks deny all, and some may be one only.
- */
+/* Tells whether a group's blocks are those subclasses: some may be one only, and at most one for
+ * eight of these denies all. */
 static bool are_of_heirs(const struct hs_enclosing_group *group, const struct sum *sum)
 {
     return group->are_heirs && sum->n_one != 0 && sum->n_none <= sum->n_one / ENCLOSING_ODD_ONE_IN;
 }
 
-/* The records, a bit for each, that many blocks say together to be, each of which is not to be
- * believed alone: no block of the group denies all; of one record nearly all have something. */
+/* Returns the records, a bit for each, that are believed because many blocks point to them, though
+ * none would be alone: no block of the group denies all records, and where the group has one record
+ * nearly all its blocks support it. */
 static uint32_t agreed_by(const struct hs_enclosing_group *group, const struct sum *sum)
 {
     uint32_t agreed = 0;
@@ -292,8 +297,8 @@ static uint32_t agreed_by(const struct hs_enclosing_group *group, const struct s
     return agreed;
 }
 
-/* `are_first`: more of its blocks may come. Those that did are of the beginning of a list, say:
- * what none of them is, others may be, so nothing is forgotten yet. */
+/* Judges a group by its votes. `are_first`: more of its blocks may come. Those that did are of the
+ * beginning of a list, say: what none of them is, others may be, so nothing is forgotten yet. */
 static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
                        bool are_first, struct hs_error *err)
 {
@@ -315,9 +320,9 @@ static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group
     return HS_OK;
 }
 
-/* The votes are a sample of the group that does not depend on the order in which its blocks are
- * met: those whose ranks have the least hashes. Where lists of two records begin with one of them,
- * the first blocks would be all of one kind. */
+/* Puts a block in the place of the vote with the largest hash, if its own is less. So the votes are
+ * a sample that does not depend on the order in which blocks are met: where lists of two records
+ * begin with one of them, the first blocks would be all of one kind. */
 static bool takes_vote(struct hs_enclosing_group *group, uint64_t rank)
 {
     uint64_t hash = hs_hash(rank), most = 0;
@@ -336,7 +341,7 @@ static bool takes_vote(struct hs_enclosing_group *group, uint64_t rank)
     return true;
 }
 
-/* One more block of a group that is open. */
+/* Adds a block to the votes of an open group, which is judged once they are full. */
 static hs_status note(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
                       const struct hs_heap_block *block, struct hs_error *err)
 {

@@ -5,8 +5,8 @@
  * fill the block are few (hs_ctypes_enclosing). Blocks of one size that pointers to one member lead
  * into are a group, which is judged by their words: decision 035. A pointer to a base class of C++
  * leads into an object of an heir; where one alone has the size, it is that one, unless its words
- * deny it: decision 057. Until then they have no type; the
- * pointers in the member itself lead on to others like it. */
+ * deny it: decision 057. Until its group is judged a block has no type; the pointers in the member
+ * itself lead on to others like it. */
 #ifndef HS_NATIVE_ENCLOSING_H
 #define HS_NATIVE_ENCLOSING_H
 
@@ -15,7 +15,8 @@
 
 enum { HS_ENCLOSING_GROUPS = 1 << 14, HS_ENCLOSING_VOTES = 128, HS_ENCLOSING_WAITING = 1 << 16 };
 
-/* At most, while types flow: a bit for each block, members to go on from, votes. */
+/* The most memory that groups take while types flow: a bit for each block, members to go on from,
+ * votes. */
 #define HS_ENCLOSING_BYTES(n_blocks) \
     ((n_blocks) / 7 +                \
      ((n_blocks) < HS_ENCLOSING_WAITING ? (n_blocks) : HS_ENCLOSING_WAITING) * UINT64_C(32))
@@ -62,9 +63,10 @@ struct hs_enclosing {
 
 void hs_native_enclosing_fini(struct hs_enclosing *enclosing);
 
-/* A pointer leads to a `part`, a record that does not fill the block, at `offset` of it. Beyond
- * HS_ENCLOSING_GROUPS nothing becomes known. Fails with HS_LIMIT. O(HS_ENCLOSING_VOTES) while its
- * group is open, then O(1), and where the group has had several records O(pointers of these). */
+/* Asks which record a block is, when a pointer leads to a `part`, a record that does not fill the
+ * block, at `offset` of it. Beyond HS_ENCLOSING_GROUPS nothing becomes known. Fails with HS_LIMIT.
+ * O(HS_ENCLOSING_VOTES) while its group is open, then O(1), and where the group has had several
+ * records O(pointers of these). */
 hs_status hs_native_enclosing_ask(struct hs_enclosing *enclosing, const struct hs_heap_block *block,
                                   hs_ctype part, uint64_t part_bytes, uint64_t offset,
                                   struct hs_enclosing_answer *ret, struct hs_error *err);

@@ -8,11 +8,11 @@
 #include "stacks_extent.h"
 
 enum { WORD = 8 };
-/* Beside the bytes per block: filters, values, samples, hits. */
+/* The bytes taken beside those per block: filters, values, samples, hits. */
 #define ENCODED_FIXED_BYTES (UINT64_C(12) << 20)
 #define ENCODED_RANGE_BYTES(n_blocks) ((n_blocks) + (n_blocks) / 4)
-/* With little memory. The columns of the snapshot, which every dump has room for, are not there yet
- * when this is searched, so that there is so much in any case. */
+/* The bytes taken when there is little memory. The columns of the snapshot, which every dump has
+ * room for, are not there yet when this is searched, so that there is so much in any case. */
 #define ENCODED_LEAST_BYTES (UINT64_C(5) << 20)
 #define ENCODED_LEAST_RANGE (UINT64_C(1) << 20)
 #define ENCODED_TEST_BLOCK_BYTES 128 /* a region of struct hs_dump_order has so many blocks */
@@ -124,7 +124,7 @@ static void look_at_block(struct hs_encoded *e, const struct hs_heap_block *bloc
 {
     struct hs_encoded_part part = {.is_lost = hs_scan_is_lost(e->scan, block)};
 
-    /* Tables that find have the addresses of neighbours, and say nothing of any disguise. */
+    /* Non-owning tables have the addresses of neighbours, and say nothing of any disguise. */
     if (e->scan->has_owners && hs_heaps_finds(&e->scan->native->dump->heaps, block) == UINT64_MAX)
         return;
 
@@ -163,7 +163,7 @@ static hs_status look_at_all(struct hs_encoded *e)
 
 /* ---- all */
 
-/* For all ranges of blocks and all bases. */
+/* Goes over memory for all ranges of blocks and all bases. */
 static hs_status look_for_all(struct hs_encoded *e)
 {
     for (uint64_t i = 0; i < e->n_ranges || e->next_base < e->n_bases; i++) {
@@ -179,7 +179,8 @@ static hs_status look_for_all(struct hs_encoded *e)
     return HS_OK;
 }
 
-/* Marks all of several ranges, of which it is not known any more what was found. */
+/* Marks what was found, range by range. With several, memory is gone over again for each, as what
+ * was found in those before the last is not kept. */
 static hs_status mark_all(struct hs_encoded *e)
 {
     bool looks_again = e->n_ranges > 1 && hs_encoded_has_strong(e);

@@ -1,13 +1,14 @@
-/* The judgement whether the matches are more than chance, and the notes about it. */
+/* Judges whether the matches of encoded addresses are more than chance, and notes those that are.
+ */
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "encoded_search.h"
 #include "globals.h"
 
-/* The thresholds of matches; of a strong encoding one word is enough, where four times as many do
- * not lead beside blocks. Of the others, and where addresses are short, eight and a tenth of a
- * group. */
+/* The thresholds of matches. One word of a strong encoding is enough where its matches are more
+ * than four times the words that lead beside lost blocks; of the others, and where addresses are
+ * short, eight and a tenth of a group are needed. */
 enum {
     STRONG_BITS = 36,
     TIMES = 4,
@@ -171,7 +172,8 @@ static void count_sampled(const struct hs_encoded *e, unsigned id, struct judged
     }
 }
 
-/* Computes how many of each group one encoding meets by chance, in 1/ENCODED_N of one. */
+/* Counts the matches beside blocks of each group, over all distances: divided by the number of
+ * these, what one encoding matches by chance. */
 static hs_status find_chance(const struct hs_encoded *e, struct judged *of_group, uint64_t *chance)
 {
     for (unsigned id = ENCODED_OFFSET; id < ENCODED_OFFSET + e->n_bases * ENCODED_UNITS; id++) {
@@ -184,8 +186,8 @@ static hs_status find_chance(const struct hs_encoded *e, struct judged *of_group
     return HS_OK;
 }
 
-/* Numbers of which a program has many may all be met by chance, but not in tables in which all lead
- * to blocks. */
+/* Tells whether matches are more than chance. Of numbers that a program has many of all may be met
+ * by chance, but not in tables in which all lead to blocks. */
 static bool is_believed(const struct judged *judged, uint64_t chance, size_t n_ids)
 {
     if (judged->n_in_table >= LEAST_OF_TABLE && judged->n_in_table * TENTH >= judged->n_of &&
@@ -222,7 +224,7 @@ static hs_status judge_sampled(struct hs_encoded *e, size_t *n_notes)
     return HS_OK;
 }
 
-/* Blocks of any sizes that a table counted from 1 has in a row. */
+/* Judges blocks of any sizes whose addresses a table counted from 1 has in a row. */
 static hs_status judge_rows(struct hs_encoded *e, size_t *n_notes)
 {
     for (size_t i = 0; i < e->n_samples; i++) {

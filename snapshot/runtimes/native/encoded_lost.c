@@ -112,7 +112,8 @@ static hs_status count_head(struct hs_encoded *e, const struct hs_heap_block *bl
     return HS_OK;
 }
 
-/* Heads first: what only they hold hangs on them. In a ring there is none. */
+/* Takes a block into the sample when it is its turn. Of a group only heads are taken, the blocks
+ * that no lost one leads to: the rest hangs on them. A ring has none: then all may be taken. */
 static hs_status sample(struct hs_encoded *e, const struct hs_heap_block *block)
 {
     struct hs_encoded_group *group = &e->groups[hs_encoded_group_of(e, block)];
@@ -132,7 +133,7 @@ static hs_status sample(struct hs_encoded *e, const struct hs_heap_block *block)
     return HS_OK;
 }
 
-/* Calls `visit` for all that is lost, with what is held. */
+/* Calls `visit` for each lost block of each range, for which `held` is filled. */
 static hs_status each_range(struct hs_encoded *e,
                             hs_status (*visit)(struct hs_encoded *, const struct hs_heap_block *))
 {

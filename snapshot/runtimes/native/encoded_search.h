@@ -122,37 +122,38 @@ struct hs_encoded_part {
     bool is_lost; /* of a lost block: what holds such a block may be held in disguise itself */
 };
 
-/* encoded_words.c: all words of a part. */
+/* Looks at all words of a part: encoded_words.c. */
 void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part);
-/* The constants among words of the program's data, ENCODED_CONSTANTS of them at most, and addresses
- * of pages, which may be bases. */
+/* Collects the constants among words of the program's data, ENCODED_CONSTANTS of them at most, and,
+ * as bases, addresses of pages. */
 enum { ENCODED_CONSTANTS = 1 << 14 };
 hs_status hs_encoded_add_constants(struct hs_encoded *e, const uint8_t *bytes, uint64_t n);
 
-/* encoded_lost.c: what is lost, and of which of it a sample is taken. */
+/* Finds what is lost, and takes a sample of it: encoded_lost.c. */
 hs_status hs_encoded_find_lost(struct hs_encoded *e);
-/* The number of its group. */
+/* Returns the number of a block's group. */
 size_t hs_encoded_group_of(const struct hs_encoded *e, const struct hs_heap_block *block);
 /* Calls `visit` for each lost block of the range. */
 hs_status hs_encoded_each_lost(struct hs_encoded *e,
                                hs_status (*visit)(struct hs_encoded *,
                                                   const struct hs_heap_block *));
-/* Goes to range number `i`, of which nothing is known. */
+/* Goes to range number `i`, and forgets what was found in another. */
 void hs_encoded_go_to(struct hs_encoded *e, uint64_t i);
 static inline bool hs_encoded_is_in_range(const struct hs_encoded *e, uint64_t rank)
 {
     return rank - e->first < e->n_range;
 }
 
-/* encoded_values.c: what the samples' addresses would be: those before blocks; those of the next
- * bases for which there is room, sorted. Bytes that `n` of the latter take. */
+/* Makes the numbers that the samples' addresses would be: those before blocks; those of the next
+ * bases for which there is room, sorted: encoded_values.c. */
 hs_status hs_encoded_make_before(struct hs_encoded *e, struct hs_error *err);
 hs_status hs_encoded_make_offsets(struct hs_encoded *e, size_t n_most, struct hs_error *err);
 void hs_encoded_next_offsets(struct hs_encoded *e);
 void hs_encoded_values_fini(struct hs_encoded_values *values);
-/* At most so many are made of all bases; for so many there is room in any case. */
+/* The most values that are made of all bases, and as many as there is room for in any case. */
 enum { ENCODED_VALUES_MOST = 1 << 19, ENCODED_VALUES_LEAST = 1 << 17 };
-/* May there be a value of this key? No for nearly all keys. */
+/* Returns the bit of a key in a filter of the keys, which says no for nearly all that have no
+ * value. */
 static inline uint64_t hs_encoded_filter_bit(const struct hs_encoded_values *values, uint64_t key)
 {
     return key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - values->filter_bits);
@@ -162,18 +163,19 @@ static inline bool hs_encoded_may_have(const struct hs_encoded_values *values, u
     uint64_t bit = hs_encoded_filter_bit(values, key);
     return (values->filter[bit >> 6] >> (bit & 63) & 1) != 0;
 }
-/* The first value of such a key, and how many there are. O(log n). */
+/* Finds the first value of a key. Returns how many there are. O(log n). */
 size_t hs_encoded_find(const struct hs_encoded_values *values, uint64_t key,
                        const struct hs_encoded_value **ret);
 void hs_encoded_find_bases(struct hs_encoded *e);
 void hs_encoded_add_base(struct hs_encoded *e, hs_addr base);
 
-/* encoded_judge.c: which encodings are believed. After each range, counts what was found there;
- * after the last, notes what is believed; then, range by range, marks. */
+/* Decides which encodings are believed: encoded_judge.c. hs_encoded_count counts, after each range,
+ * what was found there; hs_encoded_judge notes, after the last, what is believed; hs_encoded_mark
+ * marks, range by range. */
 hs_status hs_encoded_count(struct hs_encoded *e);
 hs_status hs_encoded_judge(struct hs_encoded *e, struct hs_error *err);
 hs_status hs_encoded_mark(struct hs_encoded *e);
-/* Is a word of some strong encoding enough for its block? */
+/* Tells whether a single word of some strong encoding is enough to make its block possible. */
 bool hs_encoded_has_strong(const struct hs_encoded *e);
 
 static inline uint64_t hs_encoded_hit_bit(unsigned id, unsigned sample)

@@ -1,5 +1,5 @@
-/* The values that encoded addresses of a sample of lost blocks would have, as numbers that programs
- * have many of. */
+/* The numbers that addresses of the sample would be in the encodings that programs have many like
+ * numbers of: one element before a block, and distances of 32 bits from a base. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ size_t hs_encoded_find(const struct hs_encoded_values *values, uint64_t key,
     return n;
 }
 
-/* Does no block begin there? Then what leads there does so by chance. */
+/* Tells whether no block begins there: then what leads there does so by chance. */
 static bool is_beside(const struct hs_encoded *e, hs_addr address)
 {
     struct hs_heap_block block;
@@ -86,7 +86,8 @@ static void add_before(struct hs_encoded *e, size_t number)
     }
 }
 
-/* With the address beside it; neither where the one has no room. */
+/* Adds the distance of a sample from a base, and that of an address beside it, by which chance is
+ * told; neither where one of them does not fit. */
 static void add_offset(struct hs_encoded *e, size_t number, size_t base, size_t unit)
 {
     const struct hs_encoded_sample *sample = &e->samples[number];
@@ -115,7 +116,8 @@ void hs_encoded_add_base(struct hs_encoded *e, hs_addr base)
         e->bases[e->n_bases++] = base;
 }
 
-/* 0, where the memory that the blocks lie in begins, and what variables of the program hold. */
+/* Adds the bases: 0, where the memory that the blocks lie in begins, and what variables of the
+ * program hold. */
 void hs_encoded_find_bases(struct hs_encoded *e)
 {
     const struct hs_target *target = &e->scan->native->dump->target;

@@ -1,4 +1,4 @@
-/* One word at a time: which lost block would it lead to, were it an address in disguise? */
+/* Looks at memory word by word for addresses of lost blocks in disguise. */
 #include "base/alloc.h"
 #include "base/load.h"
 #include "encoded_search.h"
@@ -19,7 +19,7 @@ static bool leads_to_lost(struct hs_encoded *e, uint64_t address, struct hs_heap
            hs_scan_is_lost(e->scan, ret);
 }
 
-/* Is it the first one, also of those that were met when other blocks were looked for? */
+/* Keeps the earliest place where an encoding was met, of all times that memory is gone over. */
 static void note_first(struct hs_encoded *e, unsigned id, hs_addr at)
 {
     struct hs_encoded_place *first = &e->first_at[id];
@@ -28,8 +28,9 @@ static void note_first(struct hs_encoded *e, unsigned id, hs_addr at)
         *first = (struct hs_encoded_place){at, e->n_parts};
 }
 
-/* A word at `at` is `address` in disguise. Beside a lost block, where no other begins, it counts
- * against the encoding: then it is one by chance. */
+/* Counts a word at `at` that is `address` in disguise, if that leads to a lost block; if it leads
+ * `beside` bytes behind one, where no other begins, it counts against the encoding: then it is one
+ * by chance. */
 static void meet(struct hs_encoded *e, unsigned id, uint64_t address, uint64_t beside, hs_addr at)
 {
     struct hs_heap_block block;
@@ -49,8 +50,8 @@ static void meet(struct hs_encoded *e, unsigned id, uint64_t address, uint64_t b
     }
 }
 
-/* Looks for shifts in an address as long as those of lost blocks: its length says by how much it
- * was shifted. */
+/* Looks at a word as a shifted address: its length, and those of lost blocks' addresses, say by how
+ * much it would be shifted. */
 static void look_for_shift(struct hs_encoded *e, uint64_t word, hs_addr at)
 {
     const int length = 64 - __builtin_clzll(word);
@@ -79,7 +80,8 @@ static unsigned mask_number(struct hs_encoded *e, uint64_t constant)
     return (unsigned)e->n_masks++;
 }
 
-/* The constant has the upper half that makes a lost block's of the word's. */
+/* Looks at a word as the exclusive or of an address and a constant: one whose upper half makes that
+ * of the word a lost block's. */
 static void look_for_mask(struct hs_encoded *e, uint64_t word, hs_addr at)
 {
     for (size_t i = 0; i < e->n_uppers; i++) {
@@ -97,9 +99,9 @@ static void look_for_mask(struct hs_encoded *e, uint64_t word, hs_addr at)
     }
 }
 
-/* Addresses of six bytes. Those at multiples of eight are there with tags above them: disguise.h.
- * Where the two bytes above are 0 it is an address as it is, only not aligned: scan.h has an edge
- * by it. `from` is where it begins; its sixth byte is in the word that is looked at. */
+/* Looks for an address packed in six bytes at `from`; its sixth byte is in the word that is looked
+ * at. At multiples of eight they are tagged addresses: disguise.h. Where the two bytes above are 0
+ * it is a plain address, only not aligned: scan.h has an edge by it. */
 static void look_for_packed(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t from)
 {
     if (part->n_bytes < WORD || from > part->n_bytes - WORD) /* before the part: it wraps */
@@ -109,7 +111,7 @@ static void look_for_packed(struct hs_encoded *e, const struct hs_encoded_part *
         meet(e, ENCODED_PACKED, address, WORD, part->begin + from);
 }
 
-/* A bit of each byte that is the sixth of some lost address, and of few others. */
+/* Returns a bit of each byte that is the sixth of some lost address, and of few others. */
 static inline uint64_t sixth_bytes(const struct hs_encoded *e, uint64_t word)
 {
     uint64_t found = 0;
@@ -138,7 +140,8 @@ static void set_hit(struct hs_encoded *e, const struct hs_encoded_value *value, 
 
 /* ---- before a block */
 
-/* Is it an address of a block as it is, or the end of one whose beginning stands beside it? */
+/* Tells whether it is an address of a block as it is, or the end of one whose beginning stands
+ * beside it. */
 static bool is_explained(const struct hs_encoded *e, const struct hs_encoded_part *part,
                          uint64_t at, uint64_t word)
 {
@@ -160,8 +163,8 @@ static bool is_explained(const struct hs_encoded *e, const struct hs_encoded_par
     return false;
 }
 
-/* Do three of the words beside it lie as far before blocks of the same size, lost or not? Words
- * beside it may keep others of the kind by their ends. */
+/* Tells whether three of the words beside it lie as far before blocks of the same size, lost or
+ * not. Words beside it may keep others of the kind by their ends. */
 static bool is_among_equals(const struct hs_encoded *e, const struct hs_encoded_part *part,
                             uint64_t at, const struct hs_encoded_sample *sample, uint64_t distance)
 {
@@ -184,8 +187,9 @@ static bool is_among_equals(const struct hs_encoded *e, const struct hs_encoded_
     return n >= NEIGHBOURS;
 }
 
-/* One more in a row of those that lie before lost blocks? Four of four sizes are no chance: not
- * even where each is the address of another block, as those before it in a slab are. */
+/* Notes one more word that leads before a lost block. Four in a row, of blocks of four sizes, are
+ * no chance: not even where each is the address of another block, as those before it in a slab are.
+ */
 static void note_row(struct hs_encoded *e, unsigned sample, hs_addr at)
 {
     const unsigned n = sizeof e->row.samples / sizeof *e->row.samples;
@@ -235,8 +239,8 @@ static hs_addr by_distance(const struct hs_encoded *e, unsigned id, uint32_t hal
            half * (uint64_t)hs_encoded_unit_bytes[(id - ENCODED_OFFSET) % ENCODED_UNITS];
 }
 
-/* Do four numbers in a row, one in so many words, all lead to beginnings of blocks, or all beside
- * such, as this one does? */
+/* Tells whether four numbers in a row, one in so many words, all lead to beginnings of blocks, or
+ * all beside such, as this one does. */
 static bool is_in_table(const struct hs_encoded *e, const struct hs_encoded_part *part,
                         const struct hs_encoded_value *value, uint64_t at)
 {
@@ -335,8 +339,8 @@ void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
     }
 }
 
-/* No small number, no address, and neither text nor a fraction that is a round one: a constant
- * that hides an address has about as many ones as zeros. */
+/* Tells whether a word may be a constant that hides an address: it has about as many ones as zeros.
+ * Small numbers, addresses, text and round fractions do not. */
 static bool may_be_constant(uint64_t word)
 {
     int n = __builtin_popcountll(word);

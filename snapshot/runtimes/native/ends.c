@@ -61,7 +61,8 @@ static struct ends_votes ends_count(const struct ends_near *near,
     return votes;
 }
 
-/* (n, n, m, m): two list heads, each of one node, say the same as no buffer does. */
+/* Tells whether the words beside it agree that it is an end. (n, n, m, m), two list heads of one
+ * node each, is none: no buffer looks so. */
 static bool ends_agree(const struct ends_votes *votes)
 {
     int n = votes->n_begin + votes->n_middle;
@@ -81,8 +82,8 @@ struct hs_ends_place hs_ends_place_of(const struct hs_native *native, hs_addr ad
     return (struct hs_ends_place){range->bytes, range->end - range->begin, address - range->begin};
 }
 
-/* The block that ends where `target` begins. In a slab it is as large, if it is there at all, which
- * is asked for when all else agrees. */
+/* Finds the block that ends where `target` begins. In a slab it is as large, if it is there at all,
+ * which is asked for when all else agrees. */
 static bool ends_before(const struct hs_native *native, const struct hs_heap_block *target,
                         struct hs_heap_block *ret)
 {

@@ -22,7 +22,7 @@
 #include "base/load.h"
 #include "native.h"
 
-/* Around a word, where those to the same buffer may stand. */
+/* The words on either side of a word that may lead to the same buffer. */
 enum { HS_ENDS_NEAR_WORDS = 4 };
 
 /* Memory around a word: its neighbours are read from there. */
@@ -31,10 +31,10 @@ struct hs_ends_place {
     uint64_t n_bytes, at;
 };
 
-/* The place of a word at an address of the image. */
+/* Returns the place of a word at an address of the image. */
 struct hs_ends_place hs_ends_place_of(const struct hs_native *native, hs_addr address);
-/* A quick no, for all that need not be an end: does a word beside it, of those before it unless the
- * word may have a name that says it, lead in front of `target`? */
+/* Says no, quickly, of most that is no end: no word beside it leads in front of `target`. Words
+ * behind it count only where the word may have a name that says it. */
 static inline bool hs_ends_may_be(const struct hs_ends_place *place,
                                   const struct hs_heap_block *target, bool may_be_named)
 {
@@ -53,8 +53,8 @@ static inline bool hs_ends_may_be(const struct hs_ends_place *place,
     return false;
 }
 
-/* Is the word there, which leads to the start of `target`, rather the end of the block before it?
- * *ret_before is that one. O(1): eight words, before any look-up. */
+/* Tells whether the word there, which leads to the start of `target`, is rather the end of the
+ * block before it. *ret_before is that one. O(1): eight words, before any look-up. */
 bool hs_ends_is(const struct hs_native *native, const struct hs_ends_place *place,
                 const struct hs_heap_block *target, bool is_named,
                 struct hs_heap_block *ret_before);

@@ -9,7 +9,6 @@
 
 enum { NOTE_BYTES = 128 };
 
-/* One per allocator in use. */
 hs_status hs_native_list_allocators(struct hs_native *native, struct hs_native_allocators *ret,
                                     struct hs_error *err)
 {
@@ -27,7 +26,7 @@ hs_status hs_native_list_allocators(struct hs_native *native, struct hs_native_a
     return HS_OK;
 }
 
-/* Notes how to get more names than there are. */
+/* Notes that the program has no debug information, and how to get it. */
 static hs_status facts_note_names(struct hs_native *native, struct hs_error *err)
 {
     const struct hs_object *program = &native->dump->objects.objects[0];

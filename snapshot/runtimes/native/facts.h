@@ -9,7 +9,7 @@ struct hs_native_allocators {
     struct hs_runtime_fact facts[HS_N_ALLOCATORS];
     size_t n;
 };
-/* Fills a zeroed list. */
+/* Lists the allocators in use, into a zeroed *ret. */
 hs_status hs_native_list_allocators(struct hs_native *native, struct hs_native_allocators *ret,
                                     struct hs_error *err);
 hs_status hs_native_note(struct hs_native *native, const struct hs_flow *flow,

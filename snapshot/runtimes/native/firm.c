@@ -47,8 +47,8 @@ static bool firm_is_firm(const struct hs_firm *f, const struct hs_heap_block *fr
            !hs_owned_is_borrowed(f->scan, from, to) && !hs_scan_is_strangers(f->scan, from, to);
 }
 
-/* Is the word at `at` a pointer to what is described nowhere, and is nothing known of what it leads
- * to? */
+/* Tells whether the word at `at` is a pointer to what is described nowhere, and nothing is known of
+ * what it leads to. */
 static bool firm_is_handle(const struct hs_firm *f, const struct hs_native_type *type, uint64_t at,
                            const struct hs_heap_block *to)
 {
@@ -59,7 +59,8 @@ static bool firm_is_handle(const struct hs_firm *f, const struct hs_native_type 
     return slot != NULL && hs_native_is_handle(f->scan->native, slot->pointee);
 }
 
-/* A word leads to a block that it keeps: behind a handle somebody else goes on. */
+/* Follows a word to a block that it keeps; behind a handle the walk `beyond` goes on, if there is
+ * one. */
 static hs_status firm_follow(struct hs_firm *f, const struct hs_native_type *type, uint64_t at,
                              const struct hs_heap_block *from, const struct hs_heap_block *to,
                              struct hs_error *err)
@@ -69,7 +70,7 @@ static hs_status firm_follow(struct hs_firm *f, const struct hs_native_type *typ
     return f->beyond == NULL ? HS_OK : firm_block(f->beyond, from, to, err);
 }
 
-/* Blocks that it leads to in other ways than by the words in it. */
+/* Follows a block's references other than by its words: by distances, and by its owner. */
 static hs_status firm_beyond_words(struct hs_firm *f, const struct hs_heap_block *block,
                                    struct hs_error *err)
 {
@@ -106,7 +107,7 @@ static hs_status firm_words(struct hs_firm *f, const struct hs_heap_block *block
     return firm_beyond_words(f, block, err);
 }
 
-/* A pointer of the type at a place that is no multiple of 8. */
+/* Follows a pointer of the type at an offset that is no multiple of 8. */
 static hs_status firm_packed_word(struct hs_scan *scan, void *with,
                                   const struct hs_heap_block *block, uint64_t at,
                                   struct hs_error *err)
@@ -149,7 +150,7 @@ static hs_status firm_roots(struct hs_firm *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* The sizes of types are those that the notes will have counted when edges are written. */
+/* Counts the blocks' sizes by type first: edges are judged by them, as when they are written. */
 static void firm_sizes(struct hs_scan *scan)
 {
     struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
@@ -160,7 +161,7 @@ static void firm_sizes(struct hs_scan *scan)
             hs_scan_count_size(scan, &block);
 }
 
-/* One block's words. */
+/* Follows one block's words, unless roots stand for these. */
 static hs_status firm_visit(struct hs_firm *f, struct hs_heap_block block, struct hs_error *err)
 {
     if (block.bytes == NULL || block.n_bytes < WORD ||
@@ -268,7 +269,7 @@ static bool is_owned(const struct hs_scan *scan, const struct hs_heap_block *blo
     return hs_heaps_owner(&scan->native->dump->heaps, block) != 0;
 }
 
-/* Finds the blocks that others which end with them lead to. */
+/* Marks the blocks that another block of the same owner leads to. */
 static hs_status find_inner(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
@@ -289,7 +290,7 @@ static hs_status add_entry(struct hs_firm *f, const struct hs_heap_block *block,
     return block->bytes == NULL ? HS_OK : hs_block_queue_push(&f->queue, block, err);
 }
 
-/* Those that no other leads to, whatever their order. */
+/* Makes entries of the blocks that no other of their owner leads to, whatever their order. */
 static hs_status add_outer(struct hs_firm *f, const struct hs_bitmap *inner, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
@@ -301,7 +302,7 @@ static hs_status add_outer(struct hs_firm *f, const struct hs_bitmap *inner, str
     return hs_firm_drain(f, err);
 }
 
-/* Adds circles, on which what was not met then hangs: of each the first. */
+/* Makes an entry of the first block of each cycle that no entry leads to. */
 static hs_status add_circles(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};

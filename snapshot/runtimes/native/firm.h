@@ -29,33 +29,34 @@ struct hs_firm_news {
     bool is_more;     /* there were */
     uint64_t n_bytes; /* of all that were met */
 };
-/* For walks between hs_scan_begin and hs_scan_end. Fails with HS_LIMIT. */
+/* Opens a walk that marks in `marks`; between hs_scan_begin and hs_scan_end. Fails with HS_LIMIT.
+ */
 hs_status hs_firm_open(struct hs_firm *firm, struct hs_scan *scan, struct hs_bitmap *marks,
                        struct hs_error *err);
 void hs_firm_close(struct hs_firm *firm);
-/* Opens one that goes on behind the handles that `firm`, which is open, comes to: what either has
- * met the other has, too. To be closed before it. */
+/* Opens a walk that goes on behind the handles that `firm`, which is open, comes to, and leaves out
+ * what `firm` has met. To be closed before `firm`. */
 hs_status hs_firm_open_beyond(struct hs_firm *beyond, struct hs_firm *firm, struct hs_bitmap *marks,
                               struct hs_error *err);
 void hs_firm_close_beyond(struct hs_firm *beyond, struct hs_firm *firm);
-/* Adds a root; the target of one that is not in doubt itself is met; drain goes on from there. */
+/* Meets the target of a root that is neither doubtful nor weak; hs_firm_drain goes on from there.
+ */
 hs_status hs_firm_add(struct hs_firm *firm, const struct hs_root_leaf *leaf, struct hs_error *err);
-/* The block is met. */
+/* Meets a block, as if a root led there. */
 hs_status hs_firm_take(struct hs_firm *firm, const struct hs_heap_block *block,
                        struct hs_error *err);
 hs_status hs_firm_drain(struct hs_firm *firm, struct hs_error *err);
 
-/* Marks what is reached without a guess; where other runtimes serve, after begin: which blocks are
- * reached from roots that are not in doubt by words that are not. A root of OCaml's in a block that
- * only a guess leads to stays a root: the guess must not take its place. Linear in the words of
- * those blocks. */
+/* Fills scan->firm, where other runtimes serve, after hs_scan_begin: the blocks that roots which
+ * are not in doubt reach by words that are not. A root of OCaml's in a block that only a guess
+ * leads to stays a root: the guess must not take its place. Linear in the words of those blocks. */
 hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err);
-/* Finds scan->below_names, in the program `python` where names are known; after mark_roots: what
- * names reach through blocks of which it is known what they are, and what these lead to. Linear in
- * the words of those blocks; a bit for each block of the heap. */
+/* Fills scan->below_names, in a Python interpreter some of whose blocks have names; after
+ * mark_roots: what names reach through blocks of which it is known what they are, and what these
+ * lead to. Linear in the words of those blocks; a bit for each block of the heap. */
 #define HS_BELOW_NAMES_BYTES(n_blocks) ((n_blocks) / 8)
 hs_status hs_scan_mark_below_names(struct hs_scan *scan, struct hs_error *err);
-/* Finds scan->entries (owned.h), where anything has an owner; between begin and mark_roots. Twice
+/* Fills scan->entries (owned.h), where anything has an owner; between begin and mark_roots. Twice
  * the words of such blocks; 3 bits for each block of the heap, of which one stays. */
 #define HS_OWNED_BYTES(n_blocks) ((n_blocks) / 8 * 3)
 hs_status hs_scan_find_owned(struct hs_scan *scan, struct hs_error *err);

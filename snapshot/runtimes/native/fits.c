@@ -7,7 +7,7 @@
 #include "said.h"
 #include "swiss.h"
 
-/* Besides eight times what is in the copy. */
+/* The words that may be looked at beside eight times those of the copy. */
 #define LOOKS_SPARE (UINT64_C(1) << 24)
 enum { FITS_LEAST_SURE = 4 };
 enum { FILE_BYTES = 216 };
@@ -31,7 +31,7 @@ bool hs_fit_may_look(struct hs_fit *f, const struct hs_heap_block *block)
     return true;
 }
 
-/* Zero, or into something that is mapped. */
+/* Tells whether a word is zero or leads into a mapping. */
 static bool is_plausible(struct hs_fit *f, uint64_t word)
 {
     word &= ~f->native->dump->options->pointer_mask;
@@ -43,8 +43,9 @@ static bool is_plausible(struct hs_fit *f, uint64_t word)
     return found != NULL;
 }
 
-/* Is a pointer of a container one behind what the pointer before it leads to, and in other memory
- * than that? Then there is no such container: a vector begins and ends in one block. */
+/* Tells whether a pointer of a container is one behind what the pointer before it leads to, and in
+ * other memory than that. Then there is no such container: a vector begins and ends in one block.
+ */
 static bool is_end_of_other(const struct hs_fit *f, const uint8_t *element,
                             const struct hs_native_type *type, size_t slot)
 {
@@ -62,7 +63,7 @@ static bool is_end_of_other(const struct hs_fit *f, const uint8_t *element,
            to - block.begin > block.n_bytes;
 }
 
-/* All pointers of an element are plausible. */
+/* Tells whether all pointers of an element are plausible. */
 static bool fits_one(struct hs_fit *f, const uint8_t *element, const struct hs_native_type *type)
 {
     for (size_t i = 0; i < type->n_slots; i++) {
@@ -78,7 +79,7 @@ static bool fits_one(struct hs_fit *f, const uint8_t *element, const struct hs_n
     return true;
 }
 
-/* A structure that surely has pointers. */
+/* Tells whether a type is a structure that surely has pointers. */
 static bool is_record(const struct hs_native_type *type)
 {
     for (size_t i = 0; i < type->n_slots && type->type.form != HS_FORM_POINTER; i++)
@@ -87,7 +88,7 @@ static bool is_record(const struct hs_native_type *type)
     return false;
 }
 
-/* Is any word of an element not zero? */
+/* Tells whether any word of an element is not zero. */
 static bool is_used(const uint8_t *element, const struct hs_native_type *type)
 {
     for (uint64_t at = 0; at + WORD <= type->n_bytes; at += WORD)
@@ -96,9 +97,9 @@ static bool is_used(const uint8_t *element, const struct hs_native_type *type)
     return false;
 }
 
-/* The first half of `n` elements and more: what a vector has in reserve may hold anything. Zeros
- * fit every type: a block of which only the first element is used is none of them, but one
- * structure that begins with another. */
+/* Tells whether the first half of `n` elements, or more, fits: what a vector has in reserve may
+ * hold anything. Zeros fit every type: a block of which only the first element is used is rather
+ * one structure that begins with this one. */
 static bool fits_half(struct hs_fit *f, const struct hs_heap_block *block,
                       const struct hs_native_type *type, uint64_t n)
 {
@@ -110,8 +111,8 @@ static bool fits_half(struct hs_fit *f, const struct hs_heap_block *block,
     return n_fit >= 2 && n_fit >= n / 2 && (n_used >= 2 || first_used != 0 || !is_record(type));
 }
 
-/* All `n` elements, none of them empty: what is more likely a record that begins with this one is
- * no array of it. */
+/* Tells whether all `n` elements fit, and none is empty: asked where a record that begins with this
+ * one is more likely than an array of it. */
 static bool fits_all(struct hs_fit *f, const struct hs_heap_block *block,
                      const struct hs_native_type *type, uint64_t n)
 {
@@ -123,8 +124,8 @@ static bool fits_all(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
-/* An array of pointers may be in use in its middle only, as a deque's map: then most of what is not
- * zero leads somewhere. */
+/* Tells whether a block fits an array of pointers in use in its middle only, as a deque's map is:
+ * then most of what is not zero leads somewhere. */
 static bool fits_middle(struct hs_fit *f, const struct hs_heap_block *block, uint64_t n)
 {
     uint64_t n_fit = 0, n_odd = 0;
@@ -184,7 +185,8 @@ bool hs_fits_numbered(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
-/* Without pointers in the type nothing can be checked but that there are none in `n` elements. */
+/* Tells whether no word of `n` elements leads to a block: all that can be checked of a type without
+ * pointers. */
 static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block,
                            const struct hs_native_type *type, uint64_t n)
 {
@@ -196,7 +198,7 @@ static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
-/* All elements that a vector says are in use; of an empty one that is not enough. */
+/* Tells whether all elements that a vector says are in use fit. False where it says of none. */
 static bool fits_in_use(struct hs_fit *f, const struct hs_heap_block *block,
                         const struct hs_native_type *type, struct hs_native_use use)
 {
@@ -212,8 +214,8 @@ static bool fits_in_use(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
-/* Does the second element of what would be an array have a pointer where its type has none? Then it
- * is more of the array of one element that the record ends with. */
+/* Tells whether the second element of what would be an array has a pointer where its type has none.
+ * Then it is more of the array of one element that the record ends with. */
 static bool is_one_with_more(const struct hs_fit *f, const struct hs_heap_block *block,
                              const struct hs_native_type *type)
 {
@@ -231,8 +233,8 @@ static bool is_one_with_more(const struct hs_fit *f, const struct hs_heap_block 
     return false;
 }
 
-/* Is there a class of C++ that has this one as its base and fills the block, or nearly? Then the
- * block is one of these, and what its words are decides nothing. */
+/* Tells whether there is a class of C++ that has this one as its base and fills the block, or
+ * nearly. Then the block is one of these, and what its words are decides nothing. */
 static bool has_heir(struct hs_fit *f, const struct hs_heap_block *block,
                      const struct hs_native_type *type)
 {
@@ -262,7 +264,8 @@ static bool is_one_file(const struct hs_heap_block *block, const struct hs_nativ
            (hs_load_u64(block->bytes + FILE_BYTES) & FILE_MAGIC_MASK) != FILE_MAGIC;
 }
 
-/* Is there room for one of these alone, or does it have a block to itself, or more behind it? */
+/* Tells whether there is room for one of these alone, or it has a block to itself, or more behind
+ * it. */
 static bool is_one(const struct hs_heap_block *block, const struct hs_native_type *type,
                    bool is_said)
 {

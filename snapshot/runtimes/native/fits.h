@@ -1,5 +1,5 @@
-/* Do the words of a block look like a type that a pointer says it has? By what may be a pointer at
- * all, before anything is known of the blocks around it; agree.h asks more. */
+/* Checks whether the words of a block look like a type that a pointer says it has: by what may be a
+ * pointer at all, before anything is known of the blocks around it; agree.h asks more. */
 #ifndef HS_NATIVE_FITS_H
 #define HS_NATIVE_FITS_H
 
@@ -22,26 +22,27 @@ struct hs_fit {
 
 struct hs_fit hs_fit_of(const struct hs_native *native);
 
-/* May a block be read through for one more pointer to it? A million pointers that make nothing of a
- * large block must not cost a million times its words. Counts the look. */
+/* Tells whether a block may be read through for one more pointer to it. A million pointers that
+ * make nothing of a large block must not cost a million times its words. Counts the look. */
 bool hs_fit_may_look(struct hs_fit *fit, const struct hs_heap_block *block);
 
-/* Is the block an array of this type? One element and what an allocator adds is none. Where a
- * vector says what is in use, what it has in reserve may be anything. */
+/* Tells whether the block is an array of this type. One element and what an allocator adds is none.
+ * Where a vector says what is in use, what it has in reserve may be anything. */
 bool hs_fits_array(struct hs_fit *fit, const struct hs_heap_block *block,
                    const struct hs_native_type *type, struct hs_native_use use);
 
-/* Is it an array of this type that begins at `offset`, with the number of its elements in the word
- * before, and fills the block? */
+/* Tells whether it is an array of this type that begins at `offset`, with the number of its
+ * elements in the word before, and fills the block. */
 bool hs_fits_numbered(struct hs_fit *fit, const struct hs_heap_block *block,
                       const struct hs_native_type *type, uint64_t offset);
 
-/* Not more pointers of the first element are implausible than plausible: memory that was not
- * written yet, or what a stale pointer of this type leads to, has more. */
+/* Tells whether at least half of the first element's pointers are plausible: memory that was not
+ * written yet, or what a stale pointer of this type leads to, has fewer. */
 bool hs_fits_mostly(struct hs_fit *fit, const struct hs_heap_block *block,
                     const struct hs_native_type *type);
 
-/* Is it a hash table of Rust whose elements are of this type, and `offset` where its bytes are? */
+/* Tells whether it is a hash table of Rust whose elements are of this type, and `offset` where its
+ * bytes are. */
 bool hs_fits_swiss_table(struct hs_fit *fit, const struct hs_heap_block *block,
                          const struct hs_native_type *type, uint64_t offset);
 

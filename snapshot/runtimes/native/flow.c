@@ -13,11 +13,13 @@
 #include "swiss.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
-/* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
+/* The most looks at blocks that are not at hand, by pointers into their middle: all words of these
+ * may be needed. */
 enum { FAR_LOOKS = 1 << 20 };
-/* Around a pointer, where those to the same block may stand: begin, end, end of room. */
+/* The words on either side of a pointer where others to the same block may stand: begin, end, end
+ * of room. */
 enum { NEAR_WORDS = 4 };
-/* Elements behind a record, after so many of which it is asked what was touched. */
+/* The elements behind a record after which it is asked again what was touched. */
 enum { TAIL_PART = 1 << 12 };
 /* The bounds of judging which records have been led into. */
 enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4 };
@@ -72,8 +74,9 @@ static bool flow_near_word(const struct flow *f, const struct flow_place *place,
     return true;
 }
 
-/* Is a pointer to the start of this block rather one behind the end of the block before it? Where
- * blocks have no headers both are the same word; then a pointer to that block stands beside it. */
+/* Tells whether a pointer to the start of this block may rather be one behind the end of the block
+ * before it. Where blocks have no headers both are the same word; then a pointer to that block
+ * stands beside it. */
 static bool flow_may_be_end(const struct flow *f, const struct hs_heap_block *block,
                             const struct flow_place *place)
 {
@@ -91,15 +94,15 @@ static bool flow_may_be_end(const struct flow *f, const struct hs_heap_block *bl
     return false;
 }
 
-/* May it become known which record the block is? */
+/* Tells whether it may become known which record the block is. */
 static bool flow_is_awaited(const struct flow *f, const struct hs_heap_block *block)
 {
     return !f->enclosing.is_closed && f->led_on.n_bits != 0 &&
            hs_bitmap_get(&f->led_on, block->rank);
 }
 
-/* May the block be a record that fills it and has a `pointee` at `offset`? C's lists are linked by
- * a member of what they hold. */
+/* Asks which record fills the block and has a `pointee` at `offset`; ret->record is 0 while none is
+ * known. C's lists are linked by a member of what they hold. */
 static hs_status flow_enclosing(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                                 hs_ctype pointee, const struct hs_ctype_facts *facts,
                                 struct hs_enclosing_answer *ret, struct hs_error *err)
@@ -118,7 +121,8 @@ static hs_status flow_enclosing(struct flow *f, const struct hs_heap_block *bloc
     return ret->leads_on ? hs_flow_lead_on_(f, block, offset, pointee, err) : HS_OK;
 }
 
-/* Is there anything that a pointer to `pointee` could say of a block that has this type? */
+/* Tells whether there is anything that a pointer to `pointee` could say of a block that has this
+ * type. */
 static bool flow_is_news(const struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                          hs_ctype pointee, hs_ntype had, enum hs_flow_strength strength)
 {
@@ -128,8 +132,8 @@ static bool flow_is_news(const struct flow *f, const struct hs_heap_block *block
     return true;
 }
 
-/* Tells the discriminated types of a block once its own is known: now, or when its words are at
- * hand. */
+/* Tells what a pointer to a `pointee` at `offset` says of the block: now, or when the block's words
+ * are at hand. */
 static hs_status flow_tell(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                            hs_ctype pointee, struct hs_error *err)
 {
@@ -145,7 +149,7 @@ static hs_status flow_tell(struct flow *f, const struct hs_heap_block *block, ui
     return hs_flow_look_within_(f, block, offset, pointee, err);
 }
 
-/* Is the type one of the C library or the loader? */
+/* Tells whether the type is one of the C library or the loader. */
 static bool flow_is_of_system(const struct flow *f, hs_ctype type)
 {
     const struct hs_native *native = f->native;
@@ -157,9 +161,10 @@ static bool flow_is_of_system(const struct flow *f, hs_ctype type)
     return false;
 }
 
-/* Programs have mutexes and the like of the C library as members, and give it pointers to these or
- * to a number in them: what such does not fill is something of the program's, unless the library
- * has it from a variable of its own. */
+/* Tells whether a pointer to a type of the C library says nothing of the block. Programs have
+ * mutexes and the like as members, and give the library pointers to these or to a number in them:
+ * what such a type does not fill is something of the program's, unless the library itself holds the
+ * pointer. */
 static bool flow_is_lent(const struct flow *f, const struct hs_heap_block *block,
                          const struct hs_ctype_facts *facts, hs_ctype pointee,
                          const struct flow_place *place)
@@ -190,8 +195,8 @@ static hs_status flow_count(struct flow *f, const struct hs_heap_block *block, u
                : hs_flow_count_(f, block, offset, pointee, err);
 }
 
-/* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
- * only of an array that begins with the block, and of what has a member there. */
+/* Takes what a pointer to a `pointee` at `offset` says of the block. In the middle of a block it
+ * tells the type only of an array that begins with the block, and of what has a member there. */
 static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                           hs_ctype pointee, const struct flow_place *place, struct hs_error *err)
 {
@@ -227,8 +232,8 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     return flow_tell(f, block, offset, pointee, err);
 }
 
-/* The elements of which a vector says how many are in use: *ret_bytes, 0 where they are numbers,
- * which are no pointers, in use or not. */
+/* Finds the size of the elements of which a vector says how many are in use. *ret_bytes is 0 for
+ * numbers, which are no pointers, in use or not. */
 static hs_status flow_used_element(struct flow *f, const struct hs_native_chosen *to,
                                    uint64_t *ret_bytes, struct hs_error *err)
 {
@@ -248,7 +253,7 @@ static hs_status flow_used_element(struct flow *f, const struct hs_native_chosen
     return HS_OK;
 }
 
-/* Records the length in use that a vector says of its array, a deque of its blocks. */
+/* Notes how much of its array a vector says is in use, or of its blocks a deque. */
 static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block,
                                const struct hs_native_chosen *to, const struct flow_place *place,
                                struct hs_error *err)
@@ -267,7 +272,8 @@ static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block
                                   element_bytes, err);
 }
 
-/* A word leads into the block, and so much is known of what to. */
+/* Takes what is known of a word that leads into the block: how much of the block is in use, and its
+ * type. */
 static hs_status flow_by(struct flow *f, const struct hs_heap_block *block, uint64_t word,
                          const struct hs_native_chosen *to, const struct flow_place *place,
                          struct hs_error *err)
@@ -279,7 +285,7 @@ static hs_status flow_by(struct flow *f, const struct hs_heap_block *block, uint
     return to->pointee == 0 ? HS_OK : flow_try(f, block, offset, to->pointee, place, err);
 }
 
-/* From the pointers of a value of this type at `begin` in a block. */
+/* Flows from the pointers of a value of this type at `begin` in a block. */
 static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *block,
                                  const struct hs_native_type *type, uint64_t begin,
                                  struct hs_error *err)
@@ -309,7 +315,7 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
     return HS_OK;
 }
 
-/* Returns the elements in use behind a record: its own numbers say it, or who has it. */
+/* Returns the elements in use behind a record: its own numbers say it, or its owner. */
 static struct hs_native_use flow_tail_use(const struct flow *f, const struct hs_heap_block *block,
                                           hs_ntype record, uint64_t element_bytes)
 {
@@ -325,7 +331,7 @@ static struct hs_native_use flow_tail_use(const struct flow *f, const struct hs_
     return use;
 }
 
-/* From the elements behind a record. */
+/* Flows from the elements behind a record. */
 static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *block, hs_ntype record,
                                 struct hs_error *err)
 {
@@ -373,7 +379,7 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
     return type.tail.element == 0 ? HS_OK : flow_from_tail(f, block, number, err);
 }
 
-/* From a member that was led into. */
+/* Flows from a member that a pointer leads to, of a block without a type. */
 static hs_status flow_from_part(struct flow *f, const struct flow_part *part, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
@@ -388,8 +394,8 @@ static hs_status flow_from_part(struct flow *f, const struct flow_part *part, st
     return flow_from_value(f, &block, &copy, part->offset, err);
 }
 
-/* A block came out of the queue. What has a type that may yet be another waits until all others
- * have told. */
+/* Flows from a block that came out of the queue. One that has a type which may yet be another waits
+ * until all others have told. */
 static hs_status flow_visit(struct flow *f, const struct hs_heap_block *block, struct hs_error *err)
 {
     if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_TENTATIVE) != 0)
@@ -419,8 +425,8 @@ static hs_status flow_drain_queue(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* From the blocks that waited until nothing else tells anything; *ret, whether there were any. In
- * order of address. */
+/* Flows from the blocks that waited until nothing else tells anything, in order of address. *ret:
+ * there were any. */
 static hs_status flow_from_late(struct flow *f, bool *ret, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
@@ -502,7 +508,7 @@ static hs_status flow_from_all(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* Every pointer that has a type, once more. */
+/* Flows from every pointer that has a type, once more. */
 static hs_status flow_again(struct flow *f, struct hs_error *err)
 {
     hs_bitmap_fini(&f->led_on);
@@ -510,7 +516,7 @@ static hs_status flow_again(struct flow *f, struct hs_error *err)
     return flow_drain(f, err);
 }
 
-/* The blocks that groups were judged by, once these are: *ret, whether there were any. */
+/* Tells the blocks that groups were judged by what these are now. *ret: there were such groups. */
 static hs_status flow_take_votes(struct flow *f, bool *ret, struct hs_error *err)
 {
     const struct flow_place nowhere = {0};
@@ -543,7 +549,7 @@ static hs_status flow_settle_groups(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* From the beginnings of lists that only a `void *` leads to. */
+/* Flows from the beginnings of lists that only a `void *` leads to. */
 static hs_status flow_from_heads(struct flow *f, struct hs_error *err)
 {
     bool is_any = true;
@@ -568,8 +574,8 @@ static hs_status flow_from_objects(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* One type that becomes known tells of others: until nothing more does. What is open then has the
- * type that its pointers say. */
+/* Judges groups of blocks (enclosing.h) and flows on, until no type that becomes known tells of
+ * others. What is open then has the type that its pointers say. */
 static hs_status flow_settle(struct flow *f, struct hs_error *err)
 {
     uint64_t n_typed = UINT64_MAX;
@@ -593,7 +599,8 @@ static hs_status flow_settle(struct flow *f, struct hs_error *err)
     return flow_from_objects(f, err);
 }
 
-/* The one size of those that are deleted which the least block is for. */
+/* Makes a class as large as its destructor tells the allocator, where one such size alone fits its
+ * smallest block. */
 static void flow_take_deleted(struct hs_native_type *type)
 {
     uint64_t found = 0;
@@ -609,7 +616,8 @@ static void flow_take_deleted(struct hs_native_type *type)
     type->n_bytes = found != 0 ? found : type->n_bytes;
 }
 
-/* All objects of one class have one size, whatever room they got: that of the least block. */
+/* Takes the smallest block of each class for the size of its objects: all have one, whatever room
+ * they got. */
 static void flow_learn_sizes(const struct hs_native *native, struct hs_flow *flow)
 {
     struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
@@ -627,7 +635,7 @@ static void flow_learn_sizes(const struct hs_native *native, struct hs_flow *flo
             flow_take_deleted(&flow->types.types[i]);
 }
 
-/* For tests: see struct hs_dump_order. */
+/* Shuffles the seeds, for tests: see struct hs_dump_order. */
 static void flow_shuffle_seeds(struct hs_native *native, uint64_t random)
 {
     for (size_t i = native->n_seeds; i > 1; i--) {
@@ -652,7 +660,7 @@ static struct hs_native_reserves reserves_of(const struct hs_native *native)
                                        .n_without_room = native->n_reserves_without_room};
 }
 
-/* All that is known of blocks, but for which types have to be withdrawn. */
+/* Forgets all that is known of blocks, but not which types have to be withdrawn. */
 static void flow_forget(struct flow *f)
 {
     struct hs_flow *flow = f->result;
@@ -684,8 +692,9 @@ static hs_status flow_once(struct flow *f, struct hs_error *err)
     return flow_settle(f, err);
 }
 
-/* Pointers that agree with virtual tables: from all blocks but those whose table is in question,
- * and from these where something agrees. *ret: some have a table of what was there before. */
+/* Finds the virtual tables of objects that are gone: those that no pointer agrees with, from all
+ * blocks but the ones whose table is in question, and from these where something agrees. *ret:
+ * there are such tables. */
 static hs_status flow_find_stale(struct flow *f, bool *ret, struct hs_error *err)
 {
     struct hs_heap_block block;
@@ -701,7 +710,8 @@ static hs_status flow_find_stale(struct flow *f, bool *ret, struct hs_error *err
     return status == HS_OK ? hs_flow_take_stale_(f, ret, err) : status;
 }
 
-/* Must types flow once more? Where two records are said of one block, after counting. */
+/* Tells whether types must flow once more; where two records are said of one block, after counting.
+ */
 static hs_status flow_is_unsettled(struct flow *f, bool *ret, struct hs_error *err)
 {
     HS_TRY(flow_find_stale(f, ret, err));

@@ -5,7 +5,7 @@
 #include "base/load.h"
 #include "native.h"
 
-/* The block that a word leads to, as it is or else without the bits of --pointer-mask. */
+/* Finds the block that a word leads to, as it is or else without the bits of --pointer-mask. */
 static inline enum hs_pointer hs_flow_resolve(const struct hs_native *native, uint64_t word,
                                               struct hs_heap_block *ret)
 {
@@ -28,9 +28,10 @@ static inline uint64_t hs_flow_offset(const struct hs_native *native, uint64_t w
                                    : (word & ~native->dump->options->pointer_mask) - block->begin;
 }
 
-/* For going over the words of a large block: an offset that is a multiple of HS_FLOW_PART becomes
- * the next one, from itself on, behind which something was touched; n_bytes when there is none.
- * Reading the copy of a page that was never touched costs a page, and some blocks are reserves. */
+/* Passes over untouched parts when going over the words of a large block: an offset that is a
+ * multiple of HS_FLOW_PART becomes the next such, from itself on, behind which something was
+ * touched; n_bytes when there is none. Reading the copy of a page that was never touched costs a
+ * page, and some blocks are reserves. */
 #define HS_FLOW_PART (UINT64_C(1) << 16)
 uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_block *block,
                            uint64_t at);
@@ -91,12 +92,12 @@ struct hs_rtti {
     uint64_t n_sized;      /* whose classes' sizes were asked for */
     bool is_possible;      /* the process has something of C++ */
 };
-/* Does the process have anything of C++? */
+/* Tells whether the process may have anything of C++. */
 bool hs_rtti_is_possible(const struct hs_objects *objects);
 hs_status hs_rtti_open(struct hs_rtti *rtti, struct hs_native *native, struct hs_error *err);
 void hs_rtti_close(struct hs_rtti *rtti);
-/* The type of an object whose first word is `word`; *ret is 0 when it is no virtual table. O(1)
- * once a table is known. Fails with HS_LIMIT. */
+/* Finds the type of an object whose first word is `word`; *ret is 0 when it is no virtual table.
+ * O(1) once a table is known. Fails with HS_LIMIT. */
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
                        hs_ntype *ret, struct hs_error *err);
 

@@ -1,7 +1,7 @@
-/* Arrays of what has no pointers, and single ones.
+/* Tells arrays of a type without pointers from single values.
  *
- * glibc leaves no rest below 32 bytes, so that some blocks are 16 larger than others of a type: in
- * such a block one value is one value, too, if nearly all others are. */
+ * glibc leaves no rest below 32 bytes, so that some blocks are 16 larger than others of a type:
+ * such a block is a single value, too, if nearly all others are. */
 #include "flow_private.h"
 
 enum {
@@ -12,7 +12,7 @@ enum {
     ALIKE_SINGLE_BIT = 32 /* above it the number of those with pointers, below of those without */
 };
 
-/* Is a block one value of this type or many, and nobody says which? */
+/* Tells whether a block may be one value of this type or many, and nobody says which. */
 static bool alike_is_open(const struct flow *f, const struct hs_heap_block *block,
                           const struct hs_native_type *type)
 {
@@ -23,8 +23,8 @@ static bool alike_is_open(const struct flow *f, const struct hs_heap_block *bloc
            !hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
 }
 
-/* Such a block: its type as one value, and a number for this and its size, or for all that one
- * value fills. */
+/* A block of which that is open: its type as one value, and a number for this and its size, or for
+ * all that one value fills. */
 struct alike_block {
     struct hs_heap_block block;
     hs_ntype one;
@@ -32,7 +32,7 @@ struct alike_block {
     bool is_array, is_wide;
 };
 
-/* The next one; *ret_is_any is false behind the last. */
+/* Finds the next such block; *ret_is_any is false behind the last. */
 static hs_status alike_next(struct flow *f, struct hs_heap_iterator *it, struct alike_block *ret,
                             bool *ret_is_any, struct hs_error *err)
 {

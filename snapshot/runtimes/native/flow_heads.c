@@ -14,7 +14,7 @@ struct link {
     uint64_t at;
 };
 
-/* The block that a block's link leads to the start of. */
+/* Finds the block that a block's link leads to the start of. */
 static bool link_next(const struct flow *f, const struct link *link,
                       const struct hs_heap_block *block, struct hs_heap_block *ret)
 {
@@ -71,7 +71,8 @@ static bool is_list(const struct walk *walk)
            walk->n_other <= n / HEADS_ODD_ONE_IN;
 }
 
-/* From one root; *ret is set when blocks got a type. */
+/* Walks the list that one root leads to, and gives its blocks without a type that of the header.
+ * *ret is set when blocks got a type. */
 static hs_status head_of(struct flow *f, const struct link *link, hs_addr address,
                          struct hs_bitmap *walked, bool *ret, struct hs_error *err)
 {

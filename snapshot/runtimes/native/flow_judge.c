@@ -22,7 +22,8 @@ static bool has_form(const struct hs_native_type *type)
            (type->type.form == HS_FORM_RECORD || type->type.form == HS_FORM_POINTER);
 }
 
-/* A record, or one pointer, that the block is too large for: the beginning of what it is. */
+/* Tells whether the block is too large for the type, a record or one pointer: then this is only the
+ * beginning of what the block is. */
 static bool is_beginning(const struct hs_heap_block *block, const struct hs_native_type *type,
                          bool is_array)
 {
@@ -34,8 +35,8 @@ static bool is_beginning(const struct hs_heap_block *block, const struct hs_nati
            type->n_bytes <= block->n_bytes && !fills;
 }
 
-/* An array of records or pointers of which no vector speaks, which may be one record that begins
- * with such. */
+/* Tells whether it is an array of records or pointers of which no vector speaks: the block may be
+ * one record that begins with such. */
 static bool is_guessed_array(const struct flow *f, const struct hs_heap_block *block,
                              const struct hs_native_type *type, bool is_array)
 {
@@ -43,8 +44,8 @@ static bool is_guessed_array(const struct flow *f, const struct hs_heap_block *b
            !hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
 }
 
-/* One element with its number before it, which may as well be a record that begins with how many
- * refer to it. */
+/* Tells whether it is an array of one element with the number before it, which may as well be a
+ * record that begins with a count of references. */
 static bool is_one_numbered(const struct hs_heap_block *block, const struct hs_native_type *type)
 {
     return type->tail.is_numbered && hs_load_u64(block->bytes + type->tail.at_bytes - WORD) == 1;
@@ -126,7 +127,7 @@ static int compare_names(const struct hs_native_types *types, const struct hs_na
     return 0;
 }
 
-/* Greater than 0: more speaks for `a`. */
+/* Orders two claims: greater than 0 where more speaks for `a`. */
 static int compare_claims(const struct hs_native_types *types, const struct claim *a,
                           const struct claim *b)
 {
@@ -181,7 +182,7 @@ int hs_flow_compare_classes_(const struct flow *f, const struct hs_heap_block *b
     return a.kind != b.kind ? (a.kind > b.kind ? 1 : -1) : 0;
 }
 
-/* Judges what stands in the place of `*ret` in a block that has room for more: see
+/* Replaces `*ret` by the type that stands in its place where the block has room for more: see
  * hs_ctypes_larger. */
 static hs_status judge_larger(struct flow *f, const struct hs_heap_block *block, hs_ntype *ret,
                               struct hs_error *err)
@@ -198,8 +199,8 @@ static hs_status judge_larger(struct flow *f, const struct hs_heap_block *block,
     return HS_OK;
 }
 
-/* May a pointer to a `type` at `offset` give the block a type that more speaks for than for `had`,
- * whatever its words are? */
+/* Tells whether a pointer to a `type` at `offset` may give the block a type that more speaks for
+ * than for `had`, whatever its words are. */
 static bool judge_may_win(const struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                           const struct hs_native_type *type, bool is_of_other, hs_ntype had)
 {
@@ -253,8 +254,9 @@ bool hs_flow_are_others_(const struct flow *f, hs_ntype a, hs_ntype b)
            hs_native_is_other(f->native->ctypes, one->ctype, two->ctype);
 }
 
-/* A pointer to `one` leads to the start of a block that has the type `had`: notes it where these
- * contest it (flow_vote.c). *ret: it has been decided that the block is another one. */
+/* Notes a block of type `had` that a pointer to `one` leads to the start of, where the two records
+ * exclude each other (flow_vote.c). *ret: it has been decided that the block is another record than
+ * `one`. */
 static hs_status judge_contest(struct flow *f, const struct hs_heap_block *block, hs_ntype one,
                                hs_ntype had, bool *ret, struct hs_error *err)
 {
@@ -272,7 +274,7 @@ static hs_status judge_contest(struct flow *f, const struct hs_heap_block *block
     return hs_dict_put(&f->contested, block->rank, f->contested.n, err);
 }
 
-/* May a block that has this type be an array of such, as its owner has said since? */
+/* Tells whether a block that has this type may be an array of such, as its owner has said since. */
 static bool may_be_many(const struct flow *f, const struct hs_heap_block *block, hs_ntype type)
 {
     const struct hs_native_type *one = hs_native_type_of(&f->result->types, type);

@@ -6,7 +6,8 @@ enum { WORD = 8 };
 /* The largest alignment of a type of which there is an array with its number before it. */
 enum { NUMBERED_MOST_BYTES = 64 };
 
-/* The type that the words of a block make of what a pointer to `one` says; 0: they deny it. */
+/* Finds the type that a pointer to `one` gives the block by its words: one value, an array or a
+ * hash table. 0: they deny it. */
 static hs_status look_words(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                             hs_ctype pointee, hs_ntype one, hs_ntype *ret, struct hs_error *err)
 {
@@ -44,8 +45,8 @@ hs_status hs_flow_look_(struct flow *f, const struct hs_heap_block *block, uint6
     return hs_flow_give_(f, block, many, err);
 }
 
-/* Looks for an array of C++'s `new T[n]`, whose pointer leads to the elements, behind their number.
- * Gives the block its type if it looks like such; *ret, whether it did. */
+/* Looks for an array of C++'s `new T[n]`, whose pointer leads to the elements, behind their number,
+ * and gives the block that type, unless it has a stronger one. *ret: it looks like such. */
 static hs_status look_numbered(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                                hs_ctype pointee, bool *ret, struct hs_error *err)
 {

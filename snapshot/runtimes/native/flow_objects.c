@@ -29,7 +29,7 @@ static void candidates_of(const struct flow *f, hs_ctype header, uint64_t n_byte
             n_open + hs_ctypes_enclosing(ctypes, header, 0, least, n_bytes, ret->records + n_open);
 }
 
-/* Does a word behind a record whose tail is text lead to the start of a block? */
+/* Tells whether a word behind a record whose tail is text leads to the start of a block. */
 static bool tail_denies(const struct flow *f, const struct hs_heap_block *block,
                         const struct hs_native_type *type)
 {
@@ -42,7 +42,7 @@ static bool tail_denies(const struct flow *f, const struct hs_heap_block *block,
     return false;
 }
 
-/* The one record that the block may be, if something speaks for it; 0: none. */
+/* Finds the one record that the block may be, if something speaks for it; 0: none. */
 static hs_status record_of(struct flow *f, const struct candidates *may,
                            const struct hs_heap_block *block, uint64_t header_bytes, hs_ctype *ret,
                            struct hs_error *err)
@@ -70,7 +70,7 @@ static hs_status record_of(struct flow *f, const struct candidates *may,
     return HS_OK;
 }
 
-/* Notes what is told of blocks in f->parts, which is empty when nothing flows. */
+/* Notes the blocks whose record is found, in f->parts, which is empty when nothing flows. */
 static hs_status note_all(struct flow *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};

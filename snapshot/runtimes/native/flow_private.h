@@ -74,18 +74,19 @@ static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
  * here. */
 hs_status hs_flow_give_(struct flow *f, const struct hs_heap_block *block, hs_ntype type,
                         struct hs_error *err);
-/* Tries what a pointer to the start of a block that is not at hand says: it waits. *ret is false
- * when too much does already. */
+/* Notes what a pointer to the start of a block that is not at hand says, until its words are. *ret
+ * is false when too many types wait for the block. */
 hs_status hs_flow_wait_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
                         bool *ret, struct hs_error *err);
 /* Gives a block whose words are at hand the best of the types that waited for them. */
 hs_status hs_flow_waited_(struct flow *f, const struct hs_heap_block *block, struct hs_error *err);
-/* The type that a block has, whatever waits. */
+/* Returns the type that a block has, whatever waits. */
 hs_ntype hs_flow_had_(const struct flow *f, uint64_t rank);
-/* ---- flow_look.c: what a pointer to `pointee` says of a block whose words are at hand. */
+/* ---- flow_look.c: gives a block whose words are at hand the type that a pointer to `pointee`
+ * says, if these allow it and it has no stronger one. */
 hs_status hs_flow_look_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                         hs_ctype pointee, struct hs_error *err);
-/* The same, also of an array that has the number of its elements before them. */
+/* Does the same, also of an array that has the number of its elements before them. */
 hs_status hs_flow_look_within_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                                hs_ctype pointee, struct hs_error *err);
 
@@ -93,27 +94,28 @@ hs_status hs_flow_look_within_(struct flow *f, const struct hs_heap_block *block
 bool hs_flow_is_weak_(const struct flow *f, hs_ntype type);
 enum hs_flow_strength hs_flow_strength_(const struct flow *f, const struct hs_heap_block *block,
                                         hs_ntype type);
-/* Do types flow from such a block at once? Also from pointers that may be less than all of it: what
- * buckets lead to, region by region, is else found along a chain that goes from region to region.
- */
+/* Tells whether types flow from such a block at once, also from pointers that may be less than all
+ * of it: what buckets lead to, region by region, is else found along a chain that goes from region
+ * to region. */
 bool hs_flow_is_early_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type);
-/* Speaks more for `type` than for `had` (0: nothing)? One of two different types always wins. */
+/* Tells whether more speaks for `type` than for `had` (0: nothing). One of two different types
+ * always wins. */
 bool hs_flow_is_stronger_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type,
                           hs_ntype had);
-/* One record of the debug information. */
+/* Tells whether a type is one record of the debug information, no array. */
 bool hs_flow_is_record_(const struct hs_native_type *type);
-/* Are these two of which none begins with the other? */
+/* Tells whether two records exclude each other: neither begins with the other. */
 bool hs_flow_are_others_(const struct flow *f, hs_ntype a, hs_ntype b);
-/* As that, by strength and kind alone, which go before the number of those who say it: greater than
- * 0: more speaks for `type`. */
+/* Compares two types by strength and kind alone, which count before the number of pointers. Greater
+ * than 0: more speaks for `type`. */
 int hs_flow_compare_classes_(const struct flow *f, const struct hs_heap_block *block, hs_ntype type,
                              hs_ntype other);
-/* Does a block that has the type `had` say so itself? Then others say nothing but what `one` does
- * if that fills it. Fails with HS_LIMIT. */
+/* Tells whether a block's own words say that it has the type `had`. Then no pointer changes it but
+ * one to a `one` of greater strength. Fails with HS_LIMIT. */
 hs_status hs_flow_says_itself_(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
                                hs_ntype one, bool *ret, struct hs_error *err);
-/* The type that a pointer to `pointee` may give the block in the place of the one that it has,
- * before a look at its words; 0: none. */
+/* Finds the type that a pointer to `pointee` may give the block in the place of the one that it
+ * has, before a look at its words; 0: none. */
 hs_status hs_flow_judge_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                          hs_ctype pointee, hs_ntype *ret, struct hs_error *err);
 
@@ -126,64 +128,67 @@ hs_status hs_flow_heads_(struct flow *f, bool *ret, struct hs_error *err);
  * header O(1), else O(words). */
 hs_status hs_flow_objects_(struct flow *f, bool *ret, struct hs_error *err);
 
-/* ---- flow_alike.c: of what has no pointers nothing tells an array from a record that begins with
- * such, but that there are pointers behind it, which may be old. Blocks of one size that pointers
- * to one such type lead to are one or the other together. After all types have flowed. */
+/* ---- flow_alike.c: tells arrays of a type without pointers from records that begin with one such
+ * value. Only pointers behind that value tell them apart, and these may be old: so all blocks of
+ * one size that pointers to one such type lead to are taken for one or the other together. After
+ * all types have flowed. */
 hs_status hs_flow_alike_(struct flow *f, struct hs_error *err);
 
-/* ---- flow_settle.c: what a block said of others as long as it had another type is withdrawn:
- * types flow once more, and from such a block only what its last type says. */
+/* ---- flow_settle.c: withdraws what a block said of others while it had another type: types flow
+ * once more, and from such a block only what its last type says. */
 
-/* A block is given a `type` in the place of one from which types may have flowed. Fails with
- * HS_LIMIT. */
+/* Notes that a block is given a `type` in the place of one from which types may have flowed. Fails
+ * with HS_LIMIT. */
 hs_status hs_flow_note_(struct flow *f, const struct hs_heap_block *block, hs_ntype had,
                         hs_ntype type, struct hs_error *err);
-/* May types flow from a block that has this type? */
+/* Tells whether types may flow from a block by this type. */
 static inline bool hs_flow_may_flow_(const struct flow *f, uint64_t rank, hs_ntype type)
 {
     return f->settled.n == 0 || hs_dict_get(&f->settled, rank, type) == type;
 }
-/* Must they flow once more? If something that was said has an effect which nobody says any more. */
+/* Tells whether types must flow once more: something said has an effect that nothing says any more.
+ */
 hs_status hs_flow_is_unsettled_(struct flow *f, bool *ret, struct hs_error *err);
 
-/* ---- flow_vote.c: a block may be said to be two records that have nothing to do with each other:
- * by a wrong cast, a member of a union, a variable of a call that is not written yet. As strong as
- * each other they are told apart by how many say which; variables of calls come after all others,
+/* ---- flow_vote.c: decides between two unrelated records that a block is said to be, because of a
+ * wrong cast, a member of a union, a variable of a call that is not written yet. Where one is as
+ * strong as the other, the number of pointers decides; variables of calls come after all others,
  * whatever they say. All that is said is counted after types have flowed, which they do once more
- * where another one won. */
+ * where another record won. */
 
 /* Counts one pointer, while is_counting: for the type that the block has, if that begins with the
  * pointee or the pointer is to a member of it. */
 hs_status hs_flow_count_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                          hs_ctype pointee, struct hs_error *err);
-/* After counting; *ret, whether types must flow once more. */
+/* Decides by what was counted. *ret: types must flow once more. */
 hs_status hs_flow_decide_(struct flow *f, bool *ret, struct hs_error *err);
-/* Is there anything to be counted for? */
+/* Tells whether there is anything to be counted for. */
 bool hs_flow_is_contested_(const struct flow *f);
 
-/* ---- flow_stale.c: what takes the memory of an object of C++ and does not write its first word
- * has the old virtual table there, of an allocator that leaves it. A record that begins with a
- * number has no table, so the pointer to it or the table is of what is gone: the table, if no
- * pointer agrees with it. */
+/* ---- flow_stale.c: finds blocks whose first word is the virtual table of an object that is gone.
+ * What takes the memory of an object of C++ and does not write that word has the old table there,
+ * where the allocator leaves it. A record that begins with a number has no table, so the pointer to
+ * it or the table is of what is gone: the table, if no pointer agrees with it. */
 
-/* A pointer to `one` leads to the start of a block that has the type `had`. Where the budget has no
- * room for two bits a block, none is suspected. Fails with HS_LIMIT. */
+/* Suspects the table of a block of type `had` when a pointer to a `one`, which has none, leads to
+ * its start. Where the budget has no room for two bits a block, none is suspected. Fails with
+ * HS_LIMIT. */
 hs_status hs_flow_suspect_(struct flow *f, const struct hs_heap_block *block, hs_ntype one,
                            hs_ntype had, struct hs_error *err);
-/* Is the block's first word a table of what was there before? */
+/* Tells whether the block's first word is a table of what was there before. */
 static inline bool hs_flow_is_stale_(const struct flow *f, uint64_t rank)
 {
     return f->stale.n_bits != 0 && hs_bitmap_get(&f->stale, rank);
 }
-/* May a variable of a call be what was left of that object: a pointer to `pointee`, to its start?
- */
+/* Tells whether a pointer to a `pointee` at the start of a block, in a variable of a call, may be
+ * left from the object whose table the block still has. */
 bool hs_flow_is_left_(const struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                       hs_ctype pointee);
-/* While is_confirming: a pointer into a block with a suspected table, with which it may agree. Then
- * queues the block: it is an object, and what it leads to may be. */
+/* Takes a pointer into a block with a suspected table, while is_confirming. If the two may agree
+ * the block is an object, and is queued: what it leads to may be, too. */
 hs_status hs_flow_confirm_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
                            struct hs_error *err);
-/* Those suspected with which no pointer agreed are stale from now on; *ret: there are some. */
+/* Makes the suspected tables stale with which no pointer agreed. *ret: there are some. */
 hs_status hs_flow_take_stale_(struct flow *f, bool *ret, struct hs_error *err);
 
 /* Goes on from the member at `offset` of a block without a type, once in each pass. */

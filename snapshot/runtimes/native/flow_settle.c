@@ -25,7 +25,7 @@ hs_status hs_flow_note_(struct flow *f, const struct hs_heap_block *block, hs_nt
     return HS_OK;
 }
 
-/* May the type of a block be what a pointer to `pointee` said of it? */
+/* Tells whether the type of a block may be what a pointer to `pointee` said of it. */
 static hs_status may_be_said(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                              hs_ctype pointee, bool *ret, struct hs_error *err)
 {
@@ -52,8 +52,8 @@ struct settled_block {
     struct hs_native_type had, now;
 };
 
-/* Has a pointer of the type that a block had, at `at` of it, told what another block is, which it
- * tells no more? */
+/* Tells whether a pointer of the type that a block had, at `at` of it, may have told another
+ * block's type, and the block's type now does not. */
 static hs_status has_told(struct flow *f, const struct settled_block *of, uint64_t at,
                           const struct hs_cslot *slot, bool *ret, struct hs_error *err)
 {

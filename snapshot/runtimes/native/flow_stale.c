@@ -4,9 +4,9 @@
 
 enum { WORD = 8 };
 
-/* Does a value of `one`, at the start of this block, leave no room for a virtual table? Of an array
- * its owner must say that it is one: then its elements may begin with pointers, too, as one that
- * is in use has written its first word. */
+/* Tells whether a value of `one`, at the start of this block, leaves no room for a virtual table.
+ * Of an array its owner must say that it is one: then its elements may begin with pointers, too, as
+ * one that is in use has written its first word. */
 static bool denies_table(const struct flow *f, const struct hs_heap_block *block,
                          const struct hs_native_type *one)
 {
@@ -21,7 +21,8 @@ static bool denies_table(const struct flow *f, const struct hs_heap_block *block
                                      : first == HS_CFIRST_POINTER && is_said;
 }
 
-/* Hardly any heap needs it, so that it is not foreseen. Takes none from a copy in a file. */
+/* Reserves the two bits per block once they are needed: hardly any heap needs them, so that they
+ * are not foreseen. Takes no room from a copy in a file. */
 static bool has_room(struct flow *f)
 {
     struct hs_error ignored = HS_ERROR_INIT;

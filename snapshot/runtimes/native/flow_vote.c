@@ -12,7 +12,8 @@ bool hs_flow_is_contested_(const struct flow *f)
     return f->contested.n != 0 && f->contested.n <= hs_flow_most_contested(f->result->n_blocks);
 }
 
-/* Votes for what a pointer says: the type that the block has, where the pointer agrees with it. */
+/* Finds the type that a pointer votes for: the one that the block has, where the pointer agrees
+ * with it. */
 static hs_status voted_for(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                            hs_ctype pointee, hs_ntype *ret, struct hs_error *err)
 {
@@ -58,7 +59,7 @@ struct vote {
     uint64_t n;
 };
 
-/* Speaks more for `a` than for `b` (none of them 0)? */
+/* Tells whether more speaks for `a` than for `b`, which may be none (type 0). */
 static bool is_more(const struct flow *f, const struct hs_heap_block *block, struct vote a,
                     struct vote b)
 {
@@ -76,7 +77,8 @@ static void block_of(const struct flow *f, uint64_t number, struct hs_heap_block
     hs_block_queue_seek(&it, f->contested.entries[number].key, ret);
 }
 
-/* A block has a type that does not say so itself, and is another record by what was counted. */
+/* Notes that a block is the record with most votes, where it has another type and does not say so
+ * itself. */
 static hs_status decide_one(struct flow *f, uint64_t number, struct vote best, bool *ret,
                             struct hs_error *err)
 {

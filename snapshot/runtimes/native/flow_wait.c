@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "flow_private.h"
 
-/* Types of one block; more of them are not waited for. */
+/* The most types that wait for one block. */
 enum { WAIT_TYPES = 16 };
 
 static hs_status wait_link(struct flow *f, const struct flow_tentative *wanted, hs_ntype *ret,

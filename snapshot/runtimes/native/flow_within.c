@@ -31,7 +31,7 @@ hs_status hs_flow_lead_on_(struct flow *f, const struct hs_heap_block *block, ui
     return HS_OK;
 }
 
-/* Elements one behind the other, each with the same virtual table. */
+/* Tells whether the block has several objects of the type, each with the same virtual table. */
 static bool flow_is_object_array(const struct hs_heap_block *block,
                                  const struct hs_native_type *type)
 {

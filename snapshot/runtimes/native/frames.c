@@ -1,4 +1,4 @@
-/* One frame after another. */
+/* Unwinds a stack, frame after frame. */
 #include "frames.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool is_inside(const struct hs_frames *f, hs_addr at)
     return f->has_extent && f->extent.mapping_begin <= at && at < f->extent.end;
 }
 
-/* Does a call end right before `at`? */
+/* Tells whether a call ends right before `at`. */
 static bool follows_call(const struct hs_native *native, hs_addr at)
 {
     const struct hs_object *object = hs_objects_object_at(&native->dump->objects, at - 1);
@@ -60,7 +60,8 @@ static struct hs_frame made_step(const struct hs_frames *f, hs_addr return_at, h
     return step;
 }
 
-/* A frame pointer, which leads to the one before it: compilers of code at run time keep to it. */
+/* Steps by the frame pointer, which leads to that of the caller: compilers of code at run time keep
+ * to it. */
 static bool by_pointer(const struct hs_frames *f, struct hs_frame *ret)
 {
     hs_addr fp = f->r.value[HS_REG_FP];

@@ -30,7 +30,7 @@ struct hs_frames {
     bool was_inside;     /* private: some frame had words in the own stack */
 };
 
-/* Before the first frame. */
+/* Stands before the first frame of a thread's stack. */
 void hs_frames_begin(struct hs_native *native, const struct hs_thread *thread,
                      struct hs_frames *ret);
 /* Goes on to the next frame; false behind the last one. About a microsecond. */

@@ -17,7 +17,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* " (server.c:4021)" or "". */
+/* Appends a place: " (server.c:4021)" or "". */
 static void append_place(char *text, size_t n, const char *file, uint32_t line)
 {
     size_t at = strlen(text);
@@ -35,7 +35,8 @@ static hs_status intern(struct hs_native *native, const char *text, hs_str *ret,
     return hs_strtab_add(&native->dump->strings, text, ret, err);
 }
 
-/* "#3 processCommand (server.c:4021), inlined lookupKey (db.c:60)" */
+/* Labels a call that is described: "#3 processCommand (server.c:4021), inlined lookupKey (db.c:60)"
+ */
 static hs_status label_described(const struct hs_frames *f, const struct hs_locals *locals,
                                  struct hs_native_frame_label *ret, struct hs_error *err)
 {
@@ -58,8 +59,8 @@ static hs_status label_described(const struct hs_frames *f, const struct hs_loca
     return intern(f->native, text, &ret->unit, err);
 }
 
-/* Returns the begin of the function that holds `pc`, by the frame tables: so that all its frames
- * have one name. */
+/* Returns where the function that holds `pc` begins in its file, by the frame tables, so that all
+ * its frames have one name. */
 static hs_addr function_begin(const struct hs_object *object, hs_addr pc)
 {
     hs_addr begin, end, vaddr = pc - object->bias;
@@ -67,7 +68,8 @@ static hs_addr function_begin(const struct hs_object *object, hs_addr pc)
                                                                                        : vaddr;
 }
 
-/* "#3 malloc in libc.so.6", "#3 libfoo.so+0x1230", "#3 code at 0x7f..." */
+/* Labels a call by its symbol: "#3 malloc in libc.so.6", "#3 libfoo.so+0x1230", "#3 code at
+ * 0x7f..." */
 static hs_status label_by_symbol(const struct hs_frames *f, const struct hs_object *object,
                                  struct hs_native_frame_label *ret, struct hs_error *err)
 {
