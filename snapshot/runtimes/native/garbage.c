@@ -59,8 +59,8 @@ static hs_status count_and_mark(struct counter *c, struct hs_error *err)
     return HS_OK;
 }
 
-/* None where there is no memory to count, which is said: what is lost for ever is then taken for
- * what the collector has yet to find. */
+/* Marks what nobody will free. Where there is no memory to count references nothing is marked,
+ * which is noted: it is then taken for what the collector has yet to find. */
 static hs_status mark_leaked(struct hs_scan *scan, struct hs_error *err)
 {
     struct counter c = {.scan = scan, .n = scan->native->dump->heaps.map.n_blocks};

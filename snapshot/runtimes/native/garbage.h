@@ -10,11 +10,11 @@
 
 #include "scan.h"
 
-/* Marks what hangs on objects of the first kind in scan->leaked, then what hangs on the others as
- * unsure. To be called between begin and end of a scan, when all that roots reach is marked;
- * nothing to do without Python's objects. Where there is no memory to count
- * references, all are taken for garbage. Linear in the words of unreached blocks. Resident: a bit
- * for each block, and meanwhile a byte, backed as far as they are set. */
+/* Marks what hangs on objects that nobody will free in scan->leaked, then what hangs on the others
+ * as unsure. To be called between begin and end of a scan, when all that roots reach is marked;
+ * nothing to do without Python's objects. Where there is no memory to count references, all are
+ * taken for garbage. Linear in the words of unreached blocks. Resident: a bit for each block, and
+ * meanwhile a byte, backed as far as they are set. */
 hs_status hs_garbage_mark(struct hs_scan *scan, struct hs_error *err);
 
 #endif

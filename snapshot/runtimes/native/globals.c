@@ -30,7 +30,7 @@ struct globals {
     struct hs_error *err;
 };
 
-/* Registered ranges are roots of their own. */
+/* Tells whether an address lies in a registered range: these are roots of their own. */
 static bool is_registered(const struct globals *g, hs_addr at)
 {
     hs_addr begin, end;
@@ -81,7 +81,8 @@ static hs_status scan_part(struct globals *g, hs_addr begin, hs_addr end)
     return HS_OK;
 }
 
-/* Without the memory that an allocator claims: its bookkeeping leads to free memory too. */
+/* Scans a range without the memory that an allocator claims: its bookkeeping leads to free memory
+ * too. */
 static hs_status scan_unclaimed(struct globals *g, hs_addr begin, hs_addr end)
 {
     hs_addr part, part_end;
@@ -91,7 +92,7 @@ static hs_status scan_unclaimed(struct globals *g, hs_addr begin, hs_addr end)
     return HS_OK;
 }
 
-/* The writable segments of an object. */
+/* Lists the writable segments of an object. */
 static hs_status find_segments(struct globals *g, size_t number)
 {
     const struct hs_object *object = &g->native->dump->objects.objects[number];
@@ -113,7 +114,7 @@ static hs_status find_segments(struct globals *g, size_t number)
     return HS_OK;
 }
 
-/* `*at`: the first segment that is not scanned yet. */
+/* Scans the segments of an object. `*at`: the first segment that is not scanned yet. */
 static hs_status scan_object(struct globals *g, size_t *at)
 {
     const struct hs_object *object = &g->native->dump->objects.objects[g->object];
@@ -136,7 +137,8 @@ static void loader_range(void *context, hs_addr begin, hs_addr end)
         g->status = hs_range_set_add(&g->loader, begin, end, g->err);
 }
 
-/* The first thread's static TLS lies there too, and is a root of its own. */
+/* Scans a range of the loader's memory without the first thread's static TLS, which lies there,
+ * too, and is a root of its own. */
 static hs_status scan_loader_range(struct globals *g, const struct hs_range *range)
 {
     const struct hs_target *target = &g->native->dump->target;

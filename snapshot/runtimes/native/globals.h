@@ -4,29 +4,31 @@
 
 #include "roots.h"
 
-/* The symbols of an object, local ones too when there are any: its own, else its debug file's. */
+/* Returns the symbols of an object, local ones too when there are any: its own, else its debug
+ * file's. */
 const struct hs_elf *hs_native_symbols(const struct hs_object *object);
 
-/* A symbol's name as people write it, without the version that linkers append. */
+/* Writes a symbol's name as people do, without the version that linkers append. */
 void hs_native_symbol_name(const char *name, char *text, size_t n_bytes);
 
 /* Sets module and group of a variable's leaf: the object, or "system: libc.so.6". */
 hs_status hs_native_set_module(struct hs_native *native, const struct hs_object *object,
                                struct hs_root_leaf *leaf, struct hs_error *err);
 
-/* From debug information; name, type, source, begin and length. False when that holds not `at`,
- * which is base + the address in the file (or the offset in the TLS block). */
+/* Fills in name, type, source, begin and length from debug information. `base` is added to
+ * addresses in the file (or offsets in the TLS block). *ret_is_valid is false when the variable
+ * does not hold `at`. */
 hs_status hs_native_describe(struct hs_native *native, const struct hs_cvariable *found,
                              hs_addr base, hs_addr at, struct hs_native_variable *ret,
                              bool *ret_is_valid, struct hs_error *err);
 
-/* The variable that holds run-time address `at` of an object; what has no name is a part of its
- * section, and *ret_end is where something else may begin. Fails with HS_LIMIT. */
+/* Finds the variable that holds run-time address `at` of an object; what has no name is a part of
+ * its section, and *ret_end is where something else may begin. Fails with HS_LIMIT. */
 hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_addr at,
                                   struct hs_native_variable *ret, hs_addr *ret_end,
                                   struct hs_error *err);
 
-/* ---- globals_users.c: the function of an object that uses what has no name
+/* ---- globals_users.c: finds the functions of an object that use what has no name
  * (symbols/elf_users.h), for its leaves from number `first` on. Fails with HS_LIMIT. */
 hs_status hs_native_find_users(struct hs_native *native, size_t object, size_t first,
                                struct hs_error *err);

@@ -8,7 +8,7 @@
 #include "tiers.h"
 
 #define NAME_PAGE UINT64_C(4096)
-/* Objects that are asked what a copied variable is, in all. */
+/* The most objects that are asked, in all, for what a copied variable is. */
 #define NAME_COPY_LOOKS (UINT64_C(1) << 22)
 
 const struct hs_elf *hs_native_symbols(const struct hs_object *object)
@@ -82,7 +82,7 @@ static hs_status find_described(struct hs_native *native, size_t object, hs_addr
     return HS_OK;
 }
 
-/* Labels of linkers at the borders of sections. They name no variable. */
+/* Tells whether a symbol is a linker's label at the border of a section: these name no variable. */
 static bool is_border(const struct hs_elf_symbol *symbol)
 {
     static const char *const names[] = {
@@ -95,7 +95,7 @@ static bool is_border(const struct hs_elf_symbol *symbol)
     return false;
 }
 
-/* The first symbol behind `vaddr`, or `end`. */
+/* Returns the first symbol behind `vaddr`, or `end`. */
 static hs_addr next_symbol(const struct hs_elf *elf, hs_addr vaddr, hs_addr end)
 {
     size_t n;
@@ -104,7 +104,7 @@ static hs_addr next_symbol(const struct hs_elf *elf, hs_addr vaddr, hs_addr end)
     return next < n && symbols[next].vaddr < end ? symbols[next].vaddr : end;
 }
 
-/* The section around `vaddr`, else the segment; its name and extent. */
+/* Finds the section around `vaddr`, else the segment; its name and extent. */
 static void find_section(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_section *ret)
 {
     const struct hs_elf_segment *segment = hs_elf_segment_at(elf, vaddr);
@@ -115,8 +115,9 @@ static void find_section(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_
                                    .n_bytes = segment != NULL ? segment->n_memory_bytes : 0};
 }
 
-/* The executable has a copy of a library's variable when its code uses it directly (System V ABI,
- * a copy relocation): the library's debug information knows the type. */
+/* Describes a variable by the library that it was copied from. The executable has a copy of a
+ * library's variable when its code uses it directly (System V ABI, a copy relocation): the
+ * library's debug information knows the type. */
 static hs_status describe_copy(struct hs_native *native, const char *name,
                                struct hs_native_variable *v, struct hs_error *err)
 {
@@ -161,7 +162,8 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
     return describe_copy(native, plain, v, err);
 }
 
-/* Up to the next variable that an allocator knows it is; that one itself, if it is the first. */
+/* Names a word by its section, up to the next variable that an allocator knows by name; that
+ * variable itself, if it is at `at`. */
 static hs_status name_by_section(struct hs_native *native, hs_addr at,
                                  const struct hs_elf_section *section, hs_addr bias, hs_addr *end,
                                  struct hs_native_variable *ret, struct hs_error *err)

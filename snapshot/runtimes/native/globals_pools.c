@@ -8,8 +8,8 @@
 #include "base/bisect.h"
 #include "globals.h"
 
-/* As many as a set of owners may have and still be an answer are left as they are; what is further
- * from the word before is another object's. */
+/* The most words that stay alone, as many as a set of owners may have and still be an answer; and
+ * the most bytes between two words of one object. */
 enum { POOL_MOST_ALONE = 8, POOL_MOST_APART_BYTES = 256 };
 
 struct pools {
@@ -18,7 +18,7 @@ struct pools {
     struct hs_error *err;
 };
 
-/* A word that is a part of its section, and of nothing else. */
+/* Tells whether a word is named by its section alone. */
 static bool is_nameless(const struct pools *p, const struct hs_root_leaf *leaf)
 {
     return leaf->root.kind == HS_ROOT_GLOBAL && leaf->group_variable == 0 &&
@@ -26,7 +26,7 @@ static bool is_nameless(const struct pools *p, const struct hs_root_leaf *leaf)
            hs_root_is_place(hs_strtab_get(&p->native->dump->strings, leaf->root.symbol));
 }
 
-/* Does a symbol stand in (from, to]? */
+/* Tells whether a symbol stands in (from, to]. */
 static bool is_parted(const struct pools *p, hs_addr from, hs_addr to)
 {
     size_t n;
@@ -36,8 +36,8 @@ static bool is_parted(const struct pools *p, hs_addr from, hs_addr to)
     return next < n && symbols[next].vaddr <= to - p->object->bias;
 }
 
-/* Is `leaf` a word of the object that the one before it is of? One that code mentions by its own
- * address begins another. */
+/* Tells whether `leaf` is a word of the object that the one before it is of. One that code mentions
+ * by its own address begins another. */
 static bool goes_on(const struct pools *p, const struct hs_root_leaf *before,
                     const struct hs_root_leaf *leaf)
 {
@@ -47,7 +47,7 @@ static bool goes_on(const struct pools *p, const struct hs_root_leaf *before,
            !is_parted(p, before->root.address, leaf->root.address);
 }
 
-/* ".bss+0x40 to +0x7c8", of which each word keeps its own name. */
+/* Makes words slots of one variable, ".bss+0x40 to +0x7c8". Each keeps its own name. */
 static hs_status fold(const struct pools *p, struct hs_root_leaf *leaves, size_t n)
 {
     const char *name = hs_strtab_get(&p->native->dump->strings, leaves[0].root.name);

@@ -17,7 +17,7 @@ struct globals_users {
     struct hs_elf_user *users; /* owned: by place */
 };
 
-/* Is it called by its section alone? */
+/* Tells whether it is called by its section alone. */
 static bool is_unnamed(const struct hs_native *native, const struct hs_root_leaf *leaf)
 {
     return leaf->root.kind == HS_ROOT_GLOBAL && leaf->root.function == 0 &&

@@ -58,7 +58,8 @@ static bool is_lost(const struct guess *g, const struct hs_heap_block *block)
            !hs_bitmap_get(&g->scan->reached, block->rank);
 }
 
-/* Sizes that share a place are taken for one, which is of several types then. */
+/* Counts a block for its size. Sizes that share a place in the table are taken for one, of several
+ * types. */
 static void learn(struct guess *g, const struct hs_heap_block *block)
 {
     hs_ntype type = hs_flow_type(g->flow, block->rank);
@@ -81,7 +82,7 @@ static void learn(struct guess *g, const struct hs_heap_block *block)
     size->n_typed++;
 }
 
-/* A record whose words are known, as large as a block of n_bytes. */
+/* Tells whether a type is a record whose words are all known, as large as a block of n_bytes. */
 static bool fills(const struct hs_native_type *type, uint64_t n_bytes)
 {
     return type->ctype != 0 && type->type.form == HS_FORM_RECORD && !type->is_array &&
@@ -163,9 +164,9 @@ static hs_status learn_sample(struct guess *g, const struct hs_sample *sample,
     return HS_OK;
 }
 
-/* Tells whether a site is an open question: its blocks that have a type are of one record, of which
- * each of its blocks has the size: what was asked for, or for a sampler that tells the usable size,
- * that. */
+/* Tells whether the type of a lost block may be guessed by its site: the site's blocks that have a
+ * type are of one record, and all of them were allocated in its size (as asked for or, of a sampler
+ * that tells that, as usable). */
 static bool is_open_question(const struct guess *g, const struct guess_site *site,
                              const struct hs_heap_block *block)
 {
@@ -203,7 +204,8 @@ static hs_status guess_sample(struct guess *g, const struct hs_sample *sample,
     return set_guess(g, block, site->type, &site->guessed, err);
 }
 
-/* Sites are numbered by their frames. */
+/* Guesses by the place of allocation. The frames are in order of their sites: the last has the
+ * largest number. */
 static hs_status guess_by_site(struct guess *g, struct hs_error *err)
 {
     const struct hs_native_samples *samples = g->samples;
@@ -238,7 +240,7 @@ static hs_status guess_by_size(struct guess *g, struct hs_error *err)
 
 /* ---- by the one record of its size */
 
-/* The type guess for lost blocks of a size of which no held one has a type. */
+/* A size of lost blocks of which no other block has a type, and the records that they may be. */
 struct sole {
     uint64_t n_bytes, n_lost;
     hs_ntype records[HS_CTYPE_MAX_OF_SIZE];
@@ -257,9 +259,9 @@ static struct sole *sole_of(struct sole *soles, size_t n, uint64_t n_bytes)
     return NULL;
 }
 
-/* Sizes of many lost blocks, each of which has a thousandth of the heap: the first such, as few
- * have as much. Sizes that share a place in the table count together; what they are is asked of
- * each. */
+/* Finds the sizes of many lost blocks that together have a thousandth of the heap: the first such,
+ * as few have as much. Sizes that share a place in the table count together; what they are is asked
+ * of each. */
 static size_t find_soles(const struct guess *g, struct sole soles[SOLE_SIZES])
 {
     struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
@@ -282,7 +284,7 @@ static hs_ctype ctype_of(const struct guess *g, hs_ntype type)
     return hs_native_type_of(&g->flow->types, type)->ctype;
 }
 
-/* The records that would fill such a block, of every file that says what it has. */
+/* Lists the records that would fill such a block, of every file that says what it has. */
 static hs_status list_records(struct guess *g, struct sole *sole, struct hs_error *err)
 {
     const struct hs_native *native = g->native;
@@ -308,8 +310,8 @@ static hs_status list_records(struct guess *g, struct sole *sole, struct hs_erro
     return HS_OK;
 }
 
-/* Do the words of a block speak for a record of which nothing else does? Two pointers at least lead
- * to blocks, one of them to what it says. */
+/* Tells whether the words of a block speak for a record of which nothing else does: two pointers at
+ * least lead to blocks, one of them to what it says. */
 static bool speaks_for(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
 {
     const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
@@ -335,7 +337,7 @@ static void ask_records(const struct guess *g, struct sole *soles, size_t n)
     }
 }
 
-/* The one record that so many blocks at least speak for; 0: none, or several. */
+/* Returns the one record that so many blocks at least speak for; 0: none, or several. */
 static hs_ntype one_of(const struct sole *sole, const unsigned *n_for, unsigned least)
 {
     hs_ntype found = 0;
@@ -358,15 +360,16 @@ static hs_ntype own_record(const struct sole *sole)
                : one_of(sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
 }
 
-/* Returns the record that they are by these, or else by the pointers of such as are known by their
- * words. */
+/* Returns the record that the blocks are by their own words, or else by pointers of blocks that are
+ * known by theirs. */
 static hs_ntype sole_record(const struct sole *sole)
 {
     hs_ntype own = own_record(sole);
     return own != 0 ? own : one_of(sole, sole->n_said, SOLE_LEAST);
 }
 
-/* A block that is found to be of a record says what its pointers lead to. */
+/* Counts, for the lost blocks that a block of a known record leads to, the records that its
+ * pointers say. */
 static void ask_pointers(const struct guess *g, const struct hs_heap_block *block, hs_ntype record,
                          struct sole *soles, size_t n)
 {

@@ -24,7 +24,7 @@
 #include "scan.h"
 #include "sites.h"
 
-/* After hs_scan_end. Fails with HS_LIMIT. */
+/* Guesses the types of lost blocks; after hs_scan_end. Fails with HS_LIMIT. */
 hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
                           const struct hs_scan *scan, const struct hs_native_samples *samples,
                           struct hs_error *err);

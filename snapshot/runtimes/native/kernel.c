@@ -59,9 +59,9 @@ static const char *kernel_group(const struct hs_kernel_word *word)
     return names[word->place];
 }
 
-/* In the groups of what it is: a thread's registers, or what the kernel keeps for the process. It
- * gives such a word back and does nothing else with it: whose the block is a variable says, if any
- * leads to it. */
+/* Adds a word as a root, in the group of its thread's registers or of what the kernel keeps for the
+ * process. The kernel gives such a word back and does nothing else with it, so that it is of the
+ * runtime's tier: a variable says whose the block is, if any leads to it. */
 static hs_status add_kernel_word(struct hs_native *native, const struct hs_kernel_word *word,
                                  struct hs_error *err)
 {
@@ -90,7 +90,7 @@ static hs_status add_kernel_word(struct hs_native *native, const struct hs_kerne
     return hs_native_add_word(native, word->word, &leaf, 0, err);
 }
 
-/* Adds the bases that a thread finds by a segment: a program may have set one (arch_prctl,
+/* Adds the second segment base of each thread, which a program may have set (arch_prctl,
  * ARCH_SET_GS). */
 static hs_status add_bases(struct hs_native *native, struct hs_error *err)
 {

@@ -34,7 +34,8 @@ enum {
  * NO_TLS_OFFSET (0 or -1) and FORCED_DYNAMIC_TLS_OFFSET (-1 or -2). */
 #define LINK_MAX_TLS_OFFSET (UINT64_C(1) << 30)
 
-/* DT_DEBUG of the program's dynamic section, else the linker's own symbol. */
+/* Finds the linker's r_debug: by DT_DEBUG of the program's dynamic section, else by the linker's
+ * own symbol. */
 static hs_addr find_debug(const struct hs_native *native)
 {
     struct hs_elf_section dynamic;
@@ -55,7 +56,8 @@ static hs_addr find_debug(const struct hs_native *native)
     return hs_objects_find(objects, "_r_debug", &symbol) ? symbol.address : 0;
 }
 
-/* The lists of a hostile process may be circular: entries are counted over all of them. */
+/* Visits the lists, which may be circular in a hostile process: entries are counted over all of
+ * them. */
 void hs_native_each_link_map(const struct hs_native *native,
                              void (*visit)(void *context, hs_addr entry), void *context)
 {
@@ -81,7 +83,8 @@ void hs_native_each_link_map(const struct hs_native *native,
     }
 }
 
-/* The words of one entry that describe its thread-local storage, found by what the file says. */
+/* Reads the words of one entry that describe its thread-local storage, found by what the file says.
+ */
 static bool read_tls(const struct hs_native *native, hs_addr entry, const struct hs_object *object,
                      const struct hs_elf_tls *tls, struct hs_native_object *ret)
 {
@@ -126,7 +129,7 @@ static void visit_entry(void *context, hs_addr entry)
     }
 }
 
-/* The executable's block ends at the thread pointer, by the ABI, and is module 1. */
+/* Sets the executable's place by the ABI: its block ends at the thread pointer, and is module 1. */
 static void assume_executable(struct hs_native *native)
 {
     struct hs_native_object *of = &native->of_object[0];

@@ -32,8 +32,8 @@ static int moved_order(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* By what they hold and by thread; of one thread the variable that it was moved to last comes
- * first: of the innermost call, the largest, the first that is declared. */
+/* Orders holders by what they hold and by thread; of one thread the variable that it was moved to
+ * last comes first: of the innermost call, the largest, the first that is declared. */
 static int moved_compare(const void *a, const void *b)
 {
     const struct moved_holder *x = a, *y = b;
@@ -65,7 +65,8 @@ static bool moved_holds_same(const struct moved_holder *a, const struct moved_ho
     return a->target == b->target && a->owning == b->owning;
 }
 
-/* Then the first of each thread come before the second ones, of the thread that began last. */
+/* Sorts the holders of each value: the first one of each thread, that of the thread that began last
+ * before the others; then the second ones, and so on. */
 static void moved_sort(struct moved *m)
 {
     if (m->n == 0)
@@ -105,7 +106,8 @@ static hs_status moved_collect(struct moved *m, struct hs_error *err)
     return HS_OK;
 }
 
-/* The number that a member of the block's record has, which is called so; 1 where there is none. */
+/* Returns the number in the member of the block's record that has this name; 1 where there is none.
+ */
 static uint64_t moved_member(const struct moved *m, const struct hs_heap_block *block,
                              const char *name)
 {

@@ -11,8 +11,8 @@
 
 #include "scan.h"
 
-/* After types have flowed, before roots are marked: variables that were moved away are doubtful.
- * O(n log n) in the variables of calls that own by their types. Fails with HS_LIMIT. */
+/* Lowers variables that were moved away to doubtful; after types have flowed, before roots are
+ * marked. O(n log n) in the variables of calls that own by their types. Fails with HS_LIMIT. */
 hs_status hs_moved_find(struct hs_native *native, const struct hs_flow *flow, struct hs_error *err);
 
 #endif

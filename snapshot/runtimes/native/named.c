@@ -1,7 +1,7 @@
 /* Types of blocks whose objects lead to what names them: instances of GObject's types. */
 #include "flow.h"
 
-/* The record of this name, of the binary that has the type or else of another. */
+/* Finds the record of this name, of the binary that has the type or else of another. */
 static hs_ctype named_find(const struct hs_native *native, const struct hs_object_name *name)
 {
     const struct hs_objects *objects = &native->dump->objects;
@@ -20,7 +20,7 @@ static hs_ctype named_find(const struct hs_native *native, const struct hs_objec
     return facts.kind == HS_CTYPE_RECORD && !facts.is_declaration ? record : 0;
 }
 
-/* The same, looked for once. */
+/* Finds the same, looked for once. */
 static hs_status named_record(const struct hs_native *native, struct hs_native_types *types,
                               const struct hs_object_name *name, hs_ctype *ret,
                               struct hs_error *err)

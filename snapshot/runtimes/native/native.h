@@ -79,40 +79,39 @@ struct hs_native {
 
 /* ---- roots (all on the copy, after hs_heaps_mark) */
 
-/* One word of memory that may be a root: resolves it and, when it leads to a block, adds the leaf
- * (target, edge class, certainty filled in here) and the seed. `leaf` says the rest. */
+/* Resolves a word that may be a root and, when it leads to a block, adds the leaf (target, edge
+ * class, certainty filled in here) and the seed. `leaf` says the rest. */
 hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                              hs_ctype pointee, struct hs_error *err);
 
-/* A block whose words are roots by themselves (thread-local variables in memory that the dynamic
- * linker allocated): a scan of it must give no edges, or what they lead to would hang on two roots.
- * After hs_native_collect_tls. */
+/* Tells whether a block's words are roots by themselves (thread-local variables in memory that the
+ * dynamic linker allocated): a scan of it must give no edges, or what they lead to would hang on
+ * two roots. After hs_native_collect_tls. */
 bool hs_native_is_root_memory(const struct hs_native *native, const struct hs_heap_block *block);
 
-/* Writable data of every object: one variable per symbol (DWARF's name, file and line where there
- * are; else the ELF symbol; else section+offset), one leaf per slot that leads to a block. The
- * loader's, libc's and the allocator's own go to a module group "system: libc.so.6" each; memory
- * that an allocator claims in the ledger is left out. */
+/* Collects the writable data of every object: one variable per symbol (DWARF's name, file and line
+ * where there are; else the ELF symbol; else section+offset), one leaf per slot that leads to a
+ * block. The loader's, libc's and the allocator's own go to a module group "system: libc.so.6"
+ * each; memory that an allocator claims in the ledger is left out. */
 hs_status hs_native_collect_globals(struct hs_native *native, struct hs_error *err);
-/* Thread-local variables of every thread and module, static and dynamic; the thread control block.
- */
+/* Collects the thread-local variables of every thread and module, static and dynamic, and the
+ * thread control blocks. */
 hs_status hs_native_collect_tls(struct hs_native *native, struct hs_error *err);
-/* Stacks by frame (unwound on the copy), registers; locals and arguments by DWARF. */
+/* Collects stacks by frame (unwound on the copy) and registers; locals and arguments by DWARF. */
 hs_status hs_native_collect_stacks(struct hs_native *native, struct hs_error *err);
-/* Ranges that the program registered. */
+/* Collects the ranges that the program registered. */
 hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err);
 
-/* Words that the kernel holds (target/kernel_words.h): data of epoll and of timers as roots of kind
- * registered, vector registers as doubtful roots of their threads. Asks once more for what may have
- * come since the stop. */
+/* Collects the words that the kernel holds (target/kernel_words.h): data of epoll and of timers as
+ * roots of kind registered, vector registers as doubtful roots of their threads. Asks once more for
+ * what may have come since the stop. */
 hs_status hs_native_collect_kernel(struct hs_native *native, struct hs_error *err);
 
-/* Before hs_heaps_mark: adds the private mappings that nobody claims as spans (pieces of at most
- * 1 MiB), leaving out data of objects, stacks, static TLS, the loader's, and claims of allocators.
- */
+/* Adds, before hs_heaps_mark, the private mappings that nobody claims as spans (pieces of at most 1
+ * MiB), leaving out data of objects, stacks, static TLS, the loader's, and claims of allocators. */
 hs_status hs_native_add_unclaimed(struct hs_native *native, struct hs_error *err);
-/* After the other roots: a root of kind unclaimed for each mapping that no root reaches (in address
- * order, what is reached from one before counts as reached). One bit per block. */
+/* Adds, after the other roots, a root of kind unclaimed for each mapping that no root reaches (in
+ * address order, what is reached from one before counts as reached). One bit per block. */
 hs_status hs_native_collect_unclaimed(struct hs_native *native, struct hs_error *err);
 
 /* The extent of a thread's own stack: what the thread library made for it, [stack] of the first
@@ -126,7 +125,7 @@ struct hs_stack_extent {
 };
 bool hs_native_stack_extent(const struct hs_native *native, const struct hs_thread *thread,
                             struct hs_stack_extent *ret);
-/* [begin, end) of the static TLS block with the control block of a thread. False when its thread
+/* Finds [begin, end) of a thread's static TLS block with its control block. False when its thread
  * pointer leads to no control block. */
 bool hs_native_static_tls(const struct hs_native *native, const struct hs_thread *thread,
                           hs_addr *ret_begin, hs_addr *ret_end);

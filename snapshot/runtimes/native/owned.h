@@ -1,10 +1,11 @@
-/* Blocks that somebody owns who frees them when he ends, whoever else leads to them: a context of
- * PostgreSQL's and its chunks (heaps/allocator.h). Only the owner keeps them, and those of his that
- * lead to them: other pointers there are borrowed, of edges guessed, of roots a runtime's own.
+/* Blocks with an owner that frees them when it ends, whatever else leads to them: a context of
+ * PostgreSQL's and its chunks (heaps/allocator.h). Only the owner keeps them, and others of its
+ * blocks that lead to them: pointers from elsewhere are borrowed, edges guessed, roots of the
+ * runtime's tier.
  *
- * Of an owner's blocks those that others of his lead to hang on these, so that a list stays a list;
- * he himself leads to the rest, the *entries*: blocks that no other of his leads to, and the first
- * of each circle. */
+ * Of an owner's blocks those that others of its blocks lead to hang on these, so that a list stays
+ * a list; the owner itself leads to the rest, the *entries*: blocks that no other of its blocks
+ * leads to, and the first of each cycle. */
 #ifndef HS_NATIVE_OWNED_H
 #define HS_NATIVE_OWNED_H
 
@@ -15,16 +16,17 @@ struct hs_owned_walk {
     uint64_t cursor, n_left; /* of the range that is gone over */
     struct hs_heap_iterator it;
 };
-/* The next entry of those that `owner` owns. False: there are no more; it owns none. O(1) for a
- * block that owns nothing; else the blocks passed over. */
+/* Finds the next entry of those that `owner` owns. False: there are no more, or it owns none. O(1)
+ * for a block that owns nothing; else the blocks passed over. */
 bool hs_owned_next(const struct hs_scan *scan, const struct hs_heap_block *owner,
                    struct hs_owned_walk *walk, struct hs_heap_block *ret);
-/* At least as many as there are entries. O(1) for a block that owns nothing; else its ranges. */
+/* Returns at least as many as there are entries. O(1) for a block that owns nothing; else its
+ * ranges. */
 uint64_t hs_owned_most(const struct hs_scan *scan, const struct hs_heap_block *owner);
-/* Do both end together, by one owner? */
+/* Tells whether two blocks have one owner, with which both end. */
 bool hs_owned_together(const struct hs_scan *scan, const struct hs_heap_block *a,
                        const struct hs_heap_block *b);
-/* Is a pointer from `from` to `to` borrowed, because another one owns that? */
+/* Tells whether a pointer from `from` to `to` is borrowed, because another block owns `to`. */
 bool hs_owned_is_borrowed(const struct hs_scan *scan, const struct hs_heap_block *from,
                           const struct hs_heap_block *to);
 

@@ -6,8 +6,8 @@
 
 #include "native.h"
 
-/* Is the block such a table, so that its even words are no pointers? Such of 1 to 16 KiB; ends at
- * the first few words of most others. */
+/* Tells whether a block of 1 to 16 KiB is such a table, so that its even words are no pointers.
+ * Ends at the first few words of most others. */
 bool hs_pairs_are(const struct hs_native *native, const struct hs_heap_block *block);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { LEAST_LISTS = 4 }; /* of what lists may take, a part that may be enough */
 
-/* Returns the rule by which an object's variables are not the program's, or NULL. */
+/* Returns the rule of this kind by which an object's variables are not the program's, or NULL. */
 static const struct hs_rule *prepare_is(const struct hs_native *native,
                                         const struct hs_object *object, enum hs_rule_kind kind)
 {
@@ -46,7 +46,8 @@ void hs_native_forget_objects(struct hs_native *native)
     native->debug_bytes = native->list_bytes = 0;
 }
 
-/* Reserves lists, as much as they may take, or at least what those of C++ do. */
+/* Reserves memory for lists: as much as they may take, or a half, or a quarter of it. False: there
+ * is not even that. */
 static bool prepare_lists(struct hs_native *native, uint64_t list_bytes)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -84,7 +85,7 @@ static hs_status prepare_list_types(struct hs_native *native, const struct hs_ob
                             object->name, size);
 }
 
-/* Tells of .dwo files that could not be used, which nothing else would tell. */
+/* Notes .dwo files that could not be used, which nothing else would tell. */
 static hs_status prepare_tell_split(struct hs_native *native, const struct hs_object *object,
                                     hs_type_file file, struct hs_error *err)
 {
@@ -103,8 +104,8 @@ static hs_status prepare_tell_split(struct hs_native *native, const struct hs_ob
                             object->name, name != NULL ? name : "", more);
 }
 
-/* Sections that are compressed are unpacked into temporary files where memory has no room for
- * them. */
+/* Adds the types of an object. Sections that are compressed are unpacked into temporary files where
+ * memory has no room for them. */
 static hs_status prepare_add_types(struct hs_native *native, const struct hs_object *object,
                                    struct hs_native_object *known, struct hs_error *err)
 {

@@ -7,12 +7,12 @@
  *   ConnectionData:  numbers | signals | senders | ...
  *   SignalVector:    next | how many | first, last connection of each signal ...
  *   Connection:      next of senders | previous | next of the signal | previous | sender | receiver
- * | data of the receiver's thread | slot object ...
+ *                    | data of the receiver's thread | slot object ...
  *   slot object:     references | function | what a lambda captured ...
  *   QSingleShotTimer:  QObject | numbers | weak pointer to the receiver | slot object
  *
- * A connection belongs to its sender's signal. It finds its receiver, and that finds the
- * connections to it, but neither keeps the other: through the words of these every object of a
+ * A connection belongs to its sender's signal. It leads to its receiver, and that to the
+ * connections to it, but neither owns the other: through the words of these every object of a
  * program could be reached from any.
  *
  * Behind the children in use are those that are gone. A weak pointer (QPointer) is two words, what
@@ -79,7 +79,8 @@ static hs_status qt_name(struct qt *qt, const char *name, uint64_t n_bytes, uint
     return HS_OK;
 }
 
-/* The block that a word leads to the start of, if it is that large and nothing is known of it. */
+/* Finds the block that a word leads to the start of, if it is that large and nothing is known of
+ * it. */
 static bool qt_block(const struct qt *qt, const struct hs_heap_block *from, uint64_t word,
                      uint64_t least_bytes, struct hs_heap_block *ret)
 {
@@ -97,7 +98,8 @@ static void qt_set(struct qt *qt, const struct hs_heap_block *block, hs_ntype ty
 }
 
 /* Reads the slot object that a connection or a timer calls: a function and what a lambda captured,
- * which mostly is the object that it is called for. That finds it, as the connection does. */
+ * which mostly is the object that it is called for. That word is non-owning, as the connection's
+ * is. */
 static hs_status qt_slot(struct qt *qt, const struct hs_heap_block *from, uint64_t word,
                          uint64_t receiver)
 {
@@ -116,8 +118,8 @@ static hs_status qt_slot(struct qt *qt, const struct hs_heap_block *from, uint64
     return HS_OK;
 }
 
-/* The connections of one signal, whose list begins at a word of the vector. Each is new, so that a
- * list that is damaged ends. */
+/* Reads the connections of one signal, whose list begins at a word of the vector. Each must be new,
+ * so that a list that is damaged ends. */
 static hs_status qt_list(struct qt *qt, const struct hs_heap_block *vector, uint64_t word,
                          uint64_t object)
 {
@@ -133,7 +135,7 @@ static hs_status qt_list(struct qt *qt, const struct hs_heap_block *vector, uint
     return HS_OK;
 }
 
-/* The lists of an object's signals: as many as it says, and one for all of them. */
+/* Reads the lists of an object's signals: as many as it says, and one for all of them. */
 static hs_status qt_vector(struct qt *qt, const struct hs_heap_block *vector, uint64_t object)
 {
     uint64_t n_words = vector->n_bytes / WORD, n_signals = hs_load_u64(vector->bytes + WORD);
@@ -170,7 +172,8 @@ static bool qt_children_use(const struct hs_heap_block *part, const struct hs_he
     return true;
 }
 
-/* The object at a word of the list, a block of its own whose private part says the same parent. */
+/* Tells whether a word of the list leads to a child: a block of its own whose private part says the
+ * same parent. */
 static bool qt_is_child(const struct qt *qt, uint64_t word, uint64_t parent,
                         struct hs_heap_block *ret)
 {
@@ -249,7 +252,7 @@ static hs_status qt_object(struct qt *qt, const struct hs_heap_block *part, uint
                : HS_OK;
 }
 
-/* A variable that leads to an object which its parent keeps. */
+/* Lowers the variables that lead to an object which its parent keeps. */
 static void qt_lower_roots(struct hs_native *native, const struct hs_flow *flow)
 {
     struct hs_roots *roots = &native->roots;

@@ -65,7 +65,7 @@ void hs_block_queue_order(struct hs_block_queue *queue, uint64_t seed, unsigned 
     hs_block_queue_go_by_region(queue);
 }
 
-/* Puts one of all that are in the ring first. */
+/* Puts a random block of those in the ring first. */
 static void queue_shuffle(struct hs_block_queue *queue)
 {
     queue->random = hs_hash(queue->random) | 1;
@@ -110,7 +110,7 @@ hs_status hs_block_queue_push(struct hs_block_queue *queue, const struct hs_heap
     return queue_note(queue, block->rank, err);
 }
 
-/* The first noted block from `rank` on, or n_blocks. */
+/* Returns the first noted block from `rank` on, or n_blocks. */
 static uint64_t queue_next(const struct hs_block_queue *queue, uint64_t rank)
 {
     uint64_t n = queue->map->n_blocks;

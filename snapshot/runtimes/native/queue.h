@@ -32,28 +32,30 @@ struct hs_block_queue {
     uint64_t random; /* not 0: what is in the ring comes out of it in any order */
 };
 
-/* May the block be looked at now? Else what is to be done with it waits until it is popped. */
+/* Tells whether the block may be looked at now. Else what is to be done with it waits until it is
+ * popped. */
 static inline bool hs_block_queue_is_at_hand(const struct hs_block_queue *queue,
                                              const struct hs_heap_block *block)
 {
     return !queue->goes_by_region || block->begin >> queue->region_bits == queue->region;
 }
 
-/* `capacity` is a power of two; HS_QUEUE_BLOCKS but in tests. Fails with HS_LIMIT. */
+/* Makes an empty queue. `capacity` is a power of two; HS_QUEUE_BLOCKS but in tests. Fails with
+ * HS_LIMIT. */
 hs_status hs_block_queue_init(struct hs_block_queue *queue, const struct hs_heap_map *map,
                               uint64_t capacity, struct hs_error *err);
-/* Before the first push. */
+/* Makes the queue go by region; before the first push. */
 void hs_block_queue_go_by_region(struct hs_block_queue *queue);
-/* The same for tests, of which no result may depend: see struct hs_dump_order. */
+/* Sets an order for tests, on which no result may depend: see struct hs_dump_order. */
 void hs_block_queue_order(struct hs_block_queue *queue, uint64_t seed, unsigned region_bits);
 void hs_block_queue_fini(struct hs_block_queue *queue);
 
 hs_status hs_block_queue_push(struct hs_block_queue *queue, const struct hs_heap_block *block,
                               struct hs_error *err);
-/* Block number `rank` of the map, for those who go through some of its blocks in ascending order.
- */
+/* Finds block number `rank` of the map, for those who go through some of its blocks in ascending
+ * order. */
 void hs_block_queue_seek(struct hs_heap_iterator *it, uint64_t rank, struct hs_heap_block *ret);
-/* False when it is empty. */
+/* Takes the next block. False when the queue is empty. */
 bool hs_block_queue_pop(struct hs_block_queue *queue, struct hs_heap_block *ret);
 
 #endif

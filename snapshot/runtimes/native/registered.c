@@ -5,7 +5,7 @@
 
 #include "roots.h"
 
-/* "Precise": a word is a pointer to the start of a block, or it is none. */
+/* Adds a word of a "precise" range: a pointer to the start of a block, or none. */
 static hs_status add_precise(struct hs_native *native, struct hs_native_variable *v, hs_addr at,
                              uint64_t word, struct hs_error *err)
 {
@@ -46,7 +46,7 @@ static hs_status add_range(struct hs_native *native, const struct hs_registered_
     return HS_OK;
 }
 
-/* Is the pool's memory another allocator's? It claimed it first. */
+/* Tells whether the pool's memory is another allocator's, which claimed it first. */
 static bool is_claimed_before(const struct hs_native *native, hs_addr at)
 {
     hs_str owner = hs_ledger_owner_at(&native->dump->heaps.ledger, at);
@@ -54,8 +54,9 @@ static bool is_claimed_before(const struct hs_native *native, hs_addr at)
                                 hs_heap_owner_name(HS_OWNER_registered)) != 0;
 }
 
-/* Does the block end early, where a pool begins, or only lie in front of it? In a slab a whole
- * region may, and so may a whole mapping; chunks have the next one's header between them. */
+/* Tells whether the block ends early, where a pool begins, and does not only lie in front of it. In
+ * a slab a whole region may, and so may a whole mapping; chunks have the next one's header between
+ * them. */
 static bool is_cut_at(const struct hs_heap_block *block, hs_addr begin)
 {
     if (block->begin + block->n_bytes != begin)
@@ -63,8 +64,8 @@ static bool is_cut_at(const struct hs_heap_block *block, hs_addr begin)
     return block->span->form == HS_SPAN_HEADERS || block->n_bytes < block->span->unit_bytes;
 }
 
-/* A pool inside of a block of another allocator keeps that block, which is cut where the pool
- * begins: pointers into the pool no longer lead to it. */
+/* Adds a root for the block of another allocator that a pool lies in: the pool keeps it. The block
+ * is cut where the pool begins: pointers into the pool no longer lead to it. */
 static hs_status add_around(struct hs_native *native, const struct hs_heap_span *pool,
                             struct hs_error *err)
 {
@@ -84,8 +85,9 @@ static hs_status add_around(struct hs_native *native, const struct hs_heap_span 
     return hs_native_add_slot(native, &v, 0, pool->begin, pool->begin - 1, err);
 }
 
-/* Chunks of a collector's heap are in memory of malloc (caml_alloc_for_heap), whose address stands
- * nowhere but in front of the chunk: who has the chunk keeps that block. */
+/* Adds a root for the block of malloc that a chunk of a collector's heap lies in
+ * (caml_alloc_for_heap). Its address stands nowhere but in front of the chunk: the chunk keeps it.
+ */
 static hs_status add_around_runtime(struct hs_native *native, const struct hs_heap_span *area,
                                     struct hs_error *err)
 {

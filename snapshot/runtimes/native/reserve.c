@@ -56,7 +56,7 @@ void hs_native_reserves_fini(struct hs_native_reserves *reserves)
     *reserves = (struct hs_native_reserves){0};
 }
 
-/* In one number: the words before what is in use, and those up to its end. */
+/* Packs a use into one number: the words before what is in use, and those up to its end. */
 static uint64_t reserves_pack(struct hs_native_use use)
 {
     uint64_t from = use.from / WORD, end = use.end / WORD + (use.end % WORD != 0);
@@ -71,8 +71,8 @@ static struct hs_native_use reserves_unpack(uint64_t packed, uint64_t n_bytes)
                                   0};
 }
 
-/* Returns the use of a block of which all is in use but for up to two words behind it, which an
- * allocator adds: 3 less these; 0: nothing was said. The number that is larger says more. */
+/* Returns 3 less the words, two at most, that an allocator added to a block else all in use; 0:
+ * nothing was said. A larger number says more. */
 static unsigned reserves_whole(const struct hs_native_reserves *reserves, uint64_t rank)
 {
     return reserves->whole.n_bits == 0 ? 0

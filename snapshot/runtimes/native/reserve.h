@@ -47,13 +47,13 @@ uint64_t hs_native_reserves_lists_bytes(uint64_t n_blocks);
 uint64_t hs_native_reserves_without_room(uint64_t n_blocks, uint64_t lists_bytes);
 void hs_native_reserves_fini(struct hs_native_reserves *reserves);
 
-/* Records that `use` of a block of n_bytes is in use, to words; elements have `element_bytes`. What
- * does not fit is not believed. Fails with HS_LIMIT. */
+/* Notes that `use` of a block of n_bytes is in use, rounded to words; elements have
+ * `element_bytes`. What does not fit is not believed. Fails with HS_LIMIT. */
 hs_status hs_native_reserves_say(struct hs_native_reserves *reserves, uint64_t rank,
                                  uint64_t n_bytes, struct hs_native_use use, uint64_t element_bytes,
                                  struct hs_error *err);
-/* Records that only those of its elements are in use that the list at an address names. Fails with
- * HS_LIMIT. */
+/* Notes that only those elements of a block are in use that the list at an address names. Fails
+ * with HS_LIMIT. */
 hs_status hs_native_reserves_say_list(struct hs_native_reserves *reserves, uint64_t rank,
                                       hs_addr list, struct hs_error *err);
 /* Returns the part in use; all of it when nothing was said. */
@@ -64,7 +64,7 @@ struct hs_native_use hs_native_reserves_use(const struct hs_native_reserves *res
 struct hs_native_listed hs_native_listed_of(const struct hs_image *image,
                                             const struct hs_native_use *use);
 
-/* Is this element of those that are in use, as far as the list says? */
+/* Tells whether an element is in use, as far as the list says. */
 static inline bool hs_native_listed_has(const struct hs_native_listed *listed, uint64_t element)
 {
     return !listed->is_any || (element < 256 && (listed->bits[element / 64] >> element % 64 & 1));

@@ -26,20 +26,21 @@ static bool is_variable(const struct hs_root_leaf *leaf)
     return leaf->root.kind == HS_ROOT_GLOBAL && leaf->root.address != 0;
 }
 
-/* True for a leaf of a library without debug information, or of a runtime. */
+/* Tells whether a root is a variable of a library without debug information, or of a runtime. */
 static bool is_librarys(const struct hs_root_leaf *leaf)
 {
     return is_variable(leaf) && (leaf->is_strangers || leaf->root.tier == HS_TIER_RUNTIME);
 }
 
-/* Does the link at `link` follow the one at `previous`? `offset`: of links in what they are in. */
+/* Tells whether the link at `link` follows the one at `previous`. `offset`: of links in what they
+ * are in. */
 static bool follows(const struct rings *r, hs_addr link, hs_addr previous, uint64_t offset)
 {
     uint64_t next = word_at(r, previous);
     return next == link || next + offset == link;
 }
 
-/* Is the variable's word the next link of one that is in a list? */
+/* Tells whether the variable's word is the next link of one that is in a list. */
 static bool is_link(const struct rings *r, const struct hs_root_leaf *leaf)
 {
     hs_addr link = leaf->root.address, next = word_at(r, link);
@@ -48,7 +49,8 @@ static bool is_link(const struct rings *r, const struct hs_root_leaf *leaf)
            word_at(r, next + leaf->root.offset + RINGS_PREVIOUS) == link;
 }
 
-/* Names a library's variable at `at`, of which no word leads to a block. */
+/* Names a library's variable at `at`, of which no word leads to a block. *ret_found is false where
+ * there is none. */
 static hs_status name_head(const struct rings *r, hs_addr at, struct hs_root_leaf *ret,
                            bool *ret_found, struct hs_error *err)
 {
@@ -75,7 +77,7 @@ static hs_status name_head(const struct rings *r, hs_addr at, struct hs_root_lea
     return HS_OK;
 }
 
-/* The root that a library's link is: a word of it leads to a block. */
+/* Finds the root that a library's link is, if a word of it leads to a block. */
 static bool find_leaf(const struct rings *r, hs_addr at, struct hs_root_leaf *ret)
 {
     const struct hs_roots *roots = &r->native->roots;
@@ -91,10 +93,10 @@ static bool find_leaf(const struct rings *r, hs_addr at, struct hs_root_leaf *re
     return false;
 }
 
-/* The head of the list that a link is in: from one to the one before. A library may have members of
- * its own before the program's (libuv's loop has handles in itself): where no word of these leads
- * to a block, the walk goes on to the head, and the first of them stands for it if that has none
- * either. */
+/* Finds the head of the list that a link is in, going from each to the one before. A library may
+ * have members of its own before the program's (libuv's loop has handles in itself): where no word
+ * of these leads to a block, the walk goes on to the head, and the first of them stands for it if
+ * that has none either. */
 static hs_status find_head(struct rings *r, const struct hs_root_leaf *leaf,
                            struct hs_root_leaf *ret, bool *ret_found, struct hs_error *err)
 {
@@ -120,7 +122,7 @@ static hs_status find_head(struct rings *r, const struct hs_root_leaf *leaf,
     return HS_OK;
 }
 
-/* The leaf becomes a slot of the head's variable. */
+/* Makes the leaf a slot of the head's variable. */
 static void give(struct hs_root_leaf *leaf, const struct hs_root_leaf *head)
 {
     struct hs_root_leaf given = *head;
@@ -135,7 +137,7 @@ static void give(struct hs_root_leaf *leaf, const struct hs_root_leaf *head)
     *leaf = given;
 }
 
-/* Both words of a link. */
+/* Makes both words of a link slots of the head's variable. */
 static void give_link(struct rings *r, hs_addr link, struct hs_root_leaf head)
 {
     struct hs_roots *roots = &r->native->roots;
@@ -153,15 +155,15 @@ static void give_link(struct rings *r, hs_addr link, struct hs_root_leaf head)
     }
 }
 
-/* The link of the next member: next leads to it, or to the beginning of what it is in. */
+/* Returns the link of the next member: next leads to it, or to the beginning of what it is in. */
 static hs_addr next_link(const struct rings *r, hs_addr link, uint64_t offset)
 {
     hs_addr next = word_at(r, link);
     return word_at(r, next + RINGS_PREVIOUS) == link ? next : next + offset;
 }
 
-/* Is the head in `block`? Then all from this link back to it, and the next one, have a pointer to
- * the block's beginning `near` bytes from their link. */
+/* Tells whether the head is in `block`: then all from this link back to it, and the next one, have
+ * a pointer to the block's beginning `near` bytes from their link. */
 static bool is_head_in(struct rings *r, const struct hs_root_leaf *leaf, hs_addr near,
                        const struct hs_heap_block *block)
 {
@@ -183,8 +185,8 @@ static bool is_head_in(struct rings *r, const struct hs_root_leaf *leaf, hs_addr
     return false;
 }
 
-/* Is the link in a list whose head is in a block? Members lead to it: handles of libuv to their
- * loop, events of libevent to their base. Where this one does. */
+/* Tells whether the link is in a list whose head is in a block. Members lead to it: handles of
+ * libuv to their loop, events of libevent to their base. *ret_at: where this one does. */
 static bool has_head_in_block(struct rings *r, const struct hs_root_leaf *leaf, hs_addr *ret_at)
 {
     const struct hs_heap_map *map = &r->native->dump->heaps.map;
@@ -203,8 +205,8 @@ static bool has_head_in_block(struct rings *r, const struct hs_root_leaf *leaf, 
     return false;
 }
 
-/* Both words of a link lead to neighbours, whose owner is another one; the word at `back` leads to
- * that owner. */
+/* Lowers both words of a link to doubtful, as they lead to neighbours that something else owns, and
+ * the word at `back`, which leads to that owner. */
 static void doubt_link(struct rings *r, hs_addr link, hs_addr back)
 {
     struct hs_roots *roots = &r->native->roots;

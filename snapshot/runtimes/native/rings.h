@@ -1,8 +1,7 @@
 /* Links of a library's lists in variables of the program.
  *
  *   library's .bss          program's .bss         heap
- *   head { next, prev } <-> tick { ..., link } <-> session { ..., link } <-> session { ... } <->
- * head
+ *   head { next, prev } <-> tick { ..., link } <-> session { ..., link } <-> ... <-> head
  *
  * A library that has its objects inside of the program's (handles of libuv, TAILQ and QUEUE of BSD,
  * list_head) links them with each other, and those that are variables lead to all the others. They
@@ -15,10 +14,10 @@
 
 #include "native.h"
 
-/* After all roots are collected: links of the program's own variables, in a list whose head is in a
- * variable of a library, become slots of that one; those whose head is in a block are of the
- * doubtful tier. Looks at 2^18 links at the most; what is not found by then stays as it is. Fails
- * with HS_LIMIT. */
+/* Finds such links of the program's own variables, after all roots are collected: in a list whose
+ * head is in a variable of a library they become slots of that one; where the head is in a block
+ * they become doubtful. Looks at 2^18 links at the most; what is not found by then stays as it is.
+ * Fails with HS_LIMIT. */
 hs_status hs_rings_find(struct hs_native *native, struct hs_error *err);
 
 #endif

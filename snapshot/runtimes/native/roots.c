@@ -48,17 +48,17 @@ static hs_status add_seed(struct hs_native *native, const struct hs_root_leaf *l
     return HS_OK;
 }
 
-/* True for a leaf whose block is left over; memory that a program has registered is called as it
- * says. A loader or libc has nothing there: its word is of memory that was mapped at this place
+/* Tells whether a word of the loader's or libc's that leads to registered memory is a stale
+ * pointer: neither has anything there, so that it is of memory that was mapped at this place
  * before, such as the loader's cache of libraries. */
 static bool is_left_over(const struct hs_root_leaf *leaf, const struct hs_heap_block *block)
 {
     return leaf->root.tier == HS_TIER_RUNTIME && block->span->owner == HS_OWNER_registered;
 }
 
-/* Stacks of the program `python` are the interpreter's, which has names for what the program has on
- * them; and whoever leads to its own tables, they keep only what nobody else keeps. Nor is a part
- * of a Python object kept by a word of C. */
+/* Tells whether a root is the interpreter's own, so that it keeps only what nobody else does: on a
+ * stack of the program `python`, which has names for what the program has there; to one of its own
+ * tables, whoever leads there; or to a part of a Python object, which no word of C keeps. */
 static bool is_interpreters(const struct hs_native *native, const struct hs_interpreter *python,
                             const struct hs_root_leaf *leaf, const struct hs_heap_block *block)
 {
@@ -74,7 +74,7 @@ static bool is_interpreters(const struct hs_native *native, const struct hs_inte
            (python->model->is_part != NULL && python->model->is_part(python->state, block));
 }
 
-/* True if another owner of the block frees it, whatever this variable says. */
+/* Tells whether another owner of the block frees it, whatever this variable says. */
 static bool is_owned_by_other(const struct hs_native *native, const struct hs_root_leaf *leaf,
                               const struct hs_heap_block *block)
 {
@@ -91,7 +91,8 @@ bool hs_native_is_handle(const struct hs_native *native, hs_ctype pointee)
     return facts.is_declaration;
 }
 
-/* Is it the end of the block before? What it is taken for stays in reach: it may yet be one. */
+/* Tells whether a word is the end of the block before. The block that it leads to stays in reach:
+ * it may yet be a pointer. */
 static bool is_end_of_other(const struct hs_native *native, const struct hs_root_leaf *leaf,
                             const struct hs_native_chosen *to, const struct hs_heap_block *block)
 {
@@ -101,7 +102,8 @@ static bool is_end_of_other(const struct hs_native *native, const struct hs_root
     return hs_ends_is(native, &place, block, to->is_end, &before);
 }
 
-/* One past the end, where that rule is switched off, is taken to be inside. */
+/* Sets the class of a root's edge. One past the end, where that rule is switched off, is taken to
+ * be inside. */
 static void set_class(const struct hs_native *native, enum hs_pointer how, bool is_end,
                       struct hs_root *root)
 {
@@ -166,7 +168,8 @@ bool hs_native_is_root_memory(const struct hs_native *native, const struct hs_he
            begin != block->begin || free_end != end;
 }
 
-/* The place in an element of what may be an array of arrays. */
+/* Reduces a place in what may be an array of arrays to one in an element. False where there are no
+ * such elements. */
 static bool reduce_arrays(struct hs_ctypes *ctypes, hs_ctype *type, uint64_t *offset,
                           struct hs_ctype_facts *facts)
 {
@@ -242,8 +245,8 @@ void hs_native_variable_text(const struct hs_native *native, struct hs_native_va
              hs_strtab_get(&native->dump->strings, variable->name));
 }
 
-/* "server.db[0]", "table[17]", "main_list", "table+0x18"; "table[...]" for the slots behind those
- * that get names. */
+/* Names a slot of a variable: "server.db[0]", "table[17]", "main_list", "table+0x18"; "table[...]"
+ * for the slots behind those that get names. */
 static hs_status slot_name(struct hs_native *native, const struct hs_native_variable *v,
                            uint64_t offset, hs_str *ret, struct hs_error *err)
 {
@@ -278,7 +281,7 @@ static void name_by_content(struct hs_native *native, const struct hs_native_var
         leaf->root.name = name;
 }
 
-/* "main local __for_end", "limit". */
+/* Tells whether a variable's name says that it is an end: "main local __for_end", "limit". */
 static bool is_named_end(const struct hs_native_variable *variable)
 {
     const char *space = strrchr(variable->text, ' ');
@@ -319,7 +322,8 @@ static void lower_slot(const struct hs_native *native, enum hs_slot_form form,
     root->reason = hs_native_line(native, reason, is_weak_by_type ? slot->weak_by : 0);
 }
 
-/* Tells what the type of the variable says, or whoever clears the word. */
+/* Finds the form of a slot by its variable's type; weak where something is known to clear the word.
+ */
 static enum hs_slot_form slot_form_at(const struct hs_native *native,
                                       const struct hs_native_variable *variable, uint64_t offset,
                                       hs_addr address, hs_ctype *ret_pointee,
@@ -378,7 +382,7 @@ struct hs_word_scan hs_native_scan(hs_addr begin, hs_addr end)
     return (struct hs_word_scan){.at = at, .end = end, .stop = at};
 }
 
-/* The first range that ends behind `at`, or NULL. */
+/* Returns the first range that ends behind `at`, or NULL. */
 static const struct hs_image_range *range_from(const struct hs_image *image, hs_addr at,
                                                size_t *hint)
 {

@@ -36,13 +36,14 @@ enum hs_slot_form {
     HS_SLOT_NONE   /* no pointer is there */
 };
 
-/* The word at `offset` of a value of `type`; *ret_pointee is 0 unless it is known. `ctypes` may be
- * NULL. *ret_slot (ret_slot may be NULL) is the slot whose choices tell, or NULL; borrowed. */
+/* Finds the form of the word at `offset` of a value of `type`; *ret_pointee is 0 unless it is
+ * known. `ctypes` may be NULL. *ret_slot (ret_slot may be NULL) is the slot whose choices tell, or
+ * NULL; borrowed. */
 enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, uint64_t offset,
                                       hs_ctype *ret_pointee, const struct hs_cslot **ret_slot);
 
-/* The block that a word leads to, with the mask of the options applied when it leads to none as it
- * is. False when there is none. */
+/* Finds the block that a word leads to, with the mask of the options applied when it leads to none
+ * as it is. False when there is none. */
 bool hs_native_resolve(const struct hs_native *native, uint64_t word, enum hs_pointer *ret_how,
                        struct hs_heap_block *ret);
 
@@ -52,8 +53,8 @@ bool hs_native_resolve(const struct hs_native *native, uint64_t word, enum hs_po
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
                              uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err);
 
-/* Is a pointer to this one to a record that debug information names and describes nowhere: a
- * library's, which the program is not to look into (SSL_CTX, sqlite3)? */
+/* Tells whether a type is a record that debug information names and describes nowhere: a library's
+ * handle, which the program is not to look into (SSL_CTX, sqlite3). */
 bool hs_native_is_handle(const struct hs_native *native, hs_ctype pointee);
 
 /* Formats and interns. */

@@ -33,8 +33,8 @@ static int rtti_compare(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Tables are in data that the loader relocates, or in read-only data of a program at a fixed
- * address. */
+/* Lists the segments where tables can be: data that the loader relocates, or read-only data of a
+ * program at a fixed address. */
 static hs_status rtti_list_segments(struct hs_rtti *rtti, struct hs_error *err)
 {
     size_t capacity = 0;
@@ -110,14 +110,15 @@ static bool rtti_word(const struct hs_rtti *rtti, hs_addr address, uint64_t *ret
     return hs_constant_u64(&dump->image, &dump->objects, address, ret);
 }
 
-/* "3Foo", "N2ns3FooE", "St9exception"; with '*' in front: local to its file. */
+/* Tells whether a text may be a type's name: "3Foo", "N2ns3FooE", "St9exception"; with '*' in
+ * front: local to its file. */
 static bool rtti_is_name(const char *text)
 {
     char first = text[0] == '*' ? text[1] : text[0];
     return (first >= '0' && first <= '9') || first == 'N' || first == 'S' || first == 'Z';
 }
 
-/* The mangled name at `address`; false when it is none. */
+/* Reads the mangled name at `address`; false when it is none. */
 static bool rtti_name(const struct hs_rtti *rtti, hs_addr address, char *text, size_t n_bytes)
 {
     const struct hs_dump *dump = rtti->native->dump;
@@ -135,10 +136,10 @@ static bool rtti_in_object(const struct hs_rtti *rtti, hs_addr address)
     return address % WORD == 0 && rtti_segment_at(rtti, address) != NULL;
 }
 
-/* Every QObject of Qt finds its parent and the data of its thread in its private part, and from
- * there all others of the thread can be reached; what keeps it is its parent's list of children or
- * who has a pointer to it. The words of these two (QtCore/qobject.h and private/qobject_p.h), as
- * bits, and the one that leads to connections. */
+/* The non-owning words of the private part of a QObject, as bits: those that lead to its parent and
+ * to the data of its thread, from where all others of the thread could be reached (QtCore/qobject.h
+ * and private/qobject_p.h). It is kept by its parent's list of children, or by who has a pointer to
+ * it. `connections`: the word that leads to these. */
 struct rtti_qt {
     const char *library;
     uint16_t others;
@@ -151,7 +152,7 @@ static const struct rtti_qt rtti_qt_versions[] = {
     {"libQt5Core", 1 << 2 | 1 << 7, 0},
     {"libQt6Core", 1 << 2 | 1 << 11, 12}};
 
-/* The base class that a class begins with: its only one (__si_class_type_info), or of several
+/* Finds the base class that a class begins with: its only one (__si_class_type_info), or of several
  * (__vmi_class_type_info: flags, how many; of each its type, and flags below its offset). */
 static bool rtti_first_base(const struct hs_rtti *rtti, hs_addr info, hs_addr *ret)
 {
@@ -173,7 +174,7 @@ static bool rtti_first_base(const struct hs_rtti *rtti, hs_addr info, hs_addr *r
     return false;
 }
 
-/* NULL for what is no private part of an object. */
+/* Returns the layout of the private part of an object that a class is; NULL for any other class. */
 static const struct rtti_qt *rtti_qt(const struct hs_rtti *rtti, hs_addr info)
 {
     char name[NAME_BYTES];
@@ -204,7 +205,8 @@ static bool rtti_same_sizes(const struct hs_deleted_sizes *a, const struct hs_de
            memcmp(a->bytes, b->bytes, a->n * sizeof *a->bytes) == 0;
 }
 
-/* Two classes may have one name, each in its file: of such nothing is known. */
+/* Learns which sizes objects of a class may have. Two classes may have one name, each in its file:
+ * of such nothing is known. */
 static void rtti_learn_size(struct hs_rtti *rtti, hs_addr address, struct hs_native_type *type)
 {
     struct hs_deleted_sizes sizes = {0};

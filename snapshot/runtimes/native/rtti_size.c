@@ -31,8 +31,8 @@ static bool is_delete(const struct code *code, hs_addr address)
            symbol.address == address && strcmp(symbol.name, sized_delete) == 0;
 }
 
-/* The function whose address the word at `vaddr` has, as the loader put it there, or will at the
- * first call: until then it leads back into the stub. */
+/* Tells whether the word at `vaddr` has the address of operator delete, as the loader put it there,
+ * or will at the first call: until then it leads back into the stub. */
 static bool is_delete_at(const struct code *code, hs_addr vaddr)
 {
     const struct hs_dump *dump = code->native->dump;
@@ -45,7 +45,8 @@ static bool is_delete_at(const struct code *code, hs_addr vaddr)
     return name != NULL && strcmp(name, sized_delete) == 0;
 }
 
-/* The function itself, or a stub that jumps through such a word. */
+/* Tells whether an operand calls operator delete itself, or a stub that jumps through such a word.
+ */
 static bool calls_delete(const struct code *code, const struct hs_operand *operand)
 {
     hs_addr bias = code->object->bias;
@@ -77,7 +78,8 @@ static void add_size(struct hs_deleted_sizes *sizes, uint64_t n_bytes)
         sizes->bytes[sizes->n++] = (uint32_t)n_bytes;
 }
 
-/* Up to `end` at the most, where another function begins. */
+/* Adds the sizes that a function deletes; it ends at `end` at the most, where another one begins.
+ */
 static void in_function(struct code *code, hs_addr end, struct hs_deleted_sizes *ret)
 {
     struct hs_constant_call calls[MAX_CALLS];
@@ -91,7 +93,7 @@ static void in_function(struct code *code, hs_addr end, struct hs_deleted_sizes 
             add_size(ret, calls[i].second);
 }
 
-/* The object whose code is at an address; NULL: there is none. */
+/* Returns the object whose code is at an address; NULL: there is none. */
 static const struct hs_object *code_at(const struct hs_native *native, hs_addr address)
 {
     const struct hs_object *object = hs_objects_object_at(&native->dump->objects, address);

@@ -4,7 +4,7 @@
 
 enum { PLACE_BYTES = HS_RULES_MAX_NAME_BYTES + 32 };
 
-/* The rule of snapshot/reasons.def that a line is a case of. */
+/* Returns the rule of snapshot/reasons.def that a line is a case of. */
 static enum hs_reason base_of(enum hs_rule_kind kind)
 {
     switch (kind) {

@@ -5,8 +5,8 @@
 
 #include "native.h"
 
-/* The reason of a word that rule `base` lowers, by the line with this number (hs_rule); `base`
- * itself for 0. Notes that the line decided. */
+/* Returns the reason of a word that rule `base` lowers, by the line with this number (hs_rule);
+ * `base` itself for 0. Notes that the line decided. */
 static inline uint8_t hs_native_line(const struct hs_native *native, enum hs_reason base,
                                      uint8_t number)
 {
@@ -16,17 +16,17 @@ static inline uint8_t hs_native_line(const struct hs_native *native, enum hs_rea
     return (uint8_t)(HS_FIRST_LINE_REASON - 1 + number);
 }
 
-/* Notes the lines that decided. */
+/* Adds a note to the findings for each line that decided. */
 hs_status hs_native_note_lines(struct hs_native *native, struct hs_error *err);
 
-/* Is a rule asked: not switched off (--rules=-NAME)? */
+/* Tells whether a rule is asked: it is not switched off (--rules=-NAME). */
 static inline bool hs_native_asks(const struct hs_native *native, enum hs_reason reason)
 {
     return (native->dump->options->reasons_off >> reason & 1) == 0;
 }
 
-/* Gives back the tier that a rule took which is switched off: who lowers tiers of roots need not
- * ask whether it is. */
+/* Gives back the tiers that rules took which are switched off, so that code which lowers roots need
+ * not ask. */
 void hs_native_raise_roots(struct hs_native *native);
 
 #endif

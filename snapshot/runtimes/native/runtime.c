@@ -26,8 +26,8 @@
 #include "tiers.h"
 #include "visits.h"
 
-/* From here on order goes by region, whatever memory there is: the same heap gives the same types.
- */
+/* The least resident memory from which blocks are gone through by region, whatever memory there is
+ * for the dump: the same heap gives the same types. */
 #define LARGE_BYTES ((uint64_t)32 << 20)
 enum { DISCARD_BLOCKS = 1 << 18 };
 
@@ -47,7 +47,7 @@ _Static_assert(offsetof(struct native_state, native) == 0, "hs_dump_node is give
 
 /* ---- opening, and what comes before a stop */
 
-/* Tells whether it serves: whatever else it is, a process has memory of C. */
+/* Serves every process: whatever else it is, it has memory of C. */
 static bool native_serves(const struct hs_objects *objects)
 {
     (void)objects;
@@ -101,7 +101,7 @@ static hs_status native_prepare(void *state, struct hs_error *err)
     return dump->target.core != NULL ? HS_OK : hs_kernel_words_of_files(&dump->target, err);
 }
 
-/* Every moment is good; what is gone after it is taken. */
+/* Takes every moment, and reads what would be gone after it. */
 static hs_status native_judge(void *state, struct hs_moment *moment, struct hs_error *err)
 {
     struct native_state *s = state;
@@ -150,8 +150,8 @@ static hs_status native_claim(void *state, struct hs_error *err)
     return HS_OK;
 }
 
-/* Counts what types that flow, calls that visit and words that speak against slack need: they come
- * one after the other, so that the largest counts. */
+/* Returns the memory of types that flow, of calls that visit, and of words that speak against
+ * slack: they come one after the other, so that the largest counts. */
 static uint64_t passing_bytes(uint64_t n_blocks)
 {
     uint64_t most = HS_VISITS_CALLS_BYTES(n_blocks);
@@ -160,9 +160,8 @@ static uint64_t passing_bytes(uint64_t n_blocks)
     return most > HS_TOLD_BYTES(n_blocks) ? most : HS_TOLD_BYTES(n_blocks);
 }
 
-/* Memory for the table of blocks, the marks, and for types: a program without debug information,
- * C++, GObject or Python has none.
- */
+/* Reserves memory for the table of blocks, for the marks, and for types: a program without debug
+ * information, C++, GObject or Python has none. */
 static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
 {
     struct hs_dump *dump = native->dump;
@@ -226,8 +225,8 @@ static hs_status native_collect(struct hs_native *native, struct hs_error *err)
     return hs_native_collect_unclaimed(native, err);
 }
 
-/* Does an interpreter's runtime name what it has? A program that has the interpreter in itself
- * keeps its own stacks as they are. */
+/* Asks whether an interpreter's runtime names what it has, and whether the program is that
+ * interpreter: one that has it in itself keeps its own stacks as they are. */
 static void native_ask_names(struct hs_native *native)
 {
     const struct hs_interpreter python = hs_dump_interpreter(native->dump);
@@ -306,8 +305,9 @@ static hs_status native_mark_end(void *state, struct hs_error *err)
     return hs_native_guess(&s->native, &s->flow, &s->scan, &s->samples, err);
 }
 
-/* Mappings that nobody claims keep nothing for others: their blocks are guesses. Nor does a block
- * that is only guessed to be in use. */
+/* Tells whether a word at this address is in a block that keeps what it leads to. Mappings that
+ * nobody claims keep nothing for others: their blocks are guesses. Nor does a block that is only
+ * guessed to be in use. */
 static bool native_keeps(const void *state, hs_addr at)
 {
     const struct native_state *s = state;
@@ -388,7 +388,7 @@ static bool native_peek(void *state, hs_addr *ret)
     return s->has_next;
 }
 
-/* The types of what is written are not looked at again. */
+/* Gives back the types of what is written: they are not looked at again. */
 static void native_discard(struct native_state *s)
 {
     if (++s->n_done % DISCARD_BLOCKS != 0)

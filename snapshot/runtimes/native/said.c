@@ -9,7 +9,7 @@
 #include "pairs.h"
 #include "said.h"
 
-/* All allocators round to 16. */
+/* The bytes that all allocators round to. */
 enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8 };
 
 bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n)
@@ -28,8 +28,9 @@ const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t 
                                                                           : NULL;
 }
 
-/* glibc leaves no rest below 32 bytes, so that some blocks are 16 larger: when nearly all others of
- * the type are not, these are. Else there may be more behind what the type describes. */
+/* Tells whether what lies behind `end` is only the allocator's rounding. glibc leaves no rest below
+ * 32 bytes, so that some blocks are 16 larger: when nearly all others of the type are not, these
+ * are. Else there may be more behind what the type describes. */
 static bool said_is_rounded(const struct hs_scan *scan, const struct hs_heap_block *block,
                             uint64_t end)
 {
@@ -40,8 +41,9 @@ static bool said_is_rounded(const struct hs_scan *scan, const struct hs_heap_blo
            sizes->n_wide <= sizes->n_tight / WIDE_ONE_IN;
 }
 
-/* The least block of glibc's has 24 bytes: an object of C++ that is nothing but a pointer to its
- * virtual table leaves two words of it. An array of such would have the table in these, too. */
+/* Tells whether the block is glibc's least, of 24 bytes, and an object of C++ that is nothing but a
+ * pointer to its virtual table leaves two words of it. An array of such would have the table in
+ * these, too. */
 static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block *block,
                           uint64_t end)
 {
@@ -55,7 +57,7 @@ static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block
            hs_load_u64(block->bytes + 2 * WORD) != table;
 }
 
-/* Is it an array of records because its size and its first words allow it, and nobody says so? */
+/* Tells whether it is an array of records only because its size and its first words allow it. */
 static bool said_is_guessed(const struct hs_said *said)
 {
     const struct hs_native_type *type = said->type;
@@ -65,7 +67,8 @@ static bool said_is_guessed(const struct hs_said *said)
            said->block->bytes != NULL;
 }
 
-/* Adds the elements that the type of the block describes. */
+/* Adds what the block's type says: how far it describes the words, elements behind a record, and
+ * whether the rest is rounding. */
 static void said_by_type(const struct hs_scan *scan, struct hs_said *said)
 {
     const struct hs_heap_block *block = said->block;
@@ -112,7 +115,7 @@ void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
         said_by_type(scan, ret);
 }
 
-/* The slot that the word at `at` is, as far as types say. */
+/* Returns the slot that the word at `at` is, as far as types say, or NULL. */
 static const struct hs_cslot *said_slot_at(const struct hs_said *said, uint64_t at)
 {
     const struct hs_native_type *type = said->type;

@@ -22,7 +22,7 @@ struct hs_said {
     const struct hs_native_type *tail; /* of elements behind a record; NULL: there are none */
     struct hs_native_use tail_use;
     uint32_t rules;       /* that can hold for a word of it; bits of enum hs_rule_place */
-    uint16_t other_words; /* bits: an object finds others by these, and keeps them not */
+    uint16_t other_words; /* bits: by these an object leads to others without owning them */
     bool are_pairs;       /* of a number and code: see pairs.h */
     bool has_rest;        /* what lies behind is the allocator's rounding, or text: no pointers */
     bool is_object;       /* an interpreter's */
@@ -30,20 +30,20 @@ struct hs_said {
     bool is_unknown;      /* names own blocks, and nobody says what this one is */
 };
 
-/* May an allocator have made a block of this size for `n` bytes? */
+/* Tells whether an allocator may have made a block of this size for `n` bytes. */
 bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n);
-/* The pointer that the type has at this offset of an element, or NULL. O(log slots). */
+/* Returns the pointer that the type has at this offset of an element, or NULL. O(log slots). */
 const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t offset);
 
 /* Looks up what types and containers say of a block; *ret is zeroed, or has what interpreters say
  * (hs_scan_said). */
 void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                 const struct hs_heap_block *block, struct hs_said *ret);
-/* Does the type say that there is a pointer at `at`, and not that it frees alone what it leads to
- * (borrowed.h)? */
+/* Tells whether the type has a pointer at `at` that is not known to be the only owner of what it
+ * leads to (borrowed.h). */
 bool hs_said_is_plain(const struct hs_said *said, uint64_t at);
-/* Is the aligned word at `at` the end of the block before the one that it leads to (ends.h)?
- * *ret_before is that one. */
+/* Tells whether the aligned word at `at` is the end of the block before the one that it leads to
+ * (ends.h). *ret_before is that one. */
 bool hs_said_is_end(const struct hs_said *said, uint64_t at, enum hs_pointer how,
                     const struct hs_heap_block *target, struct hs_heap_block *ret_before);
 

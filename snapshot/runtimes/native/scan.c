@@ -10,7 +10,8 @@
 #include "verdict.h"
 
 enum { WORD = 8 };
-/* Memory for edges is taken in steps; the first is free. So many are in memory at most. */
+/* The edges for which memory is taken at a time, of which the first is free, and the most that are
+ * in memory. */
 enum { EDGES_STEP = 1 << 16, EDGES_PER_PART = 1 << 20 };
 #define SCAN_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 #define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
@@ -37,7 +38,7 @@ void hs_scan_close(struct hs_scan *scan)
     *scan = (struct hs_scan){0};
 }
 
-/* Not reached, but not lost for sure either? */
+/* Tells whether a block is not reached, but not lost for certain either. */
 static inline bool scan_is_unsure(const struct hs_scan *scan, uint64_t rank)
 {
     return scan->has_unsure && hs_bitmap_get(&scan->unsure, rank);
@@ -88,7 +89,8 @@ bool hs_scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_b
     return false;
 }
 
-/* The address of a registered root stands first in a record of the collector's own. */
+/* Tells whether a block is a record of a collector's own, whose first word is the address of a
+ * registered root. */
 static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
 {
     if (scan->n_records == 0)
@@ -117,7 +119,7 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
            scan->python.model->words(scan->python.state, block, ret);
 }
 
-/* Are all its pointers known, each at its place? */
+/* Tells whether all pointers of a block are known, each at its place. */
 static inline bool scan_is_exact(const struct hs_scan *scan, const struct hs_heap_block *block)
 {
     struct hs_object_words words;
@@ -184,7 +186,8 @@ void hs_scan_count_block(struct hs_scan *scan, const struct hs_heap_block *block
         hs_bitmap_get(&scan->reached, block->rank) && !hs_bitmap_get(&scan->by_start, block->rank);
 }
 
-/* Counts sizes for the notes. */
+/* Counts blocks for the notes: the sizes of their types, those reached by their middle only, and
+ * lost ones. */
 static void mark_count(struct hs_scan *scan)
 {
     const struct hs_heap_map *map = &scan->native->dump->heaps.map;
@@ -230,8 +233,8 @@ bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *blo
            !hs_bitmap_get(&scan->reached, block->rank) && !scan_is_unsure(scan, block->rank);
 }
 
-/* The first block from `rank` on that is not marked in `reached`, nor in `unsure` where that is not
- * NULL: the rest is passed over by 64. */
+/* Finds the first block from `rank` on that is not marked in `reached`, nor in `unsure` where that
+ * is not NULL: the rest is passed over by 64. */
 static uint64_t scan_next_unmarked(const struct hs_scan *scan, const struct hs_bitmap *unsure,
                                    uint64_t rank)
 {
@@ -310,7 +313,7 @@ static hs_status scan_move(struct hs_scan *scan, size_t capacity, struct hs_erro
     return HS_OK;
 }
 
-/* Room for a pointer at each byte of a block: reserved, not paid for. */
+/* Reserves address space for a pointer at each byte of a block. */
 static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *block,
                               struct hs_error *err)
 {
@@ -332,7 +335,7 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
     return scan->edges_capacity != 0 ? HS_OK : status; /* it grows as it must, else */
 }
 
-/* Writes the edges for which there is no memory beside the rest: the next begin anew. */
+/* Writes the block's edges so far as a part, so that there is room for the next. */
 static hs_status scan_put_part(struct hs_scan *scan, struct hs_error *err)
 {
     uint64_t n_more = scan->n_edges < scan->n_edges_most ? scan->n_edges_most - scan->n_edges : 0;
@@ -395,8 +398,9 @@ static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *targ
     return scan_add_edge(scan, &edge, err);
 }
 
-/* A heap that nobody can read is pieces of unclaimed memory, all of whose words lead to each other:
- * one edge of a class between two of them says as much as a hundred thousand. */
+/* Tells whether an edge of this class between two pieces of unclaimed memory is there already. A
+ * heap that nobody can read is such pieces, all of whose words lead to each other: one edge of a
+ * class between two of them says as much as a hundred thousand. */
 static hs_status scan_is_repeated(struct hs_scan *scan, const struct hs_heap_block *from,
                                   const struct hs_heap_block *to, unsigned edge_class, bool *ret,
                                   struct hs_error *err)
@@ -416,7 +420,8 @@ static hs_status scan_is_repeated(struct hs_scan *scan, const struct hs_heap_blo
     return HS_OK;
 }
 
-/* An end is one of the block before, too: that edge keeps nothing that the beginning does not. */
+/* Adds an edge to the block before, of which a word is the end: it keeps nothing that a pointer to
+ * the beginning does not. */
 static hs_status scan_add_end(struct hs_scan *scan, const struct hs_said *said, uint64_t at,
                               enum hs_pointer how, const struct hs_heap_block *target,
                               struct hs_error *err)
@@ -469,7 +474,7 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
     return HS_OK;
 }
 
-/* A pointer of the type at a place that is no multiple of 8. */
+/* Adds the edge of a pointer of the type at an offset that is no multiple of 8. */
 static hs_status scan_packed_word(struct hs_scan *scan, void *with,
                                   const struct hs_heap_block *block, uint64_t at,
                                   struct hs_error *err)
@@ -483,8 +488,8 @@ static hs_status scan_packed_word(struct hs_scan *scan, void *with,
     return scan_add(scan, &target, at, hs_verdict_of_packed(scan, block, how, &target), err);
 }
 
-/* Unaligned words that lead to the start of a block that nothing reaches. Most words are no
- * addresses at all: that is seen first. */
+/* Adds the edges of unaligned words that lead to the start of a block that nothing reaches. Most
+ * words are no addresses at all: that is seen first. */
 static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block *block,
                                 const struct hs_native_type *type, struct hs_error *err)
 {
@@ -515,7 +520,7 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
     return HS_OK;
 }
 
-/* Words in disguise that lead to what nothing reaches. */
+/* Adds the edges of words in disguise that lead to what nothing reaches. */
 static hs_status scan_disguised(struct hs_scan *scan, const struct hs_heap_block *block,
                                 struct hs_error *err)
 {

@@ -91,8 +91,8 @@ struct hs_scan {
  * back when it is done. */
 #define HS_MARK_BYTES(n_blocks) ((n_blocks) / 2)
 
-/* After begin, roots mark what they lead to, words add what else leads to blocks, end counts. Fails
- * with HS_LIMIT. */
+/* Begins a scan. Then hs_scan_mark_roots marks what roots lead to, hs_scan_mark_word what a further
+ * word leads to, and hs_scan_end counts. Fails with HS_LIMIT. */
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err);
 hs_status hs_scan_mark_roots(struct hs_scan *scan, struct hs_error *err);
@@ -101,47 +101,47 @@ hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error
  * it and `leaked` does not have it. */
 hs_status hs_scan_mark_as(struct hs_scan *scan, struct hs_bitmap *marks,
                           const struct hs_heap_block *block, struct hs_error *err);
-/* The block, and what hangs on it, is not lost for sure. */
+/* Marks the block and what hangs on it as unsure: not lost for certain. */
 hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *block,
                               struct hs_error *err);
 /* Finds the words that a Python object owns; false when the block holds none, and any word may be a
  * pointer. */
 bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block *block,
                           struct hs_object_words *ret);
-/* Is the word at this offset one of the first 64 that `mask` stands for, or of all? */
+/* Tells whether `mask` has the word at this offset: one of the first 64, or all of them. */
 static inline bool hs_scan_is_masked(uint64_t mask, uint64_t at)
 {
     const uint64_t word = at / 8;
     return mask == UINT64_MAX || (word < 64 && (mask >> word & 1) != 0);
 }
-/* Is the word at this offset known to be no pointer, or one of `masked`? */
+/* Tells whether the word at this offset is known to be no pointer, or is one of `masked`. */
 static inline bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked,
                                        uint64_t at)
 {
     return hs_scan_is_masked(masked, at) || (words->is_exact && !hs_object_owns(words, at / 8) &&
                                              !hs_scan_is_masked(words->weak, at));
 }
-/* The word at this offset, without what an object says is no part of an address. */
+/* Returns the word at this offset, without what an object says is no part of an address. */
 static inline uint64_t hs_scan_address(const struct hs_object_words *words,
                                        const struct hs_heap_block *block, uint64_t at)
 {
     return hs_object_address(words, at / 8, hs_load_u64(block->bytes + at));
 }
-/* Neither reached nor unsure, and no mapping? */
+/* Tells whether a block is lost: neither reached nor unsure, and no mapping. */
 bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *block);
-/* The next of these from where an iterator of the heap map stands; those between are not looked at.
- */
+/* Finds the next lost block from where an iterator of the heap map stands; those between are not
+ * looked at. */
 bool hs_scan_next_lost(const struct hs_scan *scan, struct hs_heap_iterator *it,
                        struct hs_heap_block *ret);
-/* The next of those that are not reached, unsure or not. */
+/* Finds the next block that is not reached, unsure or not. */
 bool hs_scan_next_unreached(const struct hs_scan *scan, struct hs_heap_iterator *it,
                             struct hs_heap_block *ret);
-/* Is nothing but mappings left that is not reached? */
+/* Tells whether nothing but mappings is left that is not reached. */
 bool hs_scan_reaches_all(const struct hs_scan *scan);
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err);
-/* The node of a block of the heap map. */
+/* Returns the node of a block of the heap map. */
 hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block);
-/* The class of an edge by a word that leads so. */
+/* Returns the class of an edge by a word that leads so. */
 static inline unsigned hs_scan_class(enum hs_pointer how)
 {
     return how == HS_POINTER_START      ? HS_EDGE_EXACT
@@ -149,27 +149,26 @@ static inline unsigned hs_scan_class(enum hs_pointer how)
                                         : HS_EDGE_PAST_END;
 }
 void hs_scan_close(struct hs_scan *scan);
-/* The edges of one block, into scan->edges, and its states. Where there are more than a million, or
- * than memory for, the first go to the dump's writer in parts. Linear in its words. */
+/* Collects the edges of one block in scan->edges, and its states. Where there are more than a
+ * million, or than memory for, the first go to the dump's writer in parts. Linear in its words. */
 hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
                         struct hs_error *err);
 
 /* ---- for those who go over the words of blocks beside it (firm.c) */
 
-/* The type of a block as far as something is known of its words, or NULL. */
+/* Returns the type of a block as far as something is known of its words, or NULL. */
 const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
                                           const struct hs_heap_block *block);
-/* Is it an object of an interpreter or a part of one; or is it in scan->below_names, and known what
- * it is: what debug information describes, what says itself of which type it is, the storage of a
- * vector?
- */
+/* Tells whether it is known what a block is: an object of an interpreter or a part of one; or, in
+ * scan->below_names, what debug information describes, what says its own type, or the storage of a
+ * vector. */
 bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* Looks up all that is known of a block (said.h), and which rules among these (verdict.h) can hold
  * in it. */
 void hs_scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
                   const struct hs_heap_block *block, uint32_t among, struct hs_said *ret);
-/* Is a word of `from` that leads to `to` one in strangers' memory, of the program's (strangers.h)?
- */
+/* Tells whether a word of `from` that leads to `to` stands in strangers' memory and leads to the
+ * program's own (strangers.h). */
 static inline bool hs_scan_is_strangers(const struct hs_scan *scan,
                                         const struct hs_heap_block *from,
                                         const struct hs_heap_block *to)
@@ -177,14 +176,15 @@ static inline bool hs_scan_is_strangers(const struct hs_scan *scan,
     return scan->own.n_bits != 0 && !hs_bitmap_get(&scan->own, from->rank) &&
            hs_bitmap_get(&scan->own, to->rank);
 }
-/* Leaves out the characters of text and the like. */
+/* Cuts the block to its words that may be pointers, without the characters of an interpreter's text
+ * and the like. */
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
-/* Counts a block once all are marked; who has gone over them sets `is_counted`. */
+/* Counts a block once all are marked; who has gone over all of them sets `is_counted`. */
 void hs_scan_count_block(struct hs_scan *scan, const struct hs_heap_block *block);
-/* Counts it among the sizes of its type. */
+/* Counts a block among the sizes of its type. */
 void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block);
-/* The next block that this one leads to by a distance, from word *word on, which goes on behind it.
- */
+/* Finds the next block that this one leads to by a distance from its own address, from word *word
+ * on. *word is then behind that. */
 bool hs_scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_block *block,
                               uint64_t *word, struct hs_heap_block *ret);
 /* Calls `visit` for each place that is no multiple of 8 where the type has a pointer. */

@@ -11,7 +11,7 @@ static inline bool scan_is_leaked(const struct hs_scan *scan, uint64_t rank)
     return scan->leaked.n_bits != 0 && hs_bitmap_get(&scan->leaked, rank);
 }
 
-/* A word leads to `block`, which is queued when it is new. */
+/* Marks a block that a word leads to, and queues it when it is new. */
 static inline hs_status mark_block(struct hs_scan *scan, struct hs_block_queue *queue,
                                    const struct hs_heap_block *block, enum hs_pointer how,
                                    struct hs_error *err)
@@ -28,14 +28,14 @@ static inline hs_status mark_block(struct hs_scan *scan, struct hs_block_queue *
     return hs_block_queue_push(queue, block, err);
 }
 
-/* A word that is meant to lead there does: a variable's, or one of which a type tells. */
+/* Notes that a variable, or a word of which a type tells, leads to the block. */
 static inline void mark_told(struct hs_scan *scan, uint64_t rank)
 {
     if (scan->slack.told.n_bits != 0)
         hs_bitmap_set(&scan->slack.told, rank);
 }
 
-/* Up to where a type tells of the words of a block. */
+/* Returns up to where a type tells of the words of a block. */
 static uint64_t told_end(const struct hs_scan *scan, const struct hs_heap_block *block)
 {
     const struct hs_native_type *type =
@@ -46,7 +46,7 @@ static uint64_t told_end(const struct hs_scan *scan, const struct hs_heap_block 
     return type->is_array || type->tail_type != 0 ? block->n_bytes : type->n_bytes;
 }
 
-/* From those that are doubtful, or from all others. */
+/* Marks what doubtful roots lead to, or what all others do. */
 static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *queue, bool doubtful,
                                  struct hs_error *err)
 {
@@ -161,8 +161,7 @@ static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, 
     return HS_OK;
 }
 
-/* The last words that waited, and blocks whose beginning was not written; of blocks and of what
- * only such lead to. */
+/* Marks what the last words that waited lead to, and blocks whose beginning was not written. */
 static hs_status mark_late(struct hs_scan *scan, const struct hs_bitmap *late, struct hs_error *err)
 {
     struct hs_heap_block block;

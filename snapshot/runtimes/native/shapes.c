@@ -4,8 +4,8 @@
  * a body when all words of its holder agree with it. Layouts are those of libstdc++ (stl_tree.h,
  * stl_list.h; the others in shapes_holders.c), whose tree and list are everybody's:
  *
- *   tree node   colour (0, 1) | parent | left | right | value      list node   next | previous |
- * value
+ *   tree node   colour (0, 1) | parent | left | right | value
+ *   list node   next | previous | value
  *
  * A name here says what was seen, not which class it was. */
 #include "shapes.h"
@@ -14,14 +14,14 @@ enum { WORD = 8, TREE_BYTES = 32, STEPS_PER_BLOCK = 16, STEPS = 1 << 20 };
 /* The bounds of reading windows of a copy in a file: each a few times, and some more. */
 enum { PASSES = 4, FAULTS = 4096 };
 
-/* The node at `at` has `parent` as its parent. */
+/* Tells whether the node at `at` has `parent` as its parent. */
 static bool shapes_hangs_below(struct hs_shapes *s, hs_addr at, hs_addr parent)
 {
     uint64_t word;
     return hs_shapes_word(s, at + WORD, &word) && word == parent;
 }
 
-/* The node at `at`, or the head of the tree for its root, leads back to `child`. */
+/* Tells whether the node at `at`, or the head of the tree for its root, leads back to `child`. */
 static bool shapes_hangs_above(struct hs_shapes *s, hs_addr at, hs_addr child)
 {
     for (unsigned link = 1; link <= 3; link++) {
@@ -133,9 +133,9 @@ static hs_status shapes_holders_in(struct hs_shapes *s, const struct hs_heap_blo
     return HS_OK;
 }
 
-/* Holders are in blocks that the debug information does not describe, and in slots of roots. Those
- * of vectors are all looked for: their storage is not read, and what they have in reserve keeps
- * nothing, however much memory a dump has. */
+/* Looks for holders in blocks that the debug information does not describe, and in slots of roots.
+ * Those of vectors are all looked for: their storage is not read, and what they have in reserve
+ * keeps nothing, however much memory a dump has. */
 static hs_status shapes_bodies(struct hs_shapes *s, struct hs_error *err)
 {
     const struct hs_roots *roots = &s->native->roots;

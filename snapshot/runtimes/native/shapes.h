@@ -31,33 +31,34 @@ struct hs_shapes {
     uint64_t most_faults;        /* of a copy in a file, until the search ends early */
 };
 
-/* Nodes are anywhere: a copy in a file could be read from there for each of them. The search ends
- * when it has read the whole copy several times over. */
+/* Tells whether the search is to end, as it has read all of a copy in a file several times over:
+ * nodes are anywhere, and each could have to be read from there. */
 bool hs_shapes_is_spent(const struct hs_shapes *s);
 
-/* An aligned word of the copy. */
+/* Reads an aligned word of the copy. False where there is none. */
 bool hs_shapes_word(struct hs_shapes *s, hs_addr address, uint64_t *ret);
-/* A block without a type that begins at `word`. */
+/* Finds the block without a type that begins at `word`. */
 bool hs_shapes_body_at(struct hs_shapes *s, uint64_t word, struct hs_heap_block *ret);
-/* The same, or of a holder's elements, known by another holder already: what was moved from may
- * still say less than the one that has them now. */
+/* Finds the same, or a block that another holder gave this shape already: one that was moved from
+ * may still say less than the one that has the elements now. */
 bool hs_shapes_storage(struct hs_shapes *s, uint64_t word, enum hs_shape shape,
                        struct hs_heap_block *ret);
-/* Gives it this type, or one of the shapes. */
+/* Gives the block this type, or that of one of the shapes. */
 void hs_shapes_give(struct hs_shapes *s, const struct hs_heap_block *block, hs_ntype type);
 hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, enum hs_shape shape,
                         struct hs_error *err);
 
-/* Steps that led to nothing. */
+/* Takes steps that led to nothing from the budget. */
 void hs_shapes_spend(struct hs_shapes *s, uint64_t n);
-/* A block for `n` bytes: an allocator adds no more than it must. All round to 16 and leave no rest
- * below 32; what is mapped has whole pages. */
+/* Tells whether a block may be one for `n` bytes: an allocator adds no more than it must. All round
+ * to 16 and leave no rest below 32; what is mapped has whole pages. */
 bool hs_shapes_fits(const struct hs_heap_block *block, uint64_t n);
 
-/* A hash table of Qt whose first block this is; O(its buckets and nodes). */
+/* Names the blocks of a hash table of Qt whose first block this is, if it is one. O(its buckets and
+ * nodes). */
 hs_status hs_shapes_try_qt_hash(struct hs_shapes *s, const struct hs_heap_block *block,
                                 struct hs_error *err);
-/* An array of Qt 5 that the block is, one of Qt 6 whose holder's three words these are. */
+/* Names an array of Qt 5 that the block is, or one of Qt 6 whose holder's three words these are. */
 hs_status hs_shapes_try_qt5(struct hs_shapes *s, const struct hs_heap_block *block,
                             struct hs_error *err);
 hs_status hs_shapes_try_qt6(struct hs_shapes *s, const uint64_t *words, struct hs_error *err);

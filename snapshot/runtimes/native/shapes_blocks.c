@@ -1,4 +1,4 @@
-/* The questions of the search for containers to blocks, and its answers for them. */
+/* Reads blocks for the search for containers, and gives them types. */
 #include "shapes.h"
 
 enum { WORD = 8, SLACK_BYTES = 32, PAGE_BYTES = 4096, MAPPED_BYTES = 1 << 17 };

@@ -23,7 +23,8 @@ static bool holder_in_heap(const struct hs_shapes *s, uint64_t word)
     return word - s->low < s->high - s->low;
 }
 
-/* The buffer of a FILE (libio.h) has the words of a vector, and its begin on both sides of them. */
+/* Tells whether the words are those of a FILE's buffer (libio.h): like a vector's, with its begin
+ * on both sides of them. */
 static bool holder_is_buffer(struct hs_shapes *s, hs_addr at, const uint64_t *words)
 {
     uint64_t before;
@@ -45,8 +46,8 @@ static hs_status try_vector(struct hs_shapes *s, hs_addr at, const uint64_t *wor
     return hs_native_reserves_say(&s->flow->reserves, body.rank, body.n_bytes, use, WORD, err);
 }
 
-/* A small text may be told by its shape; what is larger may as well be anybody's buffer that holds
- * text for now, and is called so only where a type says it. */
+/* Names a small text by its shape; what is larger may as well be anybody's buffer that holds text
+ * for now, and is called so only where a type says it. */
 static hs_status try_string(struct hs_shapes *s, const uint64_t *words, struct hs_error *err)
 {
     struct hs_heap_block body;
@@ -60,7 +61,7 @@ static hs_status try_string(struct hs_shapes *s, const uint64_t *words, struct h
     return hs_shapes_set(s, &body, HS_SHAPE_STRING, err);
 }
 
-/* As many nodes as are told, the last one without a next. */
+/* Tells whether the chain has as many nodes as are told, the last one without a next. */
 static bool hash_is_chain(struct hs_shapes *s, uint64_t first, uint64_t n)
 {
     struct hs_heap_block node;
@@ -79,7 +80,7 @@ static bool hash_is_chain(struct hs_shapes *s, uint64_t first, uint64_t n)
     return at == 0;
 }
 
-/* One bucket leads back into the holder, the others to blocks. */
+/* Tells whether one bucket leads back into the holder, and the others to blocks. */
 static bool hash_leads_back(struct hs_shapes *s, const struct hs_heap_block *buckets, uint64_t n,
                             hs_addr before_first)
 {
@@ -118,7 +119,7 @@ static hs_status try_hash(struct hs_shapes *s, hs_addr at, const uint64_t *words
                : hs_shapes_set(s, &buckets, HS_SHAPE_HASH_BUCKETS, err);
 }
 
-/* An iterator: at | begin of its block | end | the block's place in the map. */
+/* Checks an iterator: at | begin of its block | end | the block's place in the map. */
 static bool deque_iterator(const uint64_t *iterator, uint64_t block_bytes, hs_addr map,
                            uint64_t map_bytes, const uint8_t *map_content)
 {
@@ -128,7 +129,8 @@ static bool deque_iterator(const uint64_t *iterator, uint64_t block_bytes, hs_ad
            place % WORD == 0 && hs_load_u64(map_content + place) == iterator[1];
 }
 
-/* Every place from the first to the last, in bytes of the map, has a block of this size. */
+/* Tells whether every place from the first to the last, in bytes of the map, has a block of this
+ * size. */
 static bool deque_has_blocks(struct hs_shapes *s, const struct hs_heap_block *map, uint64_t first,
                              uint64_t end, uint64_t block_bytes)
 {

@@ -21,8 +21,9 @@ struct qt_array {
     uint64_t n_zeros;  /* characters behind the room */
 };
 
-/* Characters with a zero behind them, and no words that lead to a block. So little room as may be
- * for a few pointers must be just what such a text needs. */
+/* Tells whether an array is text: characters with a zero behind them, and no words that lead to a
+ * block. Where there is so little room that the block could hold a few pointers, it must be just
+ * what such a text needs. */
 static bool qt_is_text(struct hs_shapes *s, const struct hs_heap_block *block,
                        const struct qt_array *array, uint64_t each)
 {
@@ -45,7 +46,7 @@ static bool qt_is_text(struct hs_shapes *s, const struct hs_heap_block *block,
     return true;
 }
 
-/* 0: as many as there is room for do not fill the block. */
+/* Returns the size of an element; 0 where as many as there is room for do not fill the block. */
 static uint64_t qt_element_bytes(const struct hs_heap_block *block, const struct qt_array *array)
 {
     uint64_t each = (block->n_bytes - array->header_bytes) / array->room;
@@ -88,7 +89,7 @@ static bool qt_has_references(const struct hs_heap_block *block)
     return n != 0 && n < QT_MOST_REFERENCES;
 }
 
-/* All words in use lead to blocks, one at least. */
+/* Tells whether all words in use lead to blocks, one at least. */
 static bool qt5_leads_on(struct hs_shapes *s, const struct hs_heap_block *block,
                          const struct qt_array *list)
 {
@@ -101,8 +102,9 @@ static bool qt5_leads_on(struct hs_shapes *s, const struct hs_heap_block *block,
     return list->n != 0;
 }
 
-/* Only the head of an array whose elements are somebody else's (fromRawData): no room, and they
- * stand somewhere else: before it, or so far behind that it is no number of anything. */
+/* Tells whether the block is only the head of an array whose elements are somebody else's
+ * (fromRawData): no room, and they stand somewhere else: before it, or so far behind that it is no
+ * number of anything. */
 static bool qt5_is_head(struct hs_shapes *s, const struct hs_heap_block *block)
 {
     uint64_t at = block->begin + hs_load_u64(block->bytes + QT_HEADER_BYTES);

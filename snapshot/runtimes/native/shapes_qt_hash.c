@@ -97,7 +97,8 @@ static hs_status qt5_try(struct hs_shapes *s, const struct hs_heap_block *block,
 
 /* ---- Qt 6 */
 
-/* Beside the entries a span has bytes only, and what was there before. */
+/* The pointer to the entries, the only one in a span: the rest is bytes, and what was there before.
+ */
 static const struct hs_cslot span_slot = {.offset_bytes = SPAN_BUCKETS};
 
 struct qt6_hash {
@@ -139,7 +140,7 @@ static bool qt6_span(struct hs_shapes *s, const uint8_t *span, uint64_t *ret_n,
     return hs_shapes_body_at(s, entries, ret_entries) && ret_entries->n_bytes / n_entries >= WORD;
 }
 
-/* Elements are words, as many as have room. */
+/* Returns the size of an entry, in whole words; 0 where `n` of them do not fill the block. */
 static uint64_t qt6_entry_bytes(const struct hs_heap_block *entries, uint64_t n)
 {
     uint64_t each = entries->n_bytes / n - entries->n_bytes / n % WORD;

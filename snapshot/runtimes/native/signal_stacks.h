@@ -5,10 +5,10 @@
 
 #include "scan.h"
 
-/* Each thread has one at most: more blocks of one size are none of them, or not all. Sizes that
- * share a number by chance are taken for one. To be called between begin and end of a scan; nothing
- * to do in a program that does not call sigaltstack. Two walks over all blocks, 256 KiB meanwhile.
- */
+/* Marks blocks that may be such stacks as unsure. Each thread has one at most: more blocks of one
+ * size are none of them, or not all. Sizes that share a number by chance are taken for one. To be
+ * called between begin and end of a scan; nothing to do in a program that does not call
+ * sigaltstack. Two walks over all blocks, 256 KiB meanwhile. */
 hs_status hs_signal_stacks_mark(struct hs_scan *scan, struct hs_error *err);
 
 #endif

@@ -63,7 +63,8 @@ static void sites_fini(struct sites *s)
     hs_free(s->frames);
 }
 
-/* Places of scripts are numbers of their sampler: with its own above them. */
+/* The bits of a script's place, a number that its sampler gave it; above them stands the number of
+ * the sampler. */
 #define SCRIPT_BITS 48
 static hs_addr stack_frame(const struct site_stack *stack, uint32_t i)
 {
@@ -253,7 +254,8 @@ static bool is_own(const struct site_place *place, const struct hs_object *own)
     return place->is_allocator || (own != NULL && place->object == own && !own->is_executable);
 }
 
-/* The kinds of a stack's places from the first on that is not the sampler's; at least the last. */
+/* Keeps the kinds of a stack's places from the first on that is not the allocator's or the
+ * sampler's; at least the last. */
 static void sites_trim(struct sites *s, struct site_stack *stack)
 {
     const struct hs_object *own = s->set->samplers[stack->sampler].own;
@@ -283,7 +285,8 @@ static hs_status sites_trim_all(struct sites *s, struct hs_error *err)
     return HS_OK;
 }
 
-/* The key of a stack by its kind; equal ones by the sample that has them first. */
+/* A key that sorts stacks by the kinds of their places; equal ones by the first sample that has
+ * them. */
 struct site_key {
     const uint32_t *kinds;
     struct site_stack *stack;
@@ -333,7 +336,7 @@ static hs_status sites_write(struct sites *s, const struct site_stack *stack, st
     return HS_OK;
 }
 
-/* Sites are numbered in the order of the samples. */
+/* Numbers the sites in the order of the samples. */
 static hs_status sites_number(struct sites *s, struct hs_error *err)
 {
     hs_auto_free struct site_key *keys = NULL;

@@ -14,19 +14,20 @@ struct hs_native_samples {
     size_t n_frames;
 };
 
-/* After the map is indexed. Each code address is looked up once, whatever number of backtraces has
- * it. The innermost frames are left out where they are the allocator's or the recorder's own. */
+/* Collects the samples, after the map is indexed. Each code address is looked up once, however many
+ * backtraces have it. The innermost frames are left out where they are the allocator's or the
+ * recorder's own. */
 hs_status hs_native_collect_samples(struct hs_native *native, struct hs_native_samples *ret,
                                     struct hs_error *err);
 void hs_native_samples_fini(struct hs_native_samples *samples);
 
-/* Places the samples, when blocks have nodes: the samples with theirs, in an array of the caller's.
- */
+/* Copies the samples, once blocks have nodes, with the nodes of theirs, into an array that the
+ * caller frees. */
 hs_status hs_native_samples_place(const struct hs_native *native,
                                   const struct hs_native_samples *samples,
                                   struct hs_runtime_samples *ret, struct hs_error *err);
 
-/* ---- sites_names.c: what a code address is called. Innermost first, at least one frame,
+/* ---- sites_names.c: names a code address: its functions, innermost first, at least one frame,
  * `site` 0; strings are interned. `locals` is room to work in. Fails with HS_LIMIT. */
 struct hs_native_place {
     hs_addr address; /* a return address: what is looked up is the instruction before */
@@ -37,8 +38,8 @@ struct hs_native_place {
 };
 hs_status hs_native_name_place(struct hs_native *native, struct hs_locals *locals,
                                struct hs_native_place *place, struct hs_error *err);
-/* The same for a place of a script that this sampler has kept; "[script]" where it is damaged, or
- * names are not wanted. */
+/* Does the same for a place of a script that this sampler has kept; "[script]" where it is damaged,
+ * or names are not wanted. */
 hs_status hs_native_name_script(struct hs_native *native, const struct hs_sampled_by *sampler,
                                 struct hs_native_place *place, struct hs_error *err);
 

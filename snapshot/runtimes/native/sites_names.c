@@ -7,7 +7,7 @@
 #include "sites.h"
 #include "symbols/demangle.h"
 
-/* Functions that allocate for their caller. */
+/* Tells whether a function allocates for its caller. */
 static bool is_allocator_name(const char *name)
 {
     static const char *const names[] = {
@@ -69,7 +69,8 @@ static hs_status name_by_symbol(struct hs_native *native, struct hs_native_place
     return hs_strtab_add(&native->dump->strings, function, &place->frames[0].function, err);
 }
 
-/* Finishes the name of the function that the code belongs to, by the last frame. */
+/* Sets module and offset of all frames, and whether the last one, the function that the code
+ * belongs to, is an allocator's. */
 static hs_status name_finish(struct hs_native *native, struct hs_native_place *place,
                              struct hs_error *err)
 {

@@ -8,8 +8,8 @@ enum {
     SLACK_SIZES = 1 << 10, /* up to 16 KiB */
     SLACK_ENOUGH = 1 << 14 /* blocks of a size */
 };
-/* A pointer is there in so many blocks, in one of so many, and is more than half of what is there.
- */
+/* The bounds of what is a pointer: in so many blocks of a size, in one of so many, and more than
+ * half of what is there. */
 enum { SLACK_LEAST = 4, SLACK_ONE_IN = 8 };
 
 hs_status hs_slack_init(struct hs_slack *slack, struct hs_error *err)

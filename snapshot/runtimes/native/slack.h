@@ -36,13 +36,13 @@ hs_status hs_slack_init(struct hs_slack *slack, struct hs_error *err);
 #define HS_TOLD_BYTES(n_blocks) ((n_blocks) / 8)
 void hs_slack_fini(struct hs_slack *slack);
 
-/* May the last word of such a block be slack? */
+/* Tells whether the last word of such a block may be slack. */
 static inline bool hs_slack_has(const struct hs_heap_block *block)
 {
     return block->span->form == HS_SPAN_HEADERS;
 }
 
-/* The size's counts while more of them are of use, or NULL. */
+/* Returns the counts of the block's size, or NULL when no more of them are of use. */
 struct hs_slack_size *hs_slack_open(const struct hs_slack *slack,
                                     const struct hs_heap_block *block);
 static inline void hs_slack_count(struct hs_slack_size *size, uint64_t word, enum hs_pointer how)
@@ -53,15 +53,15 @@ static inline void hs_slack_count(struct hs_slack_size *size, uint64_t word, enu
     size->n_middles += how == HS_POINTER_INTERIOR;
 }
 
-/* Is it known that words lead to the block of this rank that are not doubtful so; or is that not
- * known yet? */
+/* Tells whether words other than last ones that are in doubt lead to the block of this rank; true
+ * while that is not known yet. */
 static inline bool hs_slack_is_led_to(const struct hs_slack *slack, uint64_t rank)
 {
     return slack->sure.n_bits == 0 || hs_bitmap_get(&slack->sure, rank);
 }
 
-/* Is a word that leads so to the block of this rank, at `at` of a block that no type describes
- * there, doubtful? `is_own`: the block is the program's own. */
+/* Tells whether a word at `at` of a block that no type describes there, which leads so to the block
+ * of `target_rank`, is doubtful. `is_own`: the block is the program's own. */
 bool hs_slack_is(const struct hs_slack *slack, const struct hs_heap_block *block, bool is_own,
                  uint64_t at, enum hs_pointer how, uint64_t target_rank);
 

@@ -81,7 +81,7 @@ static const char *function_of(const struct stacks *s, const struct hs_native_fr
     return hs_strtab_get(&s->native->dump->strings, label->function);
 }
 
-/* The label of the frame at hand, made when it is first needed. */
+/* Makes the label of the frame at hand, when it is first needed. */
 static hs_status need_label(struct stacks *s)
 {
     if (s->has_label)
@@ -93,7 +93,7 @@ static hs_status need_label(struct stacks *s)
     return HS_OK;
 }
 
-/* Places a variable of an inlined function, which that function tells. */
+/* Sets file and line of a variable of an inlined function to those of that function. */
 static hs_status place_in_inlined(struct stacks *s, const struct hs_local *local,
                                   struct hs_native_variable *ret)
 {
@@ -103,7 +103,8 @@ static hs_status place_in_inlined(struct stacks *s, const struct hs_local *local
     return hs_strtab_add(&s->native->dump->strings, place->file, &ret->leaf.root.file, s->err);
 }
 
-/* A variable of a frame, of which the slot at `offset` is to be added, which holds `word`. */
+/* Makes the variable of a frame of which the slot at `offset` is to be added, which holds `word`.
+ */
 static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
                                 const struct hs_native_frame_label *label,
                                 const struct hs_local *local, uint64_t offset, uint64_t word,
@@ -147,8 +148,8 @@ static bool covers(const struct hs_local *local, hs_addr at)
            at >= local->address && at - local->address < n;
 }
 
-/* The smallest variable of the frame that covers a word: the innermost, of those that share a place
- * one after another. */
+/* Finds the smallest variable of the frame that covers a word: the innermost, of those that share a
+ * place one after another. */
 static const struct hs_local *local_at(const struct stacks *s, hs_addr at)
 {
     const struct hs_local *found = NULL;
@@ -169,10 +170,10 @@ static hs_status add_in_local(struct stacks *s, const struct hs_native_frame_lab
     return hs_native_add_slot(s->native, &v, offset, at, word, s->err);
 }
 
-/* A word of the frame where no variable is known. When the debug information of the frame is
+/* Adds a word of the frame where no variable is known. When the debug information of the frame is
  * complete, none lives there, except for arguments of the function that it called: what is left is
- * dead, or a temporary, or memory of alloca. Nothing tells these apart, so it keeps what it leads
- * to and its name says how little is known. */
+ * dead, or a temporary, or memory of alloca. Nothing tells these apart, so it is a doubtful root,
+ * and its name says how little is known. */
 static hs_status add_in_slot(struct stacks *s, hs_addr at, uint64_t word)
 {
     hs_addr sp = s->frames.r.value[HS_REG_SP];
@@ -199,7 +200,7 @@ static hs_status add_stack_word(struct stacks *s, hs_addr at, uint64_t word)
     return add_in_slot(s, at, word);
 }
 
-/* Nobody's variable: a register, or where a frame saved one. */
+/* Adds a word that waited and is nobody's variable: a register, or where a frame saved one. */
 static hs_status add_register(struct stacks *s, unsigned number)
 {
     struct waiting *w = &s->waiting[number];
@@ -221,7 +222,8 @@ static hs_status add_register(struct stacks *s, unsigned number)
     return hs_native_add_slot(s->native, &v, 0, w->address, w->word, s->err);
 }
 
-/* A variable of the frame at hand lives in a register. */
+/* Adds a word that waited for its variable, which is one of the frame at hand and lives in the
+ * register. */
 static hs_status claim_waiting(struct stacks *s, const struct hs_local *local)
 {
     struct hs_native_variable v;
@@ -242,7 +244,8 @@ static bool leads_somewhere(const struct stacks *s, uint64_t word)
     return hs_native_resolve(s->native, word, &how, &block);
 }
 
-/* The frame at hand saved registers of its caller: those words wait now. */
+/* Has the words of registers wait that the frame at hand saved for its caller. What waited for
+ * these before is no variable's. */
 static hs_status wait_for_saved(struct stacks *s)
 {
     for (unsigned i = 0; i < STACKS_WAITING; i++) {
@@ -277,7 +280,7 @@ static bool any_waiting(const struct stacks *s)
     return false;
 }
 
-/* Arguments that lie above the frame are found when its caller is looked at. */
+/* Carries arguments that lie above the frame, where its caller is looked at. */
 static void carry_arguments(struct stacks *s)
 {
     s->n_next_carried = 0;
@@ -346,8 +349,8 @@ static hs_status add_rest(struct stacks *s)
     return HS_OK;
 }
 
-/* The thread's registers wait for the first frames. A stack pointer that leads to a block keeps it:
- * the stack is in there. */
+/* Has the thread's registers wait for the first frames. A stack pointer that leads to a block keeps
+ * it: the stack is in there. */
 static void wait_for_registers(struct stacks *s)
 {
     for (unsigned i = 0; i < STACKS_WAITING; i++) {
@@ -356,7 +359,7 @@ static void wait_for_registers(struct stacks *s)
     }
 }
 
-/* The middle of a deep stack has one group. */
+/* Gives the middle of a deep stack one group. */
 static hs_status fold(struct stacks *s)
 {
     uint32_t left = hs_frames_left(&s->frames);
@@ -368,7 +371,7 @@ static hs_status fold(struct stacks *s)
                           s->fold_end - 1);
 }
 
-/* The stack ends where another thread's begins: of threads whose stacks nobody tells apart each
+/* Ends the stack where another thread's begins: of threads whose stacks nobody tells apart each
  * would have the rest of the mapping. 0: another thread has it all. */
 static void cut_stack(struct hs_frames *frames, hs_addr end)
 {

@@ -23,7 +23,7 @@ enum {
     TCB_TOP_BYTES = 0x2000, /* at most so far above the thread pointer a stack ends */
 };
 
-/* libc's own word for libthread_db, exported since 2.2.3. */
+/* Returns the size, libc's own word for libthread_db, exported since 2.2.3. */
 uint64_t hs_native_tcb_bytes(const struct hs_native *native)
 {
     for (size_t i = 0; i < native->dump->objects.n; i++) {
@@ -57,8 +57,9 @@ static bool is_tcb(const struct hs_image *image, hs_addr at)
            hs_image_u64(image, at + TCB_SELF, &self) && self == at;
 }
 
-/* stackblock, stackblock_size, guardsize: adjacent in all versions; 0 in the first thread. What
- * lies below the mapping of the control block, from `begin` on, is no stack. */
+/* Finds the stack by stackblock, stackblock_size and guardsize, which are adjacent in all versions;
+ * 0 in the first thread. What lies below the mapping of the control block, from `begin` on, is no
+ * stack. */
 static void read_stack_block(const struct hs_native *native, hs_addr begin,
                              struct hs_native_tcb *tcb)
 {
@@ -123,8 +124,8 @@ static bool is_claimed(const struct hs_native *native, hs_addr at)
     return !hs_ledger_next_unclaimed(&native->dump->heaps.ledger, at, at + 1, &begin, &end);
 }
 
-/* The first thread's [stack], whose place the kernel says; else where the thread runs. Anonymous
- * memory only: a stack in a program's variable is a variable. */
+/* Finds the mapping of a stack: the first thread's [stack], whose place the kernel says; else where
+ * the thread runs. Anonymous memory only: a stack in a program's variable is a variable. */
 static bool mapped_extent(const struct hs_native *native, const struct hs_thread *thread,
                           struct hs_stack_extent *ret)
 {
@@ -172,7 +173,8 @@ static bool is_of_thread(const struct hs_native *native, hs_addr tcb)
     return false;
 }
 
-/* A control block of an ended thread in the page at `page`, its stack from `begin` on. */
+/* Finds a control block of an ended thread in the page at `page`, with its stack from `begin` on.
+ */
 static bool find_in_page(const struct hs_native *native, hs_addr page, hs_addr begin,
                          unsigned *n_left, struct hs_native_tcb *ret)
 {
@@ -188,7 +190,7 @@ static bool find_in_page(const struct hs_native *native, hs_addr page, hs_addr b
     return false;
 }
 
-/* The control block whose stack begins with `stack`, the mapping above a guard. */
+/* Finds the control block whose stack begins with `stack`, the mapping above a guard. */
 static bool find_ended(const struct hs_native *native, const struct hs_mapping *stack,
                        struct hs_native_tcb *ret)
 {
@@ -212,7 +214,8 @@ static bool find_ended(const struct hs_native *native, const struct hs_mapping *
     return false;
 }
 
-/* A member of struct pthread, as libthread_db is told of it: {bits, elements, offset}. */
+/* Finds the offset of a member of struct pthread, as libthread_db is told of it: {bits, elements,
+ * offset}. */
 static bool member_of_tcb(const struct hs_native *native, const char *name, uint32_t *ret)
 {
     uint32_t words[3];
@@ -259,7 +262,8 @@ bool hs_native_awaits_join(const struct hs_native *native, const struct hs_threa
            hs_image_u64(&native->dump->image, tcb + at->joinid, &joinid) && joinid != tcb;
 }
 
-/* A stack stands above a guard. In the cores that gdb writes it may be read. */
+/* Tells whether a mapping is the guard below a stack. In the cores that gdb writes a guard may be
+ * read. */
 static bool is_guarded(const struct hs_target *target, const struct hs_mapping *guard,
                        const struct hs_mapping *stack)
 {

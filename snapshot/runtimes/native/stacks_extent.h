@@ -20,10 +20,10 @@ struct hs_native_tcb {
  * object. */
 uint64_t hs_native_tcb_bytes(const struct hs_native *native);
 
-/* The control block at `tcb`. False when there is none. */
+/* Reads the control block at `tcb`. False when there is none. */
 bool hs_native_read_tcb(const struct hs_native *native, hs_addr tcb, struct hs_native_tcb *ret);
 
-/* A stack that no thread runs on any more: a control block at its top that no thread has. The
+/* Finds a stack that no thread runs on any more: a control block at its top that no thread has. The
  * thread library keeps it for the next thread (glibc: up to 40 MiB of them), or until somebody
  * joins the one that has ended. *at: where to look on, an index of mappings, 0 first. False when
  * there is none any more. Cost: the resident memory above guard pages, once. */
@@ -36,14 +36,14 @@ struct hs_thread_result {
 };
 struct hs_thread_result hs_native_thread_result(const struct hs_native *native);
 
-/* Has this thread ended and was not joined yet, so that somebody may still ask for its result?
- * Joining makes its number -1, a detached thread is in its own joinid. Where libc does not tell the
- * places, each may. */
+/* Tells whether this thread has ended and was not joined yet, so that somebody may still ask for
+ * its result. Joining makes its number -1, a detached thread is in its own joinid. Where libc does
+ * not tell the places, each may. */
 bool hs_native_awaits_join(const struct hs_native *native, const struct hs_thread_result *at,
                            hs_addr tcb);
 
-/* Memory of the dynamic linker outside of its own data: what it allocated before there was an
- * allocator (control block of the first thread, its list of objects). Calls `visit` with
+/* Calls `visit` with the memory of the dynamic linker outside of its own data: what it allocated
+ * before there was an allocator (control block of the first thread, its list of objects), in
  * page-aligned ranges, which may overlap. */
 void hs_native_each_loader_range(struct hs_native *native,
                                  void (*visit)(void *context, hs_addr begin, hs_addr end),

@@ -42,8 +42,8 @@ static bool stdio_is_rusts(const char *symbol)
            strcmp(symbol, "std::io::stdio::stdin::INSTANCE") == 0;
 }
 
-/* Those of Rust's standard library, which most programs have without debug information: all that
- * these variables have on the heap is their buffer (std/src/io/stdio.rs). */
+/* Names the buffers of Rust's standard library, which most programs have without debug information:
+ * all that these variables have on the heap is their buffer (std/src/io/stdio.rs). */
 static hs_status stdio_rust(const struct hs_native *native, struct hs_flow *flow,
                             struct hs_error *err)
 {

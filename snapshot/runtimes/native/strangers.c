@@ -3,7 +3,8 @@
 #include "calls.h"
 #include "moved.h"
 
-/* Other runtimes say themselves what they have. */
+/* Tells whether the program has debug information, and no other runtime serves it: those say
+ * themselves what they have. */
 static bool knows_program(const struct hs_scan *scan)
 {
     const struct hs_native *native = scan->native;

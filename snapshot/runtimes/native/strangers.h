@@ -6,17 +6,17 @@
  * information lead to, and values of pthread_setspecific, which libc only gives back.
  *
  * Where strangers' variables lead to what is the program's, and where words of their memory do,
- * that is second: it was handed to the library, or is an old word where nobody says what is. What
- * the program does not reach itself they keep as ever. */
+ * that is of a lower tier: it was handed to the library, or is an old word where nobody says what
+ * is. What the program does not reach itself they keep as ever. */
 #ifndef HS_NATIVE_STRANGERS_H
 #define HS_NATIVE_STRANGERS_H
 
 #include "scan.h"
 
-/* Goes over the calls of all stacks (calls.h), and where the program has debug information finds
- * scan->own by the same walk and lowers the tiers of strangers' variables; between find_owned and
- * mark_roots. Linear in the words of what is reached; a bit for each block of the heap. Fails with
- * HS_LIMIT. */
+/* Lowers variables of calls that were moved away (moved.h) or are borrowed (calls.h). Where the
+ * program has debug information it finds scan->own by the same walk, and lowers strangers'
+ * variables that lead there; between hs_scan_find_owned and hs_scan_mark_roots. Linear in the words
+ * of what is reached; a bit for each block of the heap. Fails with HS_LIMIT. */
 #define HS_OWN_BYTES(n_blocks) ((n_blocks) / 8)
 hs_status hs_scan_find_owners(struct hs_scan *scan, struct hs_error *err);
 

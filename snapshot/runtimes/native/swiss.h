@@ -17,16 +17,16 @@ struct hs_swiss_table {
     uint64_t element_bytes;
 };
 
-/* The table that a block of known words is when `offset` is where its bytes are and it fills
+/* Finds the table that a block of known words is when `offset` is where its bytes are and it fills
  * the block; false when it is none. O(n_buckets). */
 bool hs_swiss_table_at(const struct hs_heap_block *block, uint64_t element_bytes, uint64_t offset,
                        struct hs_swiss_table *ret);
 
-/* The table that fills a block which is known to be one. O(log n_bytes). */
+/* Finds the table that fills a block which is known to be one. O(log n_bytes). */
 bool hs_swiss_table_of(const struct hs_heap_block *block, uint64_t element_bytes,
                        struct hs_swiss_table *ret);
 
-/* Is something in the bucket that has the byte at `at` of the block? */
+/* Tells whether something is in the bucket that has the byte at `at` of the block. */
 static inline bool hs_swiss_table_has(const struct hs_swiss_table *table, uint64_t at)
 {
     return at < table->n_bytes &&

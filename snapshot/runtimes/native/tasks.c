@@ -25,8 +25,9 @@ const struct hs_object *hs_native_rust_object(const struct hs_objects *objects)
     return hs_objects_find(objects, "rust_eh_personality", &symbol) ? symbol.object : NULL;
 }
 
-/* Is it a program of Rust with tokio? Names are looked for in all of the debug information, so a
- * symbol is asked first. It may be that of a shared standard library, which has none. */
+/* Tells whether it is a program of Rust with tokio. Names are looked for in all of the debug
+ * information, so a symbol is asked first. It may be that of a shared standard library, which has
+ * none. */
 static bool tasks_are_possible(struct hs_native *native)
 {
     const struct hs_objects *objects = &native->dump->objects;
@@ -39,14 +40,15 @@ static bool tasks_are_possible(struct hs_native *native)
     return file != 0 && hs_ctypes_task_header(native->ctypes, file, &native->tasks.table_offset);
 }
 
-/* Does the name end behind "{async_fn_env#0}"? `more`: that many characters follow. */
+/* Tells whether the name ends behind "{async_fn_env#0}". `more`: that many characters follow. */
 static bool tasks_ends(const char *part, size_t more)
 {
     const char *end = strchr(part, '}');
     return end != NULL && strlen(end + 1) == more;
 }
 
-/* "app::serve", "app::main::{async block}"; other futures keep their names. */
+/* Names a kind of tasks by its future: "app::serve", "app::main::{async block}"; other futures keep
+ * their names. */
 static hs_status tasks_name(struct hs_native *native, const char *future, struct hs_task_kind *kind,
                             struct hs_error *err)
 {

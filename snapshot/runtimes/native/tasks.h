@@ -38,7 +38,7 @@ struct hs_native_tasks {
 const struct hs_object *hs_native_rust_object(const struct hs_objects *objects);
 void hs_native_tasks_fini(struct hs_native_tasks *tasks);
 
-/* Before the flow of types. Fails with HS_LIMIT. */
+/* Adds a root for each task; before types flow. Fails with HS_LIMIT. */
 hs_status hs_native_collect_tasks(struct hs_native *native, struct hs_error *err);
 
 static inline bool hs_native_is_task(const struct hs_native_tasks *tasks, uint64_t rank)

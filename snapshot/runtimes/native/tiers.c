@@ -31,7 +31,8 @@ bool hs_native_is_python_program(const struct hs_object *object)
     return object->is_executable && slash != NULL && strncmp(slash + 1, "python", 6) == 0;
 }
 
-/* "_json.cpython-311-x86_64-linux-gnu.so", "_core.abi3.so" */
+/* Tells whether an object is an extension of Python, by its path:
+ * "_json.cpython-311-x86_64-linux-gnu.so", "_core.abi3.so". */
 static bool is_extension(const struct hs_object *object)
 {
     const char *slash = object->path == NULL ? NULL : strrchr(object->path, '/');
@@ -48,8 +49,8 @@ static bool is_static(const struct hs_native *native)
     return true;
 }
 
-/* The executable has copies of variables of libraries that its code uses directly, and libraries
- * use these: `environ`, `std::cout`. */
+/* Tells whether a variable of the executable is a copy of a runtime's: it has copies of variables
+ * of libraries that its code uses directly, and libraries use these: `environ`, `std::cout`. */
 static bool is_copied(const struct hs_native *native, size_t object, const char *name)
 {
     const struct hs_objects *objects = &native->dump->objects;
@@ -63,7 +64,7 @@ static bool is_copied(const struct hs_native *native, size_t object, const char 
     return false;
 }
 
-/* True for a name that only CPython uses; the section of its runtime survives strip. Constants of
+/* Tells whether only CPython uses a name; the section of its runtime survives strip. Constants of
  * its frozen modules are text and code, whose bytes may look like any pointer. */
 static bool is_pythons(const char *name)
 {
@@ -71,7 +72,7 @@ static bool is_pythons(const char *name)
     return BEGINS_WITH(name, beginnings) || strstr(name, "_toplevel_consts_") != NULL;
 }
 
-/* The rule by which a variable of this name is a runtime's; NULL: none. */
+/* Returns the rule by which a variable of this name is a runtime's; NULL: none. */
 static const struct hs_rule *rule_of(const struct hs_native *native, size_t object,
                                      const char *name)
 {
@@ -98,8 +99,9 @@ bool hs_native_is_interpreters(const struct hs_native *native, size_t object)
                                  is_extension(&native->dump->objects.objects[object]));
 }
 
-/* Is it CPython's? Its program has names of its own for all of C (is_python), and an interpreter
- * that is in the program itself is known by its names. */
+/* Tells whether a variable is CPython's own: every variable of C in the program `python`, where
+ * Python's names stand for what the program has; those of the interpreter's objects; and those with
+ * its names in a program that has the interpreter in itself. */
 static bool is_interpreters(const struct hs_native *native, size_t object, const char *name)
 {
     return native->is_python || hs_native_is_interpreters(native, object) ||

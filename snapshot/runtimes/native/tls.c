@@ -25,7 +25,8 @@ enum {
 /* A thread pointer for the places of static blocks; no offset is as large. */
 #define TLS_TOP (UINT64_C(1) << 40)
 
-/* A static block ends with the thread pointer at most, a dynamic one is memory of its own. */
+/* A block of thread-local storage: a static one ends with the thread pointer at most, a dynamic one
+ * is memory of its own. */
 struct tls_block {
     hs_addr begin, end;
     size_t object;
@@ -78,7 +79,7 @@ static bool block_of(const struct tls *t, size_t object, struct tls_block *ret)
     return !__builtin_add_overflow(ret->begin, tls.n_memory_bytes, &ret->end);
 }
 
-/* The symbol that holds an offset, and where the next one begins. Symbols ascend. */
+/* Finds the symbol that holds an offset, and where the next one begins. Symbols ascend. */
 static const struct hs_elf_symbol *symbol_at(const struct hs_elf *elf, uint64_t offset,
                                              uint64_t *ret_next)
 {
@@ -157,7 +158,7 @@ static hs_status add_word(struct tls *t, const struct tls_block *block, hs_addr 
     return hs_native_add_slot(t->native, &t->variable, at - t->variable.begin, at, word, t->err);
 }
 
-/* A word of the static area that is of no module known: libraries that could not be read. */
+/* Adds a word of the static area that is of no module known: libraries that could not be read. */
 static hs_status add_unknown(struct tls *t, hs_addr at, uint64_t word)
 {
     struct hs_native_variable v = {.leaf = t->leaf, .begin = at};
@@ -199,7 +200,7 @@ static hs_status scan_static(struct tls *t)
     return HS_OK;
 }
 
-/* The first range of number `of` or a higher one. */
+/* Returns the first range of number `of` or a higher one. */
 static size_t first_of(const struct hs_owned_range *ranges, size_t n, size_t of)
 {
     return HS_FIRST_NOT(at, 0, n, ranges[at].of < of);
@@ -238,7 +239,8 @@ static hs_addr first_keys(const struct tls *t)
     return 0;
 }
 
-/* The values of keys are the program's, the rest is the thread library's. */
+/* Names a word of a control block and sets its tier: the values of keys are the program's, the rest
+ * is the thread library's. */
 static hs_status name_of_control_word(struct tls *t, hs_addr keys, hs_addr at, uint8_t *ret_tier,
                                       hs_str *ret)
 {
@@ -341,7 +343,7 @@ static hs_status find_all(struct hs_native *native, struct tls_all *all, struct 
     return HS_OK;
 }
 
-/* One word of the control block of a thread that has ended. */
+/* Adds one word of the control block of a thread that has ended. */
 static hs_status add_of_ended(struct hs_native *native, hs_addr at, enum hs_tier tier,
                               const char *name, struct hs_error *err)
 {
@@ -364,7 +366,8 @@ static hs_status add_of_ended(struct hs_native *native, hs_addr at, enum hs_tier
     return hs_native_add_word(native, word, &leaf, 0, err);
 }
 
-/* The whole control block of one of which libc does not tell the place of the result. */
+/* Adds the whole control block of an ended thread, where libc does not tell the place of the
+ * result. */
 static hs_status scan_ended_whole(struct hs_native *native, hs_addr tcb, struct hs_error *err)
 {
     struct hs_native_tcb block;
@@ -376,8 +379,8 @@ static hs_status scan_ended_whole(struct hs_native *native, hs_addr tcb, struct 
     return HS_OK;
 }
 
-/* A stack that is there yet keeps the dynamic thread vector of its last thread; and the result of
- * one that nobody has joined, which pthread_join will give to the program. */
+/* Adds what ended threads keep whose stacks are still there: the dynamic thread vector, and the
+ * result of one that nobody has joined, which pthread_join will give to the program. */
 static hs_status scan_ended(struct hs_native *native, struct hs_error *err)
 {
     struct hs_thread_result places = {0};

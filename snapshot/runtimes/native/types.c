@@ -52,7 +52,7 @@ static hs_status types_add(struct hs_native_types *types, const struct hs_native
     return HS_OK;
 }
 
-/* One type for two descriptions of it. */
+/* Tells whether two descriptions are of one type. */
 static bool types_agree(const struct hs_native_type *a, const struct hs_native_type *b)
 {
     if (a->type.form != b->type.form || a->n_bytes != b->n_bytes || a->n_slots != b->n_slots ||
@@ -64,7 +64,7 @@ static bool types_agree(const struct hs_native_type *a, const struct hs_native_t
     return true;
 }
 
-/* The type of this name that agrees with `type`, else a new one. */
+/* Finds the type of this name that agrees with `type`, or adds a new one. */
 static hs_status types_intern(struct hs_native_types *types, const char *name,
                               struct hs_native_type *type, hs_ntype *ret, struct hs_error *err)
 {
@@ -210,7 +210,7 @@ hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_byte
     return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
-/* Arrays are looked through; false when nothing can be said of what is left. */
+/* Looks through arrays to their element; false when nothing can be said of what is left. */
 static bool types_element(struct hs_native_types *types, hs_ctype *ctype, bool *is_array,
                           struct hs_ctype_facts *facts)
 {
@@ -232,8 +232,8 @@ static enum hs_type_form types_form(unsigned kind)
                                      : HS_FORM_RECORD;
 }
 
-/* C's characters are text until something else is said of them; what other languages call a byte
- * (u8, std::byte) is memory of any use. */
+/* Tells whether a scalar is memory of any use: what other languages than C call a byte (u8,
+ * std::byte). C's characters are text until something else is said of them. */
 static bool types_is_memory(const struct hs_ctype_facts *facts)
 {
     if (facts->is_text || facts->kind != HS_CTYPE_SCALAR)
@@ -297,7 +297,8 @@ static void types_learn_links(struct hs_native_types *types, struct hs_native_ty
                          hs_ctypes_is_node(types->ctypes, type->slots[0].pointee);
 }
 
-/* The twin of a type of which nothing is known but its name, with which it is written. */
+/* Finds the twin of a type that is written under the same name, and of whose words nothing is
+ * known. */
 static hs_status types_of_memory(struct hs_native_types *types, hs_ntype listed, bool is_of_middle,
                                  hs_ntype *ret, struct hs_error *err)
 {

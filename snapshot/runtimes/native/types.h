@@ -60,8 +60,8 @@ struct hs_native_type {
     bool is_ambiguous;  /* of several classes with one name: no dynamic type */
     struct hs_deleted_sizes deleted; /* of a dynamic type: its size may be one of these */
     bool is_storage;        /* of a vector that is known by its shape: it is its holder's */
-    uint16_t other_words;   /* bits: of the words of an object those by which it finds what it does
-                               not keep */
+    uint16_t other_words;   /* bits: the words of an object that lead to others without owning
+                               them */
     uint8_t qt_connections; /* of the private part of a QObject: the word that leads to its
                                connections (qt.h); else 0 */
     bool is_qt_children;    /* the list of children of an object of Qt */
@@ -89,29 +89,31 @@ static inline const struct hs_native_type *hs_native_type_of(const struct hs_nat
     return &types->types[type - 1];
 }
 
-/* The version of Qt that this is the private part of an object of; 0: it is none. */
+/* Returns the version of Qt when the type is the private part of an object; 0: it is none. */
 static inline unsigned hs_native_qt_version(const struct hs_native_type *type)
 {
     return type->qt_connections == 0 ? 0 : type->qt_connections == HS_QT5_CONNECTIONS ? 5 : 6;
 }
 
-/* A number, or a character of a text: no word of such is a pointer, as one of memory of any use
- * may be. */
+/* Tells whether a type is a number or a character of a text: no word of such is a pointer, as one
+ * of memory of any use may be. */
 bool hs_native_is_number(const struct hs_ctype_facts *facts);
 
-/* A value of `ctype`, or an array of such. *ret is 0 when nothing can be said of it: unknown, void,
- * of no size. Arrays are looked through to their elements. Fails with HS_LIMIT, as all here. */
+/* Finds the type of a value of `ctype`, or of an array of such, and adds it if it is new. *ret is 0
+ * when nothing can be said of it: unknown, void, of no size. Arrays are looked through to their
+ * elements. Fails with HS_LIMIT, as all here. */
 hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype, bool is_array,
                                    hs_ntype *ret, struct hs_error *err);
-/* The record of Rust's Arc or Rc that a block of n_bytes is when a pointer to `ctype` leads to
- * `offset` in it; 0: none. */
+/* Finds the record of Rust's Arc or Rc that a block of n_bytes is when a pointer to `ctype` leads
+ * to `offset` in it; 0: none. */
 hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype, uint64_t offset,
                                   uint64_t n_bytes, hs_ctype *ret, struct hs_error *err);
 /* An array of values of `ctype` that begin at `at_bytes` of the block, in the word before which is
  * their number. */
 hs_status hs_native_types_of_numbered(struct hs_native_types *types, hs_ctype ctype,
                                       uint64_t at_bytes, hs_ntype *ret, struct hs_error *err);
-/* The type of what stands behind a record of this type, from now on its tail_type; 0: none. */
+/* Finds the type of what stands behind a record of this type, from now on its tail_type; 0: none.
+ */
 hs_status hs_native_types_of_tail(struct hs_native_types *types, hs_ntype record, hs_ntype *ret,
                                   struct hs_error *err);
 /* An array of scalars, as a pointer into the middle of a block says: its name is known, and nothing
@@ -142,18 +144,18 @@ hs_status hs_native_types_of_elements(struct hs_native_types *types, hs_str name
 hs_status hs_native_types_of_slotted(struct hs_native_types *types, hs_str name,
                                      uint64_t element_bytes, const struct hs_cslot *slots,
                                      size_t n_slots, hs_ntype *ret, struct hs_error *err);
-/* Returns the type of that name, for all of its block, with other_words. */
+/* Finds the type of that name, of a block as large as it may be, with these non-owning words. */
 hs_status hs_native_types_of_finder(struct hs_native_types *types, hs_str name,
                                     uint16_t other_words, hs_ntype *ret, struct hs_error *err);
-/* Returns the type for an interpreter's objects of this number: described once. */
+/* Finds the type of an interpreter's objects of this number, which is described once. */
 hs_status hs_native_types_of_object(struct hs_native_types *types,
                                     const struct hs_interpreter *interpreter, uint32_t number,
                                     hs_ntype *ret, struct hs_error *err);
-/* "block of 48 bytes". */
+/* Finds the type of a block of which only the size is known: "block of 48 bytes". */
 hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_bytes, hs_ntype *ret,
                                   struct hs_error *err);
 
-/* The types and the members of records for the end of the snapshot; both owned by the caller
+/* Lists the types and the members of records for the end of the snapshot; both owned by the caller
  * (hs_free). */
 hs_status hs_native_types_list(struct hs_native_types *types, struct hs_type **ret,
                                struct hs_error *err);

@@ -46,7 +46,8 @@ static void exclude_threads(const struct hs_native *native, struct excluded *exc
     }
 }
 
-/* Else what is registered would be kept by the mapping as well as by the root of its name. */
+/* Excludes what is registered: it would else be kept by the mapping as well as by the root of its
+ * name. */
 static void exclude_registered(const struct hs_native *native, struct excluded *excluded)
 {
     size_t n;
@@ -60,8 +61,8 @@ struct ended {
     struct hs_range_set kept, unjoined;
 };
 
-/* All are found before the first is claimed: a claim unseals the ledger that is asked on the way.
- */
+/* Finds all such stacks before the first is claimed: a claim unseals the ledger that is asked on
+ * the way. */
 static hs_status find_ended(struct hs_native *native, struct ended *ended, struct hs_error *err)
 {
     struct hs_thread_result places = {0};
@@ -113,7 +114,7 @@ static hs_status claim_ended(struct hs_native *native, struct hs_error *err)
     return status;
 }
 
-/* One span per piece; pieces that were never touched hold nothing and are no nodes. Pieces are
+/* Adds one span per piece; pieces that were never touched hold nothing and are no nodes. Pieces are
  * counted from where the mapping begins: a mapping no longer than a piece is one node wherever it
  * lies, which a pointer to its start holds whole. */
 static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end, uint32_t mapping,

@@ -35,8 +35,8 @@ static hs_status mark_word(struct mark *m, uint64_t word)
     return hs_native_resolve(m->native, word, &how, &target) ? mark_block(m, &target) : HS_OK;
 }
 
-/* Large blocks by the scan that passes over what was never touched; looking for that would cost
- * more than the words of a small one. */
+/* Marks what the words of a block lead to: of large blocks by the scan that passes over what was
+ * never touched; looking for that would cost more than the words of a small one. */
 static hs_status mark_words(struct mark *m, const struct hs_heap_block *block)
 {
     struct hs_word_scan scan = hs_native_scan(block->begin, block->begin + block->n_bytes);
@@ -74,7 +74,7 @@ static hs_status mark_roots(struct mark *m)
     return mark_drain(m);
 }
 
-/* Does it hold a pointer to a block of an allocator? */
+/* Tells whether it holds a pointer to a block of an allocator. */
 static bool holds_pointer(const struct hs_native *native, const struct hs_heap_span *span)
 {
     struct hs_word_scan scan = hs_native_scan(span->begin, span->end);
@@ -90,7 +90,8 @@ static bool holds_pointer(const struct hs_native *native, const struct hs_heap_s
     return false;
 }
 
-/* "[anon 0x7f12a0000000 64.0 MiB]", "[heap 0x...]", "[data.bin 0x... 12.0 KiB]" */
+/* Makes the label of a mapping: "[anon 0x7f12a0000000 64.0 MiB]", "[heap 0x...]", "[data.bin 0x...
+ * 12.0 KiB]". */
 static void mapping_label(const struct hs_native *native, const struct hs_mapping *mapping,
                           char *text, size_t n)
 {
@@ -143,7 +144,8 @@ static hs_status add_piece(struct hs_native *native, const struct hs_heap_block 
     return hs_native_add_word(native, block->begin, &leaf, 0, err);
 }
 
-/* In address order: what one mapping leads to is reached when its turn comes. */
+/* Adds roots for the mappings that are not reached, in address order: what one mapping leads to is
+ * reached when its turn comes. */
 static hs_status add_unreached(struct mark *m)
 {
     const struct hs_heap_map *map = &m->native->dump->heaps.map;

@@ -40,7 +40,8 @@ struct hs_union *hs_unions_of_(const struct hs_native *native, const struct hs_c
     return found == HS_NO_NUMBER ? NULL : &native->unions.unions[found];
 }
 
-/* The union that the slot is of, noted; *ret is its number from 1, 0 where there are too many. */
+/* Finds the union that the slot is of, or adds it; *ret is its number from 1, 0 where there are too
+ * many. */
 hs_status hs_unions_get_(struct hs_native *native, const struct hs_cslot *slot, uint32_t *ret,
                          struct hs_error *err)
 {

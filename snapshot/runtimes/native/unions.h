@@ -14,8 +14,8 @@
  * that nothing new is there.
  *
  * Nothing of these numbers leaves the dump. Resident: 8 KiB for each union that is met, 256 at
- * most; two bits a block while learning, of which one
- * may stay. Cost: one more walk over the heap, where there are such. */
+ * most; two bits a block while learning, of which one may stay. Cost: one more walk over the heap,
+ * where there are such. */
 #ifndef HS_NATIVE_UNIONS_H
 #define HS_NATIVE_UNIONS_H
 
@@ -66,17 +66,17 @@ struct hs_unions {
 
 void hs_unions_fini(struct hs_unions *unions);
 
-/* While roots are collected: a slot of a variable is one of a union; *ret is the number of the
- * union from 1, 0 where it is none that can be told. Fails with HS_LIMIT. */
+/* Notes a slot of a variable that is one of a union, while roots are collected; *ret is the number
+ * of the union from 1, 0 where it is none that can be told. Fails with HS_LIMIT. */
 hs_status hs_unions_note(struct hs_native *native, const struct hs_native_variable *variable,
                          const struct hs_cslot *slot, uint32_t *ret, struct hs_error *err);
 
-/* Once types have flowed, before anything is marked: learns what all values tell, and lowers the
- * roots that are not sure. Fails with HS_LIMIT. */
+/* Learns what all values tell, and lowers the roots that are not sure; once types have flowed,
+ * before anything is marked. Fails with HS_LIMIT. */
 hs_status hs_unions_learn(struct hs_scan *scan, struct hs_error *err);
 
-/* Does the word of such a slot, which leads to the block of this rank, own it? One of which too
- * little is known does where nothing surer leads there. O(tags). */
+/* Tells whether the word of such a slot owns the block of this rank, which it leads to. One of
+ * which too little is known does where nothing surer leads there. O(tags). */
 struct hs_value_bytes;
 bool hs_unions_owns(const struct hs_native *native, const struct hs_cslot *slot,
                     const struct hs_value_bytes *place, uint64_t target_rank);

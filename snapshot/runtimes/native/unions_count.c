@@ -5,8 +5,8 @@
 
 enum { BAD_WEIGHT = 4, WORD = 8 };
 
-/* The kinds of words: one that leads to a block or into a loaded object may be an address; what
- * leads to memory that is free, or to none, is not one that is in use. */
+/* The kinds of words: good, an address in a block; bad, an address of neither a block nor a loaded
+ * object, so none that is in use; nothing, what tells neither. */
 enum unions_word { WORD_NOTHING, WORD_GOOD, WORD_BAD };
 
 static enum unions_word unions_judge(const struct hs_native *native, uint64_t word)
@@ -86,7 +86,7 @@ static hs_status unions_count_slot(void *with, const struct hs_heap_block *block
     return HS_OK;
 }
 
-/* All of a variable, whose words that lead nowhere are no roots. */
+/* Counts all such words of a variable: those that lead nowhere are no roots, and count, too. */
 static hs_status unions_count_variable(struct hs_native *native,
                                        const struct hs_union_variable *variable,
                                        struct hs_error *err)
@@ -136,7 +136,8 @@ hs_status hs_unions_count_(struct hs_native *native, const struct hs_flow *flow,
 
 /* ---- which number tells */
 
-/* So many addresses it explains, less what it does not. */
+/* Returns how many addresses a discriminant explains, less a multiple of the words that it does
+ * not. */
 static int64_t tag_score(const struct hs_union_tag *tag)
 {
     int64_t score = 0;
@@ -156,8 +157,8 @@ static size_t tag_n_common(const struct hs_union_tag *tag)
     return n;
 }
 
-/* Chooses, among discriminants that tell nearly as well as the best, the one that tells most apart,
- * and that is nearest. */
+/* Chooses, among discriminants that tell nearly as well as the best, the one that tells most values
+ * apart; of several the nearest. */
 void hs_union_choose_(struct hs_union *u)
 {
     int64_t best = 0;

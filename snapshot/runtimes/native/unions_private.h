@@ -8,12 +8,13 @@
 struct hs_flow;
 struct hs_native_type;
 
-/* A number goes with addresses in so many words, of which one in so many may be none. */
+/* The least number of addresses that a value goes with, and of how many one may be none. */
 enum { HS_UNION_LEAST = 4, HS_UNION_ONE_IN = 16 };
-/* So many words of a union are counted: all, unless the numbers would not fit. */
+/* The most words of a union that are counted: all, unless the numbers would not fit. */
 enum { HS_UNION_COUNTED = 1 << 30 };
 
-/* The union that the slot is of, noted; *ret is its number from 1, 0 where there are too many. */
+/* Finds the union that the slot is of, or adds it; *ret is its number from 1, 0 where there are too
+ * many. */
 hs_status hs_unions_get_(struct hs_native *native, const struct hs_cslot *slot, uint32_t *ret,
                          struct hs_error *err);
 bool hs_union_read_(const struct hs_ctag *tag, hs_cvalue_read *read, void *context, uint64_t *ret);
@@ -21,7 +22,7 @@ bool hs_union_read_(const struct hs_ctag *tag, hs_cvalue_read *read, void *conte
 struct hs_union_value *hs_union_find_(struct hs_union_tag *tag, uint64_t value);
 bool hs_union_has_addresses_(const struct hs_union_value *value);
 
-/* The union of a slot that is untold, or NULL. */
+/* Returns the union of a slot that is untold, or NULL. */
 struct hs_union *hs_unions_of_(const struct hs_native *native, const struct hs_cslot *slot);
 /* Calls `visit` for each slot of a block of this type that is untold. */
 typedef hs_status hs_unions_visit(void *with, const struct hs_heap_block *block,
@@ -32,9 +33,9 @@ hs_status hs_unions_each_(struct hs_native *native, const struct hs_native_type 
 /* Counts what words go with which numbers, in all blocks and in the roots' variables. */
 hs_status hs_unions_count_(struct hs_native *native, const struct hs_flow *flow,
                            struct hs_error *err);
-/* Finds the number that tells. */
+/* Chooses the discriminant: the number that tells. */
 void hs_union_choose_(struct hs_union *u);
-/* Returns the counts of the value of that number here, or NULL. */
+/* Returns the counts of the value that the chosen discriminant has here, or NULL. */
 struct hs_union_value *hs_union_value_(const struct hs_union *u, hs_cvalue_read *read,
                                        void *context);
 /* See hs_unions_owns. */

@@ -1,6 +1,6 @@
-/* The judgement whether the addresses that go with a number are live, or were left by others: what
- * is firm without them is marked, then what they lead to besides. Of the number 0, which mostly
- * stands for nothing, last: what others lead to is theirs. */
+/* Judges whether the addresses that go with a number are live, or were left by others: what is firm
+ * without them is marked, then what they lead to besides. Those of the number 0, which mostly
+ * stands for nothing, come last: what others lead to is theirs. */
 #include "base/alloc.h"
 #include "firm.h"
 #include "flow.h"
@@ -18,7 +18,8 @@ struct sole {
     bool takes_zero, is_any;
 };
 
-/* A word of a union leads to a block that nothing else did. */
+/* Counts a word of a union that leads to a block to which nothing else did, and meets that block.
+ */
 static hs_status sole_word(struct sole *s, const struct hs_union *u, uint64_t word,
                            hs_cvalue_read *read, void *context, struct hs_error *err)
 {
@@ -85,8 +86,8 @@ static hs_status sole_blocks(struct sole *s, struct hs_error *err)
     return HS_OK;
 }
 
-/* Until nothing new is met; that ends where unions lead from block to block against their order,
- * and enough was counted then. */
+/* Goes over roots and blocks until nothing new is met, SOLE_ROUNDS times at most: it takes more
+ * where unions lead from block to block against their order, and enough was counted then. */
 static hs_status sole_turn(struct sole *s, bool takes_zero, struct hs_error *err)
 {
     s->takes_zero = takes_zero;
@@ -121,7 +122,8 @@ static hs_status sole_walk(struct sole *s, struct hs_error *err)
     return status;
 }
 
-/* Judges alternatives that lead to nothing new while others do. */
+/* Judges which values have addresses that were left: those that lead to nothing new while those of
+ * another value do; of the number 0 it is enough that they do not. */
 static void sole_judge(struct hs_union *u)
 {
     struct hs_union_tag *tag = u->chosen == u->n_tags ? NULL : &u->tags[u->chosen];
@@ -160,8 +162,8 @@ static void lower_roots(struct hs_native *native)
     }
 }
 
-/* Does it matter whether addresses are there or were left: do they go with several values, or with
- * the one that may be nothing; or is there a value of which too little is known? */
+/* Tells whether it matters if addresses are there or were left: they go with several values, or
+ * with the one that may be nothing; or there is a value of which too little is known. */
 static bool sole_matters(const struct hs_union *u)
 {
     const struct hs_union_tag *tag = u->chosen == u->n_tags ? NULL : &u->tags[u->chosen];

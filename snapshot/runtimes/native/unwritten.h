@@ -10,7 +10,7 @@
 
 #include "heaps/heap_map.h"
 
-/* O(1); the block's words must be at hand. */
+/* Tells whether a block is one of these. O(1); the block's words must be at hand. */
 bool hs_unwritten_is(const struct hs_heap_block *block);
 
 #endif

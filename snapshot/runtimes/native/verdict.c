@@ -30,7 +30,7 @@ static const struct hs_scan *scan_of(const struct word *w)
     return w->said->scan;
 }
 
-/* Does it stand in the elements behind a record? */
+/* Tells whether the word stands in the elements behind a record. */
 static bool is_in_tail(const struct word *w)
 {
     return w->said->tail != NULL && w->at >= w->said->type->tail.at_bytes;
@@ -102,7 +102,8 @@ static bool is_spare(const struct word *w)
     return w->at < w->said->use.from || w->at >= w->said->use.end || w->is_spare_tail;
 }
 
-/* In a table of Rust or of Qt 6, in an array of which a list says what is in use. */
+/* Tells whether the word is in a bucket that has no element: in a table of Rust or of Qt 6, in an
+ * array of which a list says what is in use. */
 static bool is_in_empty_bucket(const struct word *w)
 {
     const struct hs_said *said = w->said;
@@ -124,7 +125,8 @@ static bool is_weak_pointer(const struct word *w)
     return (w->slot != NULL && w->slot->is_weak) || (cleared & 1) != 0;
 }
 
-/* A sure pointer is there whichever alternative is. */
+/* Tells whether the word is of an alternative that is not there. What is a pointer in every
+ * alternative is always there. */
 static bool is_inactive(const struct word *w)
 {
     const struct hs_cslot *slot = w->slot;
@@ -133,7 +135,8 @@ static bool is_inactive(const struct word *w)
            !hs_native_is_chosen(w->said->native, slot, w->said->block->bytes, w->end, w->at);
 }
 
-/* True for a union of C whose alternative nobody tells: what all its values tell. */
+/* Tells whether the word is of a union of C whose alternative nobody tells, and all its values
+ * together do not vouch for a pointer. */
 static bool is_unsure_union(const struct word *w)
 {
     if (w->slot == NULL || !w->slot->is_untold)
@@ -150,8 +153,8 @@ static bool is_no_pointer(const struct word *w)
            (said->type != NULL && said->type->is_plain && !said->words.is_exact);
 }
 
-/* In glibc's least block two of three pointers may be what it adds. They lead into the middle of
- * blocks, where the first one leads to a block? */
+/* Tells whether the word may be one that glibc's least block, of three words, has beyond what was
+ * asked for: it leads into the middle of a block, and the first word to the start of one. */
 static bool is_in_least_array(const struct word *w)
 {
     struct hs_heap_block first;
@@ -161,9 +164,9 @@ static bool is_in_least_array(const struct word *w)
                HS_POINTER_START;
 }
 
-/* An array of pointers of C's says nowhere how many it has: behind those that are in use stands
- * what the memory had before. A word that leads to what is known to be another record is none of
- * them. */
+/* Tells whether a word of an array of pointers leads to what is known to be another record. An
+ * array of C's says nowhere how many it has: behind those that are in use stands what the memory
+ * had before. */
 static bool is_stale(const struct word *w)
 {
     const struct hs_said *said = w->said;
@@ -192,7 +195,8 @@ static uint64_t address_of(const struct word *w)
                              hs_load_u64(w->said->block->bytes + w->at));
 }
 
-/* The word before is what the weak pointers to this object share. */
+/* Tells whether the word before is what the weak pointers to this object share: the two are a
+ * QPointer. */
 static bool is_qt_weak_pointer(const struct word *w)
 {
     return !w->is_told && w->at >= WORD &&
@@ -205,7 +209,8 @@ static bool is_number_beside_code(const struct word *w)
     return !w->is_told && w->at % (2 * (uint64_t)WORD) == 0;
 }
 
-/* True if something surer leads there; what nothing surer has is owned by what there is. */
+/* Tells whether something surer leads to the target; what nothing surer has is owned by what there
+ * is. */
 static bool is_unwritten(const struct word *w)
 {
     return hs_slack_is_led_to(w->said->slack, w->target->rank);
@@ -219,9 +224,9 @@ static bool is_slack(const struct word *w)
     return hs_slack_is(w->said->slack, w->said->block, is_own, w->at, w->how, w->target->rank);
 }
 
-/* A number of 32 bits is written over the lower half of an address that stood there before. Of the
- * upper half alone it then depends where the word leads: a small number leads into the block that
- * the 4 GiB begin in, any number does so into one that has much of them. */
+/* Tells whether a number of 32 bits may be written over the lower half of an address that stood
+ * there before. Of the upper half alone it then depends where the word leads: a small number leads
+ * into the block that the 4 GiB begin in, any number does so into one that has much of them. */
 static bool is_overwritten_half(const struct word *w)
 {
     if (w->is_told || w->how != HS_POINTER_INTERIOR)
@@ -253,8 +258,8 @@ static bool is_programs(const struct word *w)
     return hs_bitmap_get(&scan_of(w)->own, w->target->rank);
 }
 
-/* A visitor's word for what lasts longer (visits.h). Words of the program's own memory of which no
- * type tells are left: what was erased of its type may own. */
+/* Tells whether the word is a visitor's for what lasts longer (visits.h). Words of the program's
+ * own memory of which no type tells are left: what was erased of its type may own. */
 static bool is_visit(const struct word *w)
 {
     const struct hs_scan *scan = scan_of(w);
@@ -272,8 +277,9 @@ static bool is_named(const struct word *w)
            (w->said->is_unknown && hs_bitmap_get(&scan->below_names, w->target->rank));
 }
 
-/* The items of a list and the like belong to a Python object, and only Python objects lead there;
- * what looks like it in memory of C was left by what used that before. */
+/* Tells whether the target is a part of a Python object: the items of a list and the like belong to
+ * that, and only Python objects lead there; what looks like it in memory of C was left by what used
+ * that before. */
 static bool is_part(const struct word *w)
 {
     return scan_of(w)->python.model->is_part(scan_of(w)->python.state, w->target);
@@ -291,7 +297,7 @@ static bool is_past_end(const struct word *w)
 
 /* ---- the table */
 
-/* Does the rule hold? A switch, so that the compiler may put the judges in place. */
+/* Tells whether the rule holds. A switch, so that the compiler may put the judges in place. */
 static inline bool rule_holds(enum hs_rule_place rule, const struct word *w)
 {
 #define RULE(symbol, edge_class, judge) \
@@ -327,7 +333,8 @@ static inline uint32_t rule_if(bool may_hold, enum hs_rule_place rule)
     return (uint32_t)may_hold << rule;
 }
 
-/* Rules by what the types of a block say; an object whose pointers are all known has none. */
+/* Returns the rules that can hold by what the types of a block say; an object whose pointers are
+ * all known has none. */
 static uint32_t rules_of_type(const struct hs_said *said)
 {
     const struct hs_native_type *type = said->type;
@@ -352,7 +359,7 @@ static uint32_t rules_of_type(const struct hs_said *said)
            rule_if(type == NULL && hs_slack_has(said->block), HS_RULE_AT_SLACK_WORD);
 }
 
-/* Rules by what is known of whole blocks, whoever leads to them. */
+/* Returns the rules that can hold by what is known of whole blocks, whoever leads to them. */
 static uint32_t rules_of_target(const struct hs_scan *scan)
 {
     return rule_if(scan->entries.n_bits != 0, HS_RULE_AT_OWNED_ELSEWHERE) |

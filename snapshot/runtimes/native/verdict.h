@@ -24,7 +24,7 @@ enum hs_rule_place { /* in the table; a set of rules is a bit for each */
 static_assert(HS_N_RULES <= 32);
 #define HS_RULE_BIT(symbol) (UINT32_C(1) << HS_RULE_AT_##symbol)
 
-/* Rules by what names of Python's, and tasks, have. Who finds out what is reached without these
+/* The rules by what names of Python's, and tasks, own. Who finds out what is reached without these
  * leaves them out (firm.c). */
 #define HS_RULES_OF_NAMES \
     (HS_RULE_BIT(PYTHON_NAMED) | HS_RULE_BIT(PYTHON_PART) | HS_RULE_BIT(TOKIO_TASK))
@@ -43,7 +43,8 @@ struct hs_word_verdict hs_verdict_of_packed(const struct hs_scan *scan,
 struct hs_word_verdict hs_verdict_of_edge(const struct hs_scan *scan,
                                           const struct hs_heap_block *target);
 
-/* The set without the rules whose reasons are in `off` (a bit for each number below 64). */
+/* Returns the set of all rules without those whose reasons are in `off` (a bit for each number
+ * below 64). */
 uint32_t hs_verdict_without(uint64_t off);
 
 #endif

@@ -14,7 +14,7 @@ static bool ends_with(const char *name, const char *end)
     return n >= n_end && strcmp(name + n - n_end, end) == 0;
 }
 
-/* Is it called as what stands for a pointer: a template, or by its name? */
+/* Tells whether a class is named as what stands for a pointer: a template, or by its name's end. */
 static bool is_called_so(const char *name)
 {
     static const char *const ends[] = {"ptr", "Ptr", "Pointer", "Ref", "Handle", "Observer"};
@@ -27,8 +27,7 @@ static bool is_called_so(const char *name)
     return false;
 }
 
-/* True for the name of a library that belongs to a language: what is to be said of these the
- * shipped rules say. */
+/* Tells whether a class is of a library that the shipped rules are for. */
 static bool is_standard(const char *name)
 {
     static const char *const scopes[] = {
@@ -61,7 +60,7 @@ static void keep(struct hs_native_wrappers *wrappers, const char *name, const ch
     wrappers->list[wrappers->n++] = one;
 }
 
-/* The outermost class around a slot that is no more than its pointer, from `first` on. */
+/* Notes the outermost class around a slot that is no more than its pointer, from `first` on. */
 static void look(struct hs_native *native, hs_ctype type, uint64_t offset,
                  const struct hs_cslot *slot, size_t first)
 {
@@ -91,7 +90,8 @@ void hs_native_wrapper_of(struct hs_native *native, hs_ctype type, uint64_t offs
     look(native, type, offset, slot, 0);
 }
 
-/* The block itself is none: it is one level of a list of pointers. */
+/* Looks at the types of blocks, at the classes within them: a block that is one itself is a level
+ * of a list of pointers. */
 static void look_at_types(struct hs_native *native, const struct hs_native_types *types)
 {
     for (size_t i = 0; i < types->n_types && i < WRAPPER_MOST_TYPES; i++) {

@@ -1,6 +1,6 @@
 /* Classes of C++ that are no more than one plain pointer, of which no rule says whether they own
- * what it leads to or only find it: a smart pointer of a house's own. The snapshot names them, so
- * that what is said of who owns can name the rule that would tell (docs/rules.md). */
+ * what it leads to: a smart pointer of a house's own. The snapshot names them, so that what is said
+ * of who owns can name the rule that would tell (docs/rules.md). */
 #ifndef HS_NATIVE_WRAPPERS_H
 #define HS_NATIVE_WRAPPERS_H
 
@@ -25,7 +25,7 @@ struct hs_native_wrappers {
 void hs_native_wrapper_of(struct hs_native *native, hs_ctype type, uint64_t offset,
                           const struct hs_cslot *slot);
 
-/* Those of variables, and of the types of blocks, as notes. */
+/* Adds a note for each such class, of variables and of the types of blocks. */
 hs_status hs_native_note_wrappers(struct hs_native *native, const struct hs_flow *flow,
                                   struct hs_error *err);
 
