@@ -36,7 +36,7 @@ static uint64_t *known_at(struct py_state *s, hs_addr word, enum py_block_kind k
     return hs_python_known_kind(*known) == kind ? known : NULL;
 }
 
-/* Hashes the keys as they stand there: texts that are names are one object each. */
+/* Hashes the addresses of the keys: texts that are names are one object each. */
 static bool hash_keys(struct py_state *s, const struct py_keys *keys, uint64_t *ret)
 {
     uint64_t hash = hs_hash(keys->n_entries << 1 | keys->is_text);
@@ -112,7 +112,7 @@ static hs_status note_dict(struct py_state *s, hs_addr dict, const struct owner 
 
 /* ---- objects that have one */
 
-/* Notes an instance: values before the object (3.11 and 3.12) or a dictionary. */
+/* Notes the attributes of an instance: values before the object (3.11 and 3.12) or a dictionary. */
 static hs_status note_instance(struct py_state *s, const struct py_class *class,
                                const uint8_t *object, const struct owner *owner,
                                struct hs_error *err)
@@ -189,7 +189,7 @@ static hs_status note_function(struct py_state *s, const uint8_t *object, struct
     return HS_OK;
 }
 
-/* The frame in a generator; up to 3.10 any, which is an object of its own. */
+/* Notes the frame in a generator; up to 3.10 any, which is an object of its own. */
 static hs_status note_frame(struct py_state *s, uint32_t class_number,
                             const struct hs_heap_block *block, struct hs_error *err)
 {

@@ -45,8 +45,8 @@ static bool has_items(const struct py_class *class)
            class->kind != PY_GENERATOR && class->kind != PY_FRAME;
 }
 
-/* Memory that is no object may have a type where an object has its own, as the states of modules
- * do: it must be as large as one. */
+/* Tells whether a block is as large as an object of the class: memory that is no object may have a
+ * type where an object has its own, as the states of modules do. */
 static bool fits(const struct py_view *view, const struct py_class *class,
                  const struct hs_heap_block *block)
 {
@@ -97,7 +97,8 @@ struct parts {
     uint64_t n_deque_steps; /* that are left, of counting items */
 };
 
-/* The block that a word leads into is a part: `at` is where in it the word leads. */
+/* Finds the block that a word leads into, if it may be a part: it is neither an object nor a part
+ * yet. `at`: at which word of the block. */
 static bool part_at(const struct parts *p, hs_addr word, struct hs_heap_block *ret, uint64_t *at)
 {
     enum hs_pointer how = word == 0 || word % PY_WORD != 0
@@ -111,7 +112,7 @@ static bool part_at(const struct parts *p, hs_addr word, struct hs_heap_block *r
     return *at < UINT64_C(1) << PY_FIRST_BITS;
 }
 
-/* `n` words from where a word leads, as many as there are. */
+/* Notes a part: `n` words from where a word leads, or as many as there are. */
 static void add_part(struct parts *p, enum py_block_kind kind, hs_addr word, uint64_t n)
 {
     struct hs_heap_block block;
@@ -172,8 +173,9 @@ static void add_values(struct parts *p, const struct py_class *class, const uint
     add_part(p, PY_BLOCK_VALUES, values, n_entries(p->view, keys));
 }
 
-/* A block of a deque. One that was taken for an object may be one where `may_be_object`: the first
- * block of a deque has items from its middle on, and before these what the memory held before. */
+/* Finds a block of a deque. One that was taken for an object may be one where `may_be_object`: the
+ * first block of a deque has items from its middle on, and before these what the memory held
+ * before. */
 static bool deque_block(const struct parts *p, hs_addr at, bool may_be_object,
                         struct hs_heap_block *ret)
 {
@@ -185,8 +187,9 @@ static bool deque_block(const struct parts *p, hs_addr at, bool may_be_object,
     return known == 0 || (may_be_object && hs_python_known_kind(known) == PY_BLOCK_OBJECT);
 }
 
-/* Blocks from the left to the right one; only the places between the two indices are in use. Are
- * there as many as the deque says? */
+/* Goes over the blocks of a deque from the left to the right one, and marks them if asked to; only
+ * the places between the two indices are in use. True when there are as many items as the deque
+ * says. */
 static bool walk_deque(struct parts *p, const uint8_t *object, bool marks, bool may_be_object)
 {
     enum { LINK_RIGHT = PY_DEQUE_ITEMS + 1 };
@@ -216,7 +219,8 @@ static bool walk_deque(struct parts *p, const uint8_t *object, bool marks, bool 
     return false;
 }
 
-/* A deque whose items are as many as it says has its blocks, whatever these look like. */
+/* Adds the blocks of a deque. One whose items are as many as it says has its blocks, whatever these
+ * look like. */
 static void add_deque(struct parts *p, const uint8_t *object)
 {
     bool agrees = walk_deque(p, object, /* marks= */ false, /* may_be_object= */ true);
@@ -224,7 +228,7 @@ static void add_deque(struct parts *p, const uint8_t *object)
     (void)walk_deque(p, object, /* marks= */ true, agrees);
 }
 
-/* Blocks that a deque keeps for later, since 3.11. */
+/* Adds the blocks that a deque keeps for later, since 3.11. */
 static void add_spare(struct parts *p, const struct py_class *class, const uint8_t *object)
 {
     enum { AT_COUNT = 72, MAX_SPARE = 16, PAST = AT_COUNT + (MAX_SPARE + 1) * PY_WORD };
@@ -244,7 +248,7 @@ static char kind_of_items(const struct py_view *view, const uint8_t *object)
     return kind != NULL ? (char)*kind : 0;
 }
 
-/* Characters that are not in the text itself: another form of it, or its own when it is not
+/* Adds characters that are not in the text object: another form of it, or its own when it is not
  * compact. */
 static void add_text(struct parts *p, const struct py_class *class,
                      const struct hs_heap_block *block)
@@ -263,8 +267,7 @@ static void add_text(struct parts *p, const struct py_class *class,
         add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + layout->str_compact), 0);
 }
 
-/* Adds the parts of an array of numbers: they may have been noted for another array that looks at
- * them. */
+/* Adds the numbers of an array, which may have been noted for another array that looks at them. */
 static void add_numbers(struct parts *p, hs_addr items, bool are_own)
 {
     struct hs_heap_block block;
@@ -279,7 +282,7 @@ static void add_numbers(struct parts *p, hs_addr items, bool are_own)
         *known = hs_python_known(PY_BLOCK_RAW, hs_python_known_first(*known), 1);
 }
 
-/* References from the beginning of a block to its end, as numpy allocates them. */
+/* Adds references from the beginning of a block to its end, as numpy allocates them. */
 static void add_references(struct parts *p, hs_addr items)
 {
     struct hs_heap_block block;
@@ -289,9 +292,9 @@ static void add_references(struct parts *p, hs_addr items)
         add_part(p, PY_BLOCK_REFERENCES, items, UINT64_MAX);
 }
 
-/* Items, its own (NPY_ARRAY_OWNDATA) or another's; the sizes and steps of its dimensions; what
- * others were told of it (PEP 3118), at an address with a mark, which begins with a text in a block
- * that keeps what it held before. */
+/* Adds the parts of an array of numpy: items, its own (NPY_ARRAY_OWNDATA) or another's; the sizes
+ * and steps of its dimensions; what others were told of it (PEP 3118), at an address with a mark,
+ * which begins with a text in a block that keeps what it held before. */
 static void add_array(struct parts *p, const uint8_t *object)
 {
     enum { AT_ITEMS = 16, AT_SIZES = 32, AT_ARRAY_FLAGS = 64, AT_TOLD = 80, OWNS = 4, MARKS = 7 };
@@ -308,7 +311,7 @@ static void add_array(struct parts *p, const uint8_t *object)
         add_part(p, PY_BLOCK_TEXT, hs_python_word(p->view, told & ~(hs_addr)MARKS), 0);
 }
 
-/* Adds state of C: as many bytes as the definition of the module says. */
+/* Adds a module's state in C: as many bytes as the definition of the module says. */
 static void add_state(struct parts *p, const uint8_t *object)
 {
     enum { AT_DEFINITION = 24, AT_STATE = 32, AT_STATE_BYTES = 56 };
@@ -319,8 +322,8 @@ static void add_state(struct parts *p, const uint8_t *object)
         add_part(p, PY_BLOCK_STATE, hs_load_u64(object + AT_STATE), n_bytes / PY_WORD);
 }
 
-/* True for the format that ctypes keeps of a type, behind it since 3.13: how its values look in
- * memory is a text of few characters, in a block that keeps what it held before. */
+/* Tells whether a block is the format that ctypes keeps of a type, behind it since 3.13: how its
+ * values look in memory is a text of few characters, in a block that keeps what it held before. */
 static bool is_format(const struct hs_heap_block *block)
 {
     static const char others[] = "<>@=!&{}():,?";
@@ -363,7 +366,8 @@ static void add_raw(struct parts *p, const struct py_class *class, const uint8_t
         add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 16), 1);
 }
 
-/* Up to 3.10: which cells are arguments, and the frame that the next call will use. */
+/* Adds what code has up to 3.10: which cells are arguments, and the frame that the next call will
+ * use. */
 static void add_old_code(struct parts *p, const uint8_t *object)
 {
     enum { AT_CELLS = 96, AT_FRAME = 128 };
@@ -372,7 +376,7 @@ static void add_old_code(struct parts *p, const uint8_t *object)
     add_part(p, PY_BLOCK_SPARE, hs_load_u64(object + AT_FRAME), 0);
 }
 
-/* Two for each entry of its table. */
+/* Returns the words of a set's table: two for each entry. */
 static uint64_t n_set_words(const uint8_t *object)
 {
     uint64_t mask = hs_load_u64(object + 32);

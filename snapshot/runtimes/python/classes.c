@@ -51,7 +51,8 @@ static bool is_type(const struct py_view *view, hs_addr type)
     return false;
 }
 
-/* A name as types have them: "dict", "collections.deque", "method-wrapper". */
+/* Tells whether a text is a name as types have them: "dict", "collections.deque", "method-wrapper".
+ */
 static bool is_name(const char *name)
 {
     bool may_begin = true;
@@ -125,7 +126,7 @@ static bool is_weak_reference(const char *name)
     return false;
 }
 
-/* Returns the least bytes of an object of a kind that must be in it to be read. */
+/* Returns how many bytes an object of a kind must have at least for its words to be read. */
 static uint64_t least_bytes(const struct hs_python_layout *layout, uint8_t kind)
 {
     static const uint8_t least[PY_N_KINDS] = {
@@ -150,14 +151,15 @@ static uint64_t least_bytes(const struct hs_python_layout *layout, uint8_t kind)
     }
 }
 
-/* True if a class is called by the text of an object of its own. */
+/* Tells whether a class was made in C: its name begins with the module's, and is not the text of a
+ * Python object, as that of a class of the program is. */
 static bool is_called_after_module(const struct py_view *view, hs_addr name_at, const char *name)
 {
     return strchr(name, '.') != NULL && !hs_python_is_text(view, name_at);
 }
 
-/* Walks the bases. A class of the program has a name without a module: it is none of those above,
- * whatever it is called. */
+/* Finds the kind of a class by its bases. A class of the program has a name without a module: it is
+ * none of those above, whatever it is called. */
 static void find_kind(const struct py_view *view, struct py_class *class, bool *ret_is_weak)
 {
     hs_addr type = class->address;
@@ -201,8 +203,8 @@ static uint64_t numbers_behind_code(const struct hs_python_layout *layout)
     return bits(layout->minor >= 14 ? last - 1 : last, last + 1);
 }
 
-/* PyTypeObject: sizes, places, the version, and flags, which look like an address where the heap
- * lies low. */
+/* Returns the words of PyTypeObject that are numbers: sizes, places, the version, and flags, which
+ * look like an address where the heap lies low. */
 static uint64_t numbers_of_type(void)
 {
     static const uint16_t numbers[] = {16,           AT_BASIC_SIZE, AT_ITEM_SIZE, 56, AT_TYPE_FLAGS,
@@ -214,7 +216,7 @@ static uint64_t numbers_of_type(void)
     return found;
 }
 
-/* Words of an object of a kind, from the object on, that are numbers. */
+/* Returns the words of an object of a kind, from the object on, that are numbers. */
 static uint64_t numbers_of(const struct hs_python_layout *layout, uint8_t kind)
 {
     static const uint64_t sets = UINT64_C(0xaaaa00) /* hashes of the table in it */ | 0xdc;
@@ -252,8 +254,8 @@ static uint64_t numbers_of(const struct hs_python_layout *layout, uint8_t kind)
     }
 }
 
-/* Returns the words that are numbers in an interpreter's frame that begins at this word of an
- * object. */
+/* Returns the words that own nothing in an interpreter's frame that begins at this word of an
+ * object: numbers and borrowed references. */
 static uint64_t numbers_of_frame(const struct hs_python_layout *layout, unsigned frame)
 {
     const uint16_t borrowed[] = {
@@ -267,7 +269,8 @@ static uint64_t numbers_of_frame(const struct hs_python_layout *layout, unsigned
     return numbers;
 }
 
-/* A plain generator has no finalizer, and does not clear the place of one. */
+/* Returns the words that are numbers in a generator. A plain one has no finalizer, and does not
+ * clear the place of one. */
 static uint64_t numbers_of_generator(const struct hs_python_layout *layout, const char *name)
 {
     unsigned state = layout->minor >= 11 ? layout->gen_state / (unsigned)PY_WORD : 3;
@@ -297,9 +300,9 @@ static uint64_t numbers_of_frames(const struct hs_python_layout *layout,
     return numbers;
 }
 
-/* Returns the words that are numbers in an object of a type that is not known, with items: how
- * many. Items that are shorter than an address are none (the code of a regular expression), and
- * begin within the fixed part. */
+/* Returns the words that are numbers in an object, with items, of a type that is not known: how
+ * many items there are; and items that are shorter than an address (the code of a regular
+ * expression), which begin within the fixed part. */
 static uint64_t numbers_of_items(const struct py_class *class)
 {
     unsigned end = class->n_bytes / (unsigned)PY_WORD;
@@ -309,7 +312,8 @@ static uint64_t numbers_of_items(const struct py_class *class)
     return bits(2, 3) | (hs_python_items_lead(class) ? 0 : bits(end - 1, end));
 }
 
-/* Before the object: what the collector has of it, and since 3.11 a dictionary or values. */
+/* Returns the owning words before an object: since 3.11 a dictionary or values. What the collector
+ * has there owns nothing. */
 static uint64_t owning_before(const struct hs_python_layout *layout, const struct py_class *class)
 {
     if (!class->has_dict || class->object_at != 32)
@@ -342,7 +346,8 @@ static void set_words(const struct py_view *view, struct py_class *class, uint64
     class->owning &= ~(class->weak | class->links);
 }
 
-/* 32 bits, above them flags of 3.14: it lives for ever, it is no block. */
+/* Tells whether a word is a count, which has 32 bits; above them are flags of 3.14: the object
+ * lives for ever, or is no block. */
 bool hs_python_is_count(const struct py_view *view, uint64_t word)
 {
     enum { SURE_COUNT = 1 << 22, FLAGS_SHIFT = 48, MOST_FLAGS = 8 };
@@ -356,8 +361,8 @@ bool hs_python_is_count(const struct py_view *view, uint64_t word)
            hs_image_bytes(&view->dump->image, word, 1) == NULL;
 }
 
-/* Classes of a program may be called anything, "Page[Item]": then the type must be in use, and its
- * name that of a text object. */
+/* Finds the name of a class. Classes of a program may be called anything, "Page[Item]": then the
+ * type must be in use, and its name that of a text object. */
 static bool find_name(const struct py_view *view, struct py_class *class, const uint8_t *head)
 {
     hs_addr name = hs_load_u64(head + AT_NAME);

@@ -30,7 +30,7 @@ struct frame {
     hs_str unit;
 };
 
-/* "Session.load", "main.<locals>.<lambda>". */
+/* Tells whether a text may be a qualified name: "Session.load", "main.<locals>.<lambda>". */
 static bool is_qualified_name(const char *text)
 {
     for (const char *at = text; *at != '\0'; at++)
@@ -40,8 +40,8 @@ static bool is_qualified_name(const char *text)
     return text[0] != '\0';
 }
 
-/* In bytes from the start of its code. Up to 3.10 a frame has it as a number, in 3.10 of units of
- * two bytes; negative before it begins. */
+/* Returns the instruction that a frame is at, in bytes from the start of its code. Up to 3.10 a
+ * frame has it as a number, in 3.10 of units of two bytes; negative before it begins. */
 static uint64_t instruction_of(const struct py_view *view, const struct py_frame *f)
 {
     const struct hs_python_layout *layout = view->layout;
@@ -179,8 +179,8 @@ bool hs_python_is_code(const struct py_state *s, hs_addr object)
     return class != NULL && class->kind == PY_CODE;
 }
 
-/* A chain that leads back into itself ends: a frame that was met at a power of two steps is not met
- * again in a sound one. */
+/* Adds the frames of a thread. A chain that leads back into itself ends: a frame that was met at a
+ * power of two steps is not met again in a sound one. */
 static hs_status add_frames(const struct thread *t, struct hs_error *err)
 {
     const struct py_view *view = &t->s->view;

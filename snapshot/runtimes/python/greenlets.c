@@ -62,7 +62,7 @@ static bool is_chunk(const struct py_view *view, hs_addr chunk, hs_addr top, hs_
     return hs_python_word(view, chunk + AT_CHUNK_SIZE) == limit - chunk;
 }
 
-/* Among the words of its state up to `end`: the object of its innermost frame. */
+/* Tells whether the words of its state up to `end` have the object of its innermost frame. */
 static bool has_frame_object(const struct py_state *s, const uint8_t *state, size_t end,
                              hs_addr frame)
 {
@@ -77,7 +77,7 @@ static bool has_frame_object(const struct py_state *s, const uint8_t *state, siz
     return false;
 }
 
-/* All of its chunks, from the newest on. False: too many, or they are no chain. */
+/* Lists all of its chunks, from the newest on. False: too many, or they are no chain. */
 static bool add_chunks(const struct py_view *view, hs_addr chunk, hs_addr top, struct stack *ret)
 {
     for (ret->n = 0; chunk != 0; ret->n++) {
@@ -128,8 +128,8 @@ static uint64_t frame_bytes(const struct py_view *view, hs_addr code)
     return layout->frame_localsplus + n_words * PY_WORD;
 }
 
-/* The frames of a chunk up to the innermost: *ret_is_last when that was it. One that is longer than
- * the chunk is none. */
+/* Adds the frames of a chunk up to the innermost: *ret_is_last when that was it. One that is longer
+ * than the chunk is none. */
 static hs_status add_chunk(struct py_waiting *w, const struct stack *stack, size_t chunk,
                            bool *ret_is_last, struct hs_error *err)
 {

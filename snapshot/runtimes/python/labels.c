@@ -61,8 +61,8 @@ hs_status hs_python_add_label(struct py_state *s, uint64_t offset, const char *n
                                       "names of Python's attributes", err);
 }
 
-/* Lists are short, or in order: by insertion, which keeps the first of several before the others.
- */
+/* Sorts members by offset, by insertion, as lists are short or in order. Of several at one offset
+ * the first stays before the others. */
 static void sort_members(struct hs_object_member *members, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -98,7 +98,8 @@ bool hs_python_class_module(const struct py_view *view, const struct py_class *c
                                 PY_NAME_BYTES);
 }
 
-/* "collections.OrderedDict", "__main__.Cache.Entry"; of the interpreter's own what they say. */
+/* Makes the name of a class: "collections.OrderedDict", "__main__.Cache.Entry"; of the
+ * interpreter's own what they say. */
 hs_status hs_python_class_name(struct py_state *s, const struct py_class *class, bool reads_names,
                                hs_str *ret, struct hs_error *err)
 {
@@ -126,7 +127,7 @@ static bool is_identifier(const char *name)
     return name[0] != '\0';
 }
 
-/* Members of one type; a list that ends with one without a name. */
+/* Adds the members of one type, a list that ends with one without a name. */
 static hs_status add_members(struct py_state *s, const struct py_class *class, hs_addr type,
                              struct hs_error *err)
 {
@@ -220,7 +221,8 @@ static hs_status add_function(struct py_state *s, const struct py_class *class,
     return HS_OK;
 }
 
-/* A dictionary, or the values of one, before the object or at the place that its type tells. */
+/* Names a dictionary, or the values of one, before the object or at the place that its type tells.
+ */
 static hs_status add_dict(struct py_state *s, const struct py_class *class, struct hs_error *err)
 {
     int64_t at = (int64_t)hs_python_word(&s->view, class->address + AT_DICT);
@@ -234,7 +236,8 @@ static hs_status add_dict(struct py_state *s, const struct py_class *class, stru
     return HS_OK;
 }
 
-/* 3.13: attributes in the object, in the order of the table of names that its class has. */
+/* Names the attributes that 3.13 keeps in the object, in the order of the table of names that its
+ * class has. */
 static hs_status add_inline(struct py_state *s, const struct py_class *class, struct hs_error *err)
 {
     const struct py_view *view = &s->view;

@@ -34,7 +34,7 @@ static uint64_t next_number(struct table *t)
     return number;
 }
 
-/* Lines on from the one before; passes over the columns. */
+/* Returns how many lines on from the one before an entry is; passes over its columns. */
 static int64_t next_delta(struct table *t, unsigned kind)
 {
     if (kind == KIND_NONE)
@@ -51,8 +51,8 @@ static int64_t next_delta(struct table *t, unsigned kind)
     return kind >= KIND_ONE_LINE ? (int64_t)kind - KIND_ONE_LINE : 0;
 }
 
-/* Up to 3.10 pairs { bytes of code, lines on }. In 3.9 the lines come after the bytes; in 3.10 they
- * come before them, and -128 says that these have none. */
+/* Finds the line in a table as it is up to 3.10: pairs { bytes of code, lines on }. In 3.9 the
+ * lines come after the bytes; in 3.10 they come before them, and -128 says that these have none. */
 static uint32_t old_line(struct table *t, bool is_before, uint64_t instruction, int64_t line)
 {
     enum { NO_LINE = -128 };

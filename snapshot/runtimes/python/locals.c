@@ -98,7 +98,7 @@ static void find_names(struct locals *l)
     }
 }
 
-/* The dictionary that a thread has of a local; 0: none. */
+/* Finds the dictionary that a thread has of a local; 0: none. */
 static hs_addr dictionary(const struct py_view *view, const struct local *local, hs_addr state)
 {
     char key[PY_NAME_BYTES];

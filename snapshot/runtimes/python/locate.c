@@ -31,7 +31,8 @@ static bool find_runtime(const struct hs_object *object, hs_addr *ret)
     return false;
 }
 
-/* "pypy3.9", "libpypy3.9-c.so": its objects move, in a heap of its own. */
+/* Tells whether an object is PyPy, "pypy3.9" or "libpypy3.9-c.so": its objects move, in a heap of
+ * its own. */
 static bool is_pypy(const struct hs_object *object)
 {
     const char *slash = object->path == NULL ? NULL : strrchr(object->path, '/');
@@ -49,7 +50,8 @@ const struct hs_object *hs_python_object(const struct hs_objects *objects)
     return NULL;
 }
 
-/* "…/python3.10", "…/libpython3.9.so.1.0": the minor version; 0: it says none. */
+/* Returns the minor version in a path, "…/python3.10" or "…/libpython3.9.so.1.0"; 0: it says none.
+ */
 static unsigned minor_of_path(const char *path)
 {
     const char *name = path == NULL ? NULL : strrchr(path, '/');
@@ -141,7 +143,7 @@ static unsigned find_minor(const struct hs_object *object)
     return minor_of_hex(hs_load_u32(bytes));
 }
 
-/* The type of the type of a dictionary is the one that is its own. */
+/* Finds the type of types: the type of the type of a dictionary, which is its own type. */
 static hs_addr find_type_type(const struct py_view *view, hs_addr object)
 {
     enum { AT_TYPE = 8 };
@@ -159,8 +161,8 @@ static unsigned minor_of_sys(const struct py_view *view, hs_addr dict)
     return number == 0 ? 0 : minor_of_hex(hs_python_u32(view, number + FIRST_DIGIT));
 }
 
-/* The main interpreter, behind the head of all: at the head stands the newest, which may not have
- * its modules yet. */
+/* Finds the main interpreter, behind the head of all: at the head stands the newest, which may not
+ * have its modules yet. */
 static hs_addr find_first(const struct py_view *view, hs_addr runtime)
 {
     hs_addr head = runtime + view->layout->runtime_interpreters;
@@ -195,7 +197,7 @@ static const char *check(struct py_view *view, struct py_interpreter *p)
     return NULL;
 }
 
-/* One that does not say which version it is: the first that fits. */
+/* Takes the first version that fits, for an interpreter that does not say which it is. */
 static bool try_all(struct py_view *view, struct py_interpreter *p, char *text, size_t n)
 {
     enum { FIRST_MINOR = 9, MOST_MINORS = 32 };
@@ -209,7 +211,8 @@ static bool try_all(struct py_view *view, struct py_interpreter *p, char *text, 
     return false;
 }
 
-/* One of the objects; the reason in text[n] when it is not to be believed. */
+/* Checks the interpreter of one of the objects; the reason in text[n] when it is not to be
+ * believed. */
 static bool believe(struct py_view *view, struct py_interpreter *p, char *text, size_t n)
 {
     enum { VERSION = 1, IS_FREE_THREADED = 2 };
@@ -248,8 +251,8 @@ static bool believe(struct py_view *view, struct py_interpreter *p, char *text, 
     return why == NULL;
 }
 
-/* A process may have several, as where a program that is Python itself loads the library: the first
- * that runs is read. */
+/* Finds the interpreter. A process may have several, as where a program that is Python itself loads
+ * the library: the first that runs is read. */
 bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n)
 {
     const struct hs_objects *objects = &view->dump->objects;

@@ -105,7 +105,7 @@ hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_a
     return hs_roots_add(&s->roots, leaf, err);
 }
 
-/* "app.users.Session.table". */
+/* Adds a root for an entry of a scope, by its name: "app.users.Session.table". */
 static hs_status add_named(struct names *n, const struct scope *scope, const char *name,
                            hs_addr slot, hs_addr value, struct hs_error *err)
 {
@@ -142,7 +142,8 @@ static const struct py_class *class_at(const struct names *n, hs_addr object)
     return hs_python_class_of(&n->s->view, &n->s->classes, object);
 }
 
-/* The `__module__` of a class or function, its `__qualname__`, and the dictionary of a class. */
+/* Finds the `__module__` of a class or function, its `__qualname__`, and the dictionary of a class.
+ * False for any other value. */
 static bool definition(const struct names *n, hs_addr value, const struct py_class *class,
                        char *module, char *path, hs_addr *ret_dict)
 {
@@ -167,7 +168,8 @@ static bool definition(const struct names *n, hs_addr value, const struct py_cla
            hs_python_identifier(view, path_text, true, path, PY_NAME_BYTES);
 }
 
-/* Is it defined at this entry of the scope? Then a class in it is a scope, too. */
+/* Adds a class or function that is defined at this entry of the scope. A class is a scope then,
+ * too. */
 static hs_status add_definition(struct names *n, const struct scope *scope,
                                 const struct py_entries *it, const char *name, struct hs_error *err)
 {
@@ -222,7 +224,7 @@ static hs_status go_through(struct names *n, struct hs_error *err)
     return HS_OK;
 }
 
-/* Describes a name, its interpreter and its origin. */
+/* Fills in a module's name, alone and with its interpreter's, and its file. */
 static hs_status describe(const struct names *n, hs_addr interpreter, hs_addr key,
                           struct scope *scope, struct hs_error *err)
 {
@@ -241,7 +243,7 @@ static hs_status describe(const struct names *n, hs_addr interpreter, hs_addr ke
     return file[0] == '\0' ? HS_OK : hs_strtab_add(strings, file, &scope->file, err);
 }
 
-/* The module itself and its dictionary. */
+/* Adds roots for a module itself and its dictionary, and its scope. */
 static hs_status add_module(struct names *n, hs_addr interpreter, const struct py_entries *it,
                             struct hs_error *err)
 {

@@ -59,9 +59,9 @@ struct py_view {
     hs_addr type_type;    /* the type of types */
     uint64_t *looks_left; /* borrowed: see hs_python_may_look; NULL: without end */
 };
-/* Each walk whose length the process chooses asks for every step: an entry of a dictionary, a
- * frame, a base of a class. False when the process has asked for more than any sound one does: then
- * the walk ends, and what was found stays. */
+/* Counts n steps: each walk whose length the process chooses asks for every step: an entry of a
+ * dictionary, a frame, a base of a class. False when the process has asked for more than any sound
+ * one does: then the walk ends, and what was found stays. */
 static inline bool hs_python_may_look(const struct py_view *view, uint64_t n)
 {
     if (view->looks_left == NULL)
@@ -69,12 +69,12 @@ static inline bool hs_python_may_look(const struct py_view *view, uint64_t n)
     *view->looks_left -= n < *view->looks_left ? n : *view->looks_left;
     return *view->looks_left != 0;
 }
-/* n bytes at an address: of the copy, else of the file mapped there; NULL: not there. */
+/* Returns n bytes at an address: of the copy, else of the file mapped there; NULL: not there. */
 const uint8_t *hs_python_bytes(const struct py_view *view, hs_addr at, size_t n);
-/* A word; 0 when it is not there. */
+/* Returns the word at an address; 0 when it is not there. */
 uint64_t hs_python_word(const struct py_view *view, hs_addr at);
 uint32_t hs_python_u32(const struct py_view *view, hs_addr at);
-/* A C string into text[n]; false, and "" when it is not there or longer. */
+/* Copies a C string into text[n]; false, and "", when it is not there or longer. */
 bool hs_python_string(const struct py_view *view, hs_addr at, char *text, size_t n);
 
 /* ---- classes.c */
@@ -144,11 +144,11 @@ struct py_classes {
     struct hs_table by_address;
 };
 void hs_python_classes_fini(struct py_classes *classes);
-/* A count of references; not the address of something that is there, which may have no more bits
- * where a program is not moved when it is loaded. */
+/* Tells whether a word is a count of references, and not the address of something that is there:
+ * where a program is not moved when it is loaded an address may have no more bits than a count. */
 bool hs_python_is_count(const struct py_view *view, uint64_t word);
-/* The number of the type object at an address; HS_NO_NUMBER when there is none. Remembered. Fails
- * with HS_LIMIT. */
+/* Finds the number of the type object at an address, and remembers it; HS_NO_NUMBER when there is
+ * none. Fails with HS_LIMIT. */
 hs_status hs_python_class(const struct py_view *view, struct py_classes *classes, hs_addr type,
                           uint32_t *ret, struct hs_error *err);
 
@@ -197,21 +197,23 @@ struct py_blocks {
     uint64_t n;
 };
 void hs_python_blocks_fini(struct py_blocks *blocks);
-/* The number of values is below, that of their shape above it; of a table the latter alone, and of
- * an object in place of the first word: 0 for none, else the number + 1 (struct py_shape). */
+/* The places of a shape's number + 1 (struct py_shape; 0: none) in what is known of a block: of
+ * values above their number, which has PY_VALUES_BITS, of a table in place of the number, of an
+ * object in place of the first word. */
 enum { PY_VALUES_BITS = 16, PY_MOST_SHAPES = (1 << PY_FIRST_BITS) - 1 };
 static inline uint64_t hs_python_n_values(uint64_t known)
 {
     return hs_python_known_number(known) & ((1U << PY_VALUES_BITS) - 1);
 }
-/* Looks at every block. Linear, with a look-up for each part. Fails with HS_LIMIT. */
+/* Finds which blocks are objects, and which are parts of objects. Linear, with a look-up for each
+ * part. Fails with HS_LIMIT. */
 hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes,
                                 struct py_blocks *ret, struct hs_error *err);
-/* The state between two calls; what is kept for later has nothing in it: of the interpreters of a
- * process, after the blocks. */
+/* Notes the blocks that the interpreters of a process keep for later, in which nothing but the link
+ * to the next is a pointer. After hs_python_find_blocks. */
 struct py_state;
 void hs_python_find_spare(struct py_state *s);
-/* The object at an address as far as a block holds it: its class, or NULL. */
+/* Returns the class of the object at an address, or NULL when its type is none that is known. */
 const struct py_class *hs_python_class_of(const struct py_view *view,
                                           const struct py_classes *classes, hs_addr object);
 /* The header of a dictionary's table. */
@@ -230,20 +232,22 @@ static inline hs_addr hs_python_values(const struct py_view *view, hs_addr word)
 }
 
 /* ---- text.c: identifiers, and entries of dictionaries */
-/* An ASCII str object at an address that is an identifier of at most n - 1 bytes, with dots where
- * `has_dots`, into text[n]; false, and "", when it is none. */
+/* Copies the text of an ASCII str object that is an identifier of at most n - 1 bytes, with dots
+ * where `has_dots`, into text[n]; false, and "", when it is none. */
 bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_dots, char *text,
                           size_t n);
-/* Tells whether these are the characters of an ASCII str object, as the names of a program's
- * classes. */
+/* Tells whether the characters at an address are those of an ASCII str object, as the names of a
+ * program's classes are. */
 bool hs_python_is_text(const struct py_view *view, hs_addr text_at);
-/* Characters of an ASCII str object that are no identifier, as the name of a class: the identifier
- * that they begin with, and "[...]" for the rest, which may be data: "Page[...]" of Page[Item].
- * False when no str object has them. */
+/* Copies the characters of an ASCII str object that are no identifier, as the name of a class: the
+ * identifier that they begin with, and "[...]" for the rest, which may be data: "Page[...]" of
+ * Page[Item]. False when no str object has them. */
 bool hs_python_class_text(const struct py_view *view, hs_addr text_at, char text[PY_NAME_BYTES]);
-/* The text of an ASCII str object as it is, if it fits. */
+/* Copies the text of an ASCII str object as it is; false, and "", when it is none or does not fit.
+ */
 bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, size_t n);
-/* The last part of the path in a str object; "" when there is none, or none that can be shown. */
+/* Copies the last part of the path in a str object; "" when there is none, or none that can be
+ * shown. */
 void hs_python_base_name(const struct py_view *view, hs_addr object, char text[PY_NAME_BYTES]);
 /* The entries of a dictionary, in order: `struct py_entries it; hs_python_entries(view, dict, &it);
  * while (hs_python_next_entry(view, &it))`. Deleted ones are left out. */
@@ -255,7 +259,7 @@ struct py_entries {
 };
 void hs_python_entries(const struct py_view *view, hs_addr dict, struct py_entries *ret);
 bool hs_python_next_entry(const struct py_view *view, struct py_entries *it);
-/* The value of an ASCII key; 0: it has none. Linear in the entries. */
+/* Returns the value of an ASCII key; 0: it has none. Linear in the entries. */
 hs_addr hs_python_dict_value(const struct py_view *view, hs_addr dict, const char *key);
 
 /* ---- locate.c */
@@ -266,7 +270,7 @@ struct py_interpreter {
     hs_addr modules;                /* its sys.modules */
     unsigned n_more;                /* others in the process, which are not read */
     struct hs_python_layout layout; /* of its version, and as it says itself */
-    bool is_told;                   /* where its state's fields are it says otherwise */
+    bool is_told;                   /* `layout` has places of fields that the process said */
 };
 /* Returns the object that may be CPython, or NULL. */
 const struct hs_object *hs_python_object(const struct hs_objects *objects);
@@ -336,8 +340,8 @@ hs_status hs_python_name_modules(struct py_state *s, struct hs_error *err);
  * the block has a name from now on unless the root `is_passing`. */
 hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_addr word,
                              bool is_passing, struct hs_error *err);
-/* Memory for more names: when they have had their share lacks_memory is set, nothing more is looked
- * at, and HS_OK. Fails with HS_LIMIT. */
+/* Reserves memory for more names. When names have had their share it sets lacks_memory, ends all
+ * looks and returns HS_OK. Fails with HS_LIMIT. */
 hs_status hs_python_take_memory(struct py_state *s, uint64_t n_bytes, struct hs_error *err);
 /* Tells whether a block that a word leads to has a name already. */
 bool hs_python_is_named(const struct py_state *s, hs_addr word);
@@ -347,41 +351,41 @@ bool hs_python_is_named(const struct py_state *s, hs_addr word);
  * program has names for: members of C (PyMemberDef), `__slots__`, items, attributes in the object.
  * With `reads_names` false only what the interpreter itself calls them. Fails with HS_LIMIT. */
 hs_status hs_python_label_classes(struct py_state *s, bool reads_names, struct hs_error *err);
-/* The module that a class of a program was made in, of identifiers; false: none. */
+/* Finds the module that a class of a program was made in, of identifiers; false: none. */
 bool hs_python_class_module(const struct py_view *view, const struct py_class *class,
                             char module[PY_NAME_BYTES]);
-/* "app.users.Session"; without `reads_names` what C calls it. */
+/* Makes the name of a class: "app.users.Session"; without `reads_names` what C calls it. */
 hs_status hs_python_class_name(struct py_state *s, const struct py_class *class, bool reads_names,
                                hs_str *ret, struct hs_error *err);
-/* The type of a block, and what it is: of struct hs_object_model. */
+/* Returns the number of a block's type, and describes a type: of struct hs_object_model. */
 uint32_t hs_python_type(const void *state, const struct hs_heap_block *block);
 hs_status hs_python_describe(const void *state, uint32_t type, struct hs_object_type *ret,
                              struct hs_error *err);
-/* Adds a member to those since `begin`; none, where there are too many. */
+/* Adds a member to the list that is being made, unless there are too many in all. */
 hs_status hs_python_add_label(struct py_state *s, uint64_t offset, const char *name,
                               struct hs_error *err);
-/* Sorts those since `begin`; of several at one offset the first stays. */
+/* Ends a list of members: sorts those since `begin`; of several at one offset the first stays. */
 void hs_python_end_labels(struct py_names *names, size_t begin, struct py_labels *ret);
 
 /* ---- shapes.c */
 /* Returns the address of the address of key number `i`. */
 hs_addr hs_python_key_at(const struct py_keys *keys, uint64_t i);
-/* The number of a shape plus one, described when it is new; 0: there is no room for more, or the
- * class of this number (HS_NO_NUMBER: none) has too many. */
+/* Finds the number of a shape plus one, and describes the shape when it is new; 0: there is no room
+ * for more, or the class of this number (HS_NO_NUMBER: none) has too many. */
 hs_status hs_python_shape(struct py_state *s, const struct py_shape *wanted, uint32_t class_number,
                           uint32_t *ret, struct hs_error *err);
 
 /* ---- variables.c */
-/* The variables of a frame of its code: how many; where the name of one stands, 0: nowhere. */
+/* Returns how many variables a frame of this code has; where the name of one stands, 0: nowhere. */
 uint64_t hs_python_n_variables(const struct py_view *view, hs_addr code);
 hs_addr hs_python_variable(const struct py_view *view, hs_addr code, uint64_t i);
 /* Returns how many words a frame of 3.11 or later has, its variables and what is on its stack;
  * negative: it runs, and only its thread knows. */
 int64_t hs_python_stack_top(const struct py_view *view, hs_addr frame);
-/* The names of the variables of its code, as members. */
+/* Adds the names of the variables of a shape's code as members. */
 hs_status hs_python_label_variables(struct py_state *s, const struct py_shape *shape,
                                     struct hs_error *err);
-/* "worker()", "Server.handle()". */
+/* Makes the name of a function by its code: "worker()", "Server.handle()". */
 void hs_python_function_name(const struct py_view *view, hs_addr code, char *text, size_t n);
 
 /* ---- attributes.c */
@@ -400,7 +404,7 @@ struct py_interpreters {
     unsigned n;
 };
 bool hs_python_next_interpreter(const struct py_state *s, struct py_interpreters *it);
-/* The least bytes of an interpreter's state with which names of one begin: "interpreter 2: ";
+/* The text with which the names of what an interpreter has begin, and its size: "interpreter 2: ";
  * nothing for the first. */
 enum { PY_INTERPRETER_BYTES = 40 };
 void hs_python_interpreter_name(const struct py_state *s, hs_addr interpreter, char *text,
@@ -427,14 +431,14 @@ struct py_frame {
 };
 hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struct hs_error *err);
 bool hs_python_is_code(const struct py_state *s, hs_addr object);
-/* Returns as many of hs_python_n_variables as a sound frame has: else 0. */
+/* Returns hs_python_n_variables, or 0 when it is more than a sound frame has. */
 uint64_t hs_python_n_locals(const struct py_view *view, hs_addr code);
-/* "local rows" */
+/* Makes the name of a variable of a frame: "local rows". */
 enum { PY_LOCAL_BYTES = PY_NAME_BYTES + 8 };
 void hs_python_local_name(const struct py_view *view, hs_addr code, uint64_t i,
                           char text[PY_LOCAL_BYTES]);
-/* Adds a variable of a frame, which has this value: of one that functions within it share what its
- * cell contains, too. */
+/* Adds a root for the value of a variable of a frame. A variable that functions within share is a
+ * cell: what this contains gets a root, too. */
 hs_status hs_python_add_variable(struct py_state *s, struct hs_root_leaf *leaf, hs_addr value,
                                  struct hs_error *err);
 
@@ -446,7 +450,7 @@ struct py_places {
     struct py_frame frames[PY_N_PLACES];
     uint64_t instructions[PY_N_PLACES];
 };
-/* The waiting coroutines: set these, and add its frames, the outermost first. */
+/* A task or greenlet that waits: set these, and add its frames, the outermost first. */
 struct py_waiting {
     struct py_state *s;
     struct py_places *places;

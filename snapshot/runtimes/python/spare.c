@@ -15,7 +15,7 @@ static void note_spare(struct py_state *s, hs_addr object)
             hs_python_known(PY_BLOCK_SPARE, (object - block.begin) / PY_WORD % MOST_WORDS, 1);
 }
 
-/* As many as it says: the last one leads nowhere. */
+/* Notes the blocks of a list, as many as it says: the last one leads nowhere. */
 static void note_list(struct py_state *s, hs_addr list)
 {
     hs_addr at = hs_python_word(&s->view, list);

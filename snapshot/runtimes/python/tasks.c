@@ -35,7 +35,7 @@ static bool is_coroutine(const struct py_state *s, hs_addr object)
 
 /* ---- what a coroutine waits for */
 
-/* Returns its frame, if it waits or has yet to begin; 0: it runs, or has ended. */
+/* Returns a coroutine's frame, if it waits or has yet to begin; 0: it runs, or has ended. */
 static hs_addr waiting_frame(const struct py_view *view, hs_addr coroutine)
 {
     const struct hs_python_layout *layout = view->layout;
@@ -46,7 +46,7 @@ static hs_addr waiting_frame(const struct py_view *view, hs_addr coroutine)
     return state != NULL && (int8_t)*state < 0 ? coroutine + layout->gen_frame : 0;
 }
 
-/* Up to 3.10: where the topmost value of its stack stands; 0: it has none, or runs. */
+/* Finds where the topmost value of a frame's stack stands, up to 3.10; 0: it has none, or runs. */
 static hs_addr top_of_old(const struct py_view *view, hs_addr frame)
 {
     enum { AT_STACK = 64, AT_TOP = 72, AT_DEPTH = 80 };
@@ -60,7 +60,7 @@ static hs_addr top_of_old(const struct py_view *view, hs_addr frame)
     return end > stack ? end - PY_WORD : 0;
 }
 
-/* The value on the top of its stack is what a coroutine waits for: another one, itself or by an
+/* Finds what a coroutine waits for, the value on the top of its stack: another one, itself or by an
  * object that stands for it; 0: something else, a future mostly. */
 static hs_addr awaited(const struct py_state *s, hs_addr frame)
 {
@@ -104,7 +104,8 @@ static hs_status add_chain(struct py_state *s, struct py_places *places, hs_str 
     return HS_OK;
 }
 
-/* The one coroutine that a task leads to is its own: others are behind futures, or variables. */
+/* Adds a task by the one coroutine that it leads to, its own: others are behind futures, or
+ * variables. */
 static hs_status add_task(struct py_state *s, struct py_places *places, hs_str group, hs_addr task,
                           const struct py_class *class, struct hs_error *err)
 {

@@ -54,7 +54,7 @@ bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_d
     return false;
 }
 
-/* The characters of an ASCII str object; NULL: no such object has them. */
+/* Returns the characters of an ASCII str object; NULL: no such object has them. */
 static const uint8_t *text_of_object(const struct py_view *view, hs_addr text_at)
 {
     enum { AT_TYPE = 8, AT_TYPE_NAME = 24 };

@@ -14,7 +14,7 @@ static hs_addr next_in_list(const struct py_state *s, const struct py_interprete
     return hs_python_word(&s->view, from);
 }
 
-/* The first is in the list, too. */
+/* Goes on to the next interpreter; the first is in the list, too. */
 bool hs_python_next_interpreter(const struct py_state *s, struct py_interpreters *it)
 {
     if (it->n++ == 0) {
@@ -54,8 +54,8 @@ static uint32_t find_tid(const struct py_view *view, hs_addr state)
     return 0;
 }
 
-/* A chain that leads back into itself ends: a state that was met at a power of two steps is not met
- * again in a sound one. */
+/* Goes on to the next state of an interpreter's threads. A chain that leads back into itself ends:
+ * a state that was met at a power of two steps is not met again in a sound one. */
 static bool next_state(const struct py_state *s, struct py_threads *it)
 {
     const struct hs_python_layout *layout = s->view.layout;

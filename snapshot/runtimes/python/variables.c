@@ -118,7 +118,7 @@ hs_status hs_python_label_variables(struct py_state *s, const struct py_shape *s
     return HS_OK;
 }
 
-/* "worker()", "Server.handle()". */
+/* Makes the name of a function by its code: "worker()", "Server.handle()". */
 void hs_python_function_name(const struct py_view *view, hs_addr code, char *text, size_t n)
 {
     char name[PY_NAME_BYTES];

@@ -10,7 +10,8 @@
 
 enum { TEXT_BYTES = PY_CHAIN_BYTES + 2 * PY_NAME_BYTES };
 
-/* The outermost and the innermost tell most: "serve() ... await Queue.get()". */
+/* Adds a function to the text of a chain. The outermost and the innermost tell most: "serve() ...
+ * await Queue.get()". */
 static void add_to_chain(struct py_waiting *w, const char *function)
 {
     char before[PY_CHAIN_BYTES];

@@ -18,8 +18,8 @@ static void own_not(struct hs_object_words *words, uint64_t from)
         words->owning &= (UINT64_C(1) << from) - 1;
 }
 
-/* { interned:2, kind:3, compact:1, ascii:1 }. Compact text has its characters in itself; up to 3.11
- * all may have a copy in wide characters. */
+/* Finds the words of a text by its state { interned:2, kind:3, compact:1, ascii:1 }. Compact text
+ * has its characters in itself; up to 3.11 all may have a copy in wide characters. */
 static void words_of_text(const struct py_state *s, const struct py_class *class,
                           const struct hs_heap_block *block, struct hs_object_words *words)
 {
@@ -39,8 +39,8 @@ static void words_of_text(const struct py_state *s, const struct py_class *class
         own_not(words, object + ((state & ASCII) != 0 ? ascii : compact));
 }
 
-/* Behind the digits of a number or the bytes of a text an object of a class of the program has its
- * dictionary. */
+/* Finds the words behind the digits of a number or the bytes of a text: there an object of a class
+ * of the program has its dictionary. */
 static void words_behind(const struct py_class *class, uint64_t n_bytes,
                          struct hs_object_words *words)
 {
@@ -51,8 +51,8 @@ static void words_behind(const struct py_class *class, uint64_t n_bytes,
         add_run(words, 0, begin, begin + 1);
 }
 
-/* The sequences of C with names for their fields may have more of these than items: their types
- * are called after a module. */
+/* Finds the items of a tuple. The sequences of C with names for their fields may have more of these
+ * than items: their types are called after a module. */
 static void words_of_tuple(const struct py_class *class, uint64_t n_items, uint64_t most,
                            struct hs_object_words *words)
 {
@@ -83,8 +83,8 @@ static uint64_t n_locals_of(const struct py_state *s, const uint8_t *frame)
     return hs_python_u32(&s->view, code + s->view.layout->code_n_locals);
 }
 
-/* A frame in an object: what lies above its stack is left from before. `at` is where it begins in
- * the object. */
+/* Finds the words of a frame in an object: what lies above its stack is left from before. `at` is
+ * where it begins in the object. */
 static void words_of_frame(const struct py_state *s, const struct py_class *class,
                            const struct hs_heap_block *block, uint16_t at, bool is_live,
                            struct hs_object_words *words)
@@ -108,8 +108,9 @@ static void words_of_frame(const struct py_state *s, const struct py_class *clas
     add_run(words, 0, first / PY_WORD, first / PY_WORD + n);
 }
 
-/* Up to 3.10 a frame is an object with its variables and its stack behind it: where that begins and
- * how high it is (3.9: its top, or 0; 3.10: how many are on it, or -1) stands in the frame. */
+/* Finds the words of a frame object up to 3.10. It is an object with its variables and its stack
+ * behind it: where that begins and how high it is (3.9: its top, or 0; 3.10: how many are on it, or
+ * -1) stands in the frame. */
 static void words_of_old_frame(const struct py_state *s, const struct py_class *class,
                                const struct hs_heap_block *block, struct hs_object_words *words)
 {
@@ -153,7 +154,8 @@ static void words_of_frames(const struct py_state *s, const struct py_class *cla
                    words);
 }
 
-/* 3.13: values behind the fixed part: { room, used, is embedded, is valid }, values. */
+/* Finds the values behind the fixed part, since 3.13: { room, used, is embedded, is valid },
+ * values. */
 static void words_inline(const struct py_class *class, const struct hs_heap_block *block,
                          struct hs_object_words *words)
 {
@@ -165,7 +167,7 @@ static void words_inline(const struct py_class *class, const struct hs_heap_bloc
         add_run(words, 1, first, first + values[0]);
 }
 
-/* 3.13: the values of a dictionary may be those in an object. */
+/* Leaves out the values of a dictionary that are those in an object, since 3.13. */
 static void words_of_dict(const struct py_state *s, const struct py_class *class,
                           const struct hs_heap_block *block, struct hs_object_words *words)
 {
@@ -179,7 +181,8 @@ static void words_of_dict(const struct py_state *s, const struct py_class *class
         words->owning &= ~(UINT64_C(1) << (class->object_at + AT_VALUES) / PY_WORD);
 }
 
-/* The table of a small set is in itself; when there is another, what is left in it is old. */
+/* Finds the words of a set. The table of a small one is in itself; when there is another, what is
+ * left in it is old. */
 static void words_of_set(const struct py_class *class, const struct hs_heap_block *block,
                          struct hs_object_words *words)
 {
@@ -196,7 +199,8 @@ static void words_of_set(const struct py_class *class, const struct hs_heap_bloc
             ~(((UINT64_C(1) << (SMALL_END - SMALL_TABLE)) - 1) << (object + SMALL_TABLE));
 }
 
-/* Since 3.11 a deque keeps some blocks for later. */
+/* Leaves out, of a deque, the number of blocks that it keeps for later, since 3.11, and the places
+ * that have none. */
 static void words_of_queue(const struct py_class *class, const struct hs_heap_block *block,
                            struct hs_object_words *words)
 {
@@ -211,7 +215,8 @@ static void words_of_queue(const struct py_class *class, const struct hs_heap_bl
     words->owning &= ~(UINT64_C(1) << (object + COUNT));
 }
 
-/* { next, previous } of a list, whose neighbours lead back here: no task keeps the next one. */
+/* Finds the { next, previous } of a task's list, whose neighbours lead back here: they are links,
+ * as no task keeps the next one. */
 static void words_of_task(const struct py_state *s, const struct py_class *class,
                           const struct hs_heap_block *block, struct hs_object_words *words)
 {
@@ -276,8 +281,8 @@ static void words_of_kind(const struct py_state *s, const struct py_class *class
     }
 }
 
-/* 0 of an object that lives for ever, since 3.12: then its lower half is negative. Since 3.14 the
- * upper half has flags. */
+/* Returns the number of references to an object; 0 of one that lives for ever, since 3.12: then its
+ * lower half is negative. Since 3.14 the upper half has flags. */
 static uint64_t references_of(const struct py_state *s, const uint8_t *object)
 {
     uint64_t n = hs_load_u64(object);
@@ -435,7 +440,8 @@ static bool object_is_part(const void *state, const struct hs_heap_block *block)
     }
 }
 
-/* The table of all texts that are there once: each is its own key. Up to 3.11 a variable has it. */
+/* Tells whether a dictionary is the table of all texts that are there once: each is its own key. Up
+ * to 3.11 a variable has it. */
 static bool is_of_interned(const struct py_state *s, hs_addr dict)
 {
     enum { LOOK_AT = 32 };
