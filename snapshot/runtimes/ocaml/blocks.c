@@ -8,10 +8,10 @@
 #include "v5/ocaml5.h"
 
 enum { MAP_SPANS_MAX = 1 << 30 };
-/* As in native/: from here on order goes by region. */
+/* The least resident memory from which blocks are gone through by region, as in native/. */
 #define LARGE_BYTES ((uint64_t)32 << 20)
 
-/* The first range of the copy that ends above `address`. */
+/* Returns the first range of the copy that ends above `address`. */
 static size_t map_first_range(const struct hs_image *image, hs_addr address)
 {
     return HS_FIRST_ABOVE(image->ranges, image->n_ranges, end, address);
@@ -101,7 +101,7 @@ static struct hs_granule *map_granule(struct hs_block_map *map, uint64_t key)
     return &map->granules[slot];
 }
 
-/* From each MiB of the address space to the spans that reach into it. */
+/* Makes the table that leads from each MiB of the address space to the spans that reach into it. */
 static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
 {
     uint64_t n_keys = 0;
@@ -131,7 +131,8 @@ static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
     return HS_OK;
 }
 
-/* OCaml 5 counts what it has given out of its pools and large blocks. */
+/* Proves the blocks by what OCaml 5 counts of what it has given out of its pools and large blocks.
+ */
 static hs_status map_prove5(struct hs_ocaml *rt, const struct hs_walk *heap, struct hs_error *err)
 {
     HS_TRY(hs_findings_proof(&rt->findings, "ocaml heap: blocks, by the runtime's count",
@@ -286,7 +287,8 @@ uint64_t hs_block_map_rank(const struct hs_block_map *map, hs_addr block)
     return hs_bitmap_get(&map->starts, bit) ? hs_bitmap_rank(&map->starts, bit) : HS_NO_NODE;
 }
 
-/* Sets *ret to the block that starts `offset` bytes below, when it is one that reaches that far. */
+/* Finds the closure that an infix header is of: the block that starts n_words below `value`, when
+ * it is a closure that reaches that far. */
 static bool map_enclosing_closure(const struct hs_block_map *map, const struct hs_span *span,
                                   hs_addr value, uint64_t n_words, struct hs_block *ret)
 {
@@ -305,7 +307,7 @@ static bool map_enclosing_closure(const struct hs_block_map *map, const struct h
     return true;
 }
 
-/* In a minor collection: the copy of a block already moved. */
+/* Finds the copy of a block already moved, in a minor collection. */
 static bool map_moved(const struct hs_block_map *map, const uint8_t *at, struct hs_block *ret)
 {
     uint64_t copy = hs_load_u64(at);

@@ -29,7 +29,8 @@ enum {
     WINDOW_BYTES = 1 << 15,
 };
 
-/* A few seconds: programs have tens of named values, not thousands. */
+/* The most bytes of binaries that are searched, a few seconds' worth: programs have tens of named
+ * values, not thousands. */
 static const uint64_t max_searched = UINT64_C(1) << 33;
 
 /* Roots registered by caml_register_named_value: by address. */
@@ -67,7 +68,7 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* Windows of the segment, which overlap by the text, its end included. */
+/* Searches a segment for a text, by windows that overlap by the text, its end included. */
 static bool is_in_segment(struct hs_elf *elf, const struct hs_elf_segment *segment,
                           const char *text, size_t n_text)
 {
@@ -85,8 +86,8 @@ static bool is_in_segment(struct hs_elf *elf, const struct hs_elf_segment *segme
     return false;
 }
 
-/* Does a mapped file hold this text? Only then may it enter the snapshot: what lies in malloc
- * memory is the program's data. */
+/* Tells whether a mapped file holds this text. Only then may it enter the snapshot: what lies in
+ * malloc memory is the program's data. */
 static bool is_in_binaries(struct names *names, const struct hs_objects *objects, const char *text)
 {
     for (size_t i = 0; i < objects->n; i++) {
@@ -150,7 +151,8 @@ static const struct named *names_find(const struct names *names, hs_addr key)
     return names->n == 0 ? NULL : bsearch(&wanted, names->named, names->n, sizeof wanted, by_key);
 }
 
-/* Variable name and place from DWARF, when the object has it. A failure to open is no failure. */
+/* Names a root's variable and place by DWARF, when the object has it. A failure to open is no
+ * failure. */
 static hs_status name_by_dwarf(struct hs_root_walk *walk, struct names *names,
                                const struct hs_object *object, struct hs_root *root)
 {
@@ -174,7 +176,7 @@ static hs_status name_by_dwarf(struct hs_root_walk *walk, struct names *names,
     return hs_strtab_add(walk->rt->strings, source.name, &root->name, walk->err);
 }
 
-/* The symbol that holds an address. The nearest one below it would mislead: a C static of a
+/* Finds the symbol that holds an address. The nearest one below it would mislead: a C static of a
  * stripped program lies after a variable that kept its name and is none of its. */
 static const struct hs_elf_symbol *symbol_around(const struct hs_object *object, hs_addr address)
 {

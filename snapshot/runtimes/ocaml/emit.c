@@ -48,8 +48,8 @@ static hs_status emit_grow(struct hs_ocaml_emitter *e, size_t n, bool reserves,
     return HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + n, err);
 }
 
-/* Under a limit, edges beyond the first EDGES_FREE are reserved; of those that have no room, and
- * beyond EDGES_PER_PART, the first go to the writer. */
+/* Makes room for n edges. Under a limit, edges beyond the first EDGES_FREE are reserved; of those
+ * that have no room, and beyond EDGES_PER_PART, the first go to the writer. */
 static hs_status emit_make_room(struct hs_ocaml_emitter *e, size_t n, struct hs_error *err)
 {
     struct hs_dump *dump = e->session->dump;
@@ -75,7 +75,7 @@ static hs_status emit_make_room(struct hs_ocaml_emitter *e, size_t n, struct hs_
     return n <= e->edges_capacity ? HS_OK : HS_GROW(&e->edges, &e->edges_capacity, n, err);
 }
 
-/* Room for n more, at most EDGES_PIECE. */
+/* Makes sure of room for n more edges, at most EDGES_PIECE. */
 static hs_status emit_reserve(struct hs_ocaml_emitter *e, uint64_t n, struct hs_error *err)
 {
     assert(n <= EDGES_PIECE);
@@ -97,7 +97,7 @@ static void emit_edge(struct hs_ocaml_emitter *e, const struct hs_block *target,
                                               .edge_class = (uint8_t)edge_class};
 }
 
-/* A value that is a known block. */
+/* Finds the known block that a value leads to; false: it leads to none. */
 static bool emit_target(const struct hs_ocaml_emitter *e, uint64_t value, struct hs_block *ret)
 {
     return hs_map_resolve(e->map, value, ret) && hs_bitmap_get(&e->map->starts, ret->bit);
@@ -180,7 +180,7 @@ static hs_status emit_ephemeron(struct hs_ocaml_emitter *e, const struct hs_bloc
     return HS_OK;
 }
 
-/* The active ephemerons for which this block is a key. */
+/* Adds edges to the data of the active ephemerons for which this block is a key. */
 static hs_status emit_as_key(struct hs_ocaml_emitter *e, uint64_t bit, struct hs_error *err)
 {
     while (e->next_key < e->n_keys && e->keys[e->next_key].key_bit < bit)
@@ -206,8 +206,8 @@ static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct hs_ocaml_emit
                : NULL;
 }
 
-/* Words without values that C may keep pointers in: custom.h, behind the operations of a custom
- * block; mlvalues.h, all of an abstract one. */
+/* Finds the words without values that C may keep pointers in: custom.h, behind the operations of a
+ * custom block; mlvalues.h, all of an abstract one. */
 static void emit_foreign(const struct hs_block *block, uint64_t header,
                          struct hs_runtime_block *ret)
 {
@@ -266,7 +266,7 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     return HS_OK;
 }
 
-/* The next block of the map, in address order; it is next until its bit is passed. */
+/* Finds the next block of the map, in address order; it is next until its bit is passed. */
 static bool emit_find_next(struct hs_ocaml_emitter *e, struct hs_block *ret)
 {
     for (; e->span < e->map->spans.n; e->span++) {

@@ -73,7 +73,8 @@ static enum walk_kind walk_classify(const struct hs_block_map *map, const struct
                                        : walk_heap(map, at, n_words - word, ret_words);
 }
 
-/* Does a chain of plausible headers lead on from `word`, long enough or to the very end? */
+/* Tells whether a chain of plausible headers leads on from `word`, long enough or to the very end.
+ */
 static bool walk_chain_holds(const struct hs_block_map *map, const struct hs_span *span,
                              uint64_t word, uint64_t n_words)
 {
@@ -86,7 +87,7 @@ static bool walk_chain_holds(const struct hs_block_map *map, const struct hs_spa
     return word <= n_words;
 }
 
-/* The next word from which the walk can go on; n_words when there is none. */
+/* Returns the next word from which the walk can go on; n_words when there is none. */
 static uint64_t walk_resync(const struct hs_block_map *map, const struct hs_span *span,
                             uint64_t word, uint64_t n_words)
 {

@@ -33,7 +33,7 @@ static bool ephe_is_one(const struct hs_block_map *map, hs_addr address, struct 
            HS_HEADER_WOSIZE(header) >= HS_EPHE_FIRST_KEY;
 }
 
-/* One list; *ret_is_damaged is set when it does not end well. */
+/* Adds the ephemerons of one list; *ret_is_damaged is set when it does not end well. */
 static hs_status ephe_add_list(const struct hs_block_map *map, uint64_t at,
                                struct hs_ocaml_marks *marks, bool *ret_is_damaged,
                                struct hs_error *err)
@@ -58,7 +58,8 @@ static hs_status ephe_add_list(const struct hs_block_map *map, uint64_t at,
     return HS_OK;
 }
 
-/* struct caml_ephe_info {todo, live, ...} of each domain (weak.h); orph_structs.ephe_list_live. */
+/* Lists the ephemerons of OCaml 5: by struct caml_ephe_info {todo, live, ...} of each domain
+ * (weak.h), and orph_structs.ephe_list_live. */
 static hs_status ephe_list5(const struct hs_ocaml *rt, const struct hs_block_map *map,
                             struct hs_ocaml_marks *marks, bool *ret_is_damaged,
                             struct hs_error *err)

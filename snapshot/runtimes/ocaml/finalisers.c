@@ -24,7 +24,7 @@ struct final_group {
     bool value_is_weak;
 };
 
-/* " Foo.close": the name of the finalisation function, or nothing. */
+/* Finds the name of a finalisation function: " Foo.close", or "". */
 static void function_name(struct hs_root_walk *walk, uint64_t closure, char *text, size_t n)
 {
     struct hs_live_symbol symbol;

@@ -4,9 +4,9 @@
 
 #include "roots.h"
 
-/* The struct finalisable at `set`; `module` is "Gc.finalise" or "Gc.finalise_last". */
+/* Walks the struct finalisable at `set`; `module` is "Gc.finalise" or "Gc.finalise_last". */
 hs_status hs_finalisers_walk_set(struct hs_root_walk *walk, const char *module, hs_addr set);
-/* The list of finalisers about to run, whose first cell `head` leads to. */
+/* Walks the list of finalisers about to run, whose first cell `head` leads to. */
 hs_status hs_finalisers_walk_to_do(struct hs_root_walk *walk, hs_addr head);
 
 #endif

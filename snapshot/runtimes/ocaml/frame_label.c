@@ -19,7 +19,8 @@ void hs_frame_labels_fini(struct hs_frame_labels *labels)
     memset(labels, 0, sizeof *labels);
 }
 
-/* Text that lies in the binary whose frame table mentions it: never the program's own data. */
+/* Reads a text that lies in the binary whose frame table mentions it: never the program's own data.
+ */
 static bool text_at(const struct hs_ocaml *rt, hs_addr at, const struct hs_object *object,
                     char *text, size_t n)
 {
@@ -27,7 +28,8 @@ static bool text_at(const struct hs_ocaml *rt, hs_addr at, const struct hs_objec
            hs_image_string(rt->image, at, text, n) && text[0] != '\0';
 }
 
-/* "Ltac_plugin__Tacenv.f" -> "Ltac_plugin.Tacenv.f", in place: a packed module's path. */
+/* Makes a path of a packed module's name, in place: "Ltac_plugin__Tacenv.f" ->
+ * "Ltac_plugin.Tacenv.f". */
 static void unpack(char *text)
 {
     char *to = text;

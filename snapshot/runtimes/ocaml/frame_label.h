@@ -21,16 +21,16 @@ struct hs_frame_labels {
 
 void hs_frame_labels_fini(struct hs_frame_labels *labels);
 
-/* *ret is valid until the next call. */
+/* Finds the label of a return address, by its entry in the frame table. */
 hs_status hs_frame_label_of(struct hs_root_walk *walk, struct hs_frame_labels *labels,
                             const struct hs_frame_entry *entry, struct hs_frame_label *ret);
 
-/* The label of any code address, by its symbol alone. */
+/* Makes the label of any code address, by its symbol alone. */
 hs_status hs_frame_label_of_code(struct hs_root_walk *walk, hs_addr code,
                                  struct hs_frame_label *ret);
 
-/* The place that a descriptor has in the function that it is of, behind all inlined ones; false
- * when there is none. `file` has n bytes. */
+/* Finds the place that a descriptor has in the function that it is of, behind all inlined ones;
+ * false when there is none. `file` has n bytes. */
 bool hs_frame_own_place(const struct hs_ocaml *rt, const struct hs_frame_entry *entry, char *file,
                         size_t n, struct hs_frame_place *ret);
 

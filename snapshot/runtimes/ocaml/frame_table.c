@@ -53,7 +53,7 @@ static bool descriptor_parse(struct hs_cursor *c, hs_addr base, struct hs_frame_
     return true;
 }
 
-/* The bytes from `address` to the end of its range. */
+/* Makes a cursor over the bytes from `address` to the end of its range. */
 static bool cursor_at(const struct hs_image *image, hs_addr address, struct hs_cursor *ret)
 {
     const struct hs_image_range *range = hs_image_find(image, address, NULL);
@@ -129,7 +129,8 @@ bool hs_frame_live(const struct hs_image *image, const struct hs_frame_descripto
     return i < d->n_live && hs_image_u16(image, d->live + i * sizeof(uint16_t), ret);
 }
 
-/* Both words, from the highest bit: line:20, begin:8, end:10, name:24, raise:1, more:1. */
+/* Unpacks a place as it is up to 5.1. Both words, from the highest bit: line:20, begin:8, end:10,
+ * name:24, raise:1, more:1. */
 static void unpack_old(uint32_t info1, uint32_t info2, struct hs_frame_place *place)
 {
     place->line = info2 >> 12;
@@ -137,9 +138,9 @@ static void unpack_old(uint32_t info1, uint32_t info2, struct hs_frame_place *pl
     place->char_end = (info2 & 0xF) << 6 | info1 >> 26;
 }
 
-/* Full: 0:1, line:12, lines:3, begin:6, end:7, offset:9, name:24, raise:1, more:1.
- * Partial: 1:1, line:19, lines:18, name:24, raise:1, more:1, and the name record has the characters
- * between the file's offset and the text. */
+/* Unpacks a place as it is since 5.2. Full: 0:1, line:12, lines:3, begin:6, end:7, offset:9,
+ * name:24, raise:1, more:1. Partial: 1:1, line:19, lines:18, name:24, raise:1, more:1, and the name
+ * record has the characters between the file's offset and the text. */
 static bool unpack_new(const struct hs_image *image, uint32_t info2, hs_addr record,
                        struct hs_frame_place *place)
 {

@@ -65,29 +65,29 @@ hs_status hs_frame_table_add(struct hs_frame_table *table, const struct hs_image
 /* Builds the hash; of several descriptors with one return address the first added wins. */
 hs_status hs_frame_table_seal(struct hs_frame_table *table, struct hs_error *err);
 
-/* The entry of a return address, or NULL. Index of it: entry - table->entries. */
+/* Finds the entry of a return address; NULL: there is none. Index of it: entry - table->entries. */
 const struct hs_frame_entry *hs_frame_table_find(const struct hs_frame_table *table,
                                                  hs_addr return_address);
 
-/* Bytes of a frame without its flags. */
+/* Returns the bytes of a frame, without its flags. */
 static inline uint64_t hs_frame_bytes(const struct hs_frame_descriptor *d)
 {
     return d->frame_size & 0xFFFC;
 }
 
-/* False when the descriptor is not all in the image. */
+/* Reads a descriptor. False when it is not all in the image. */
 bool hs_frame_descriptor_read(const struct hs_image *image, hs_addr at,
                               struct hs_frame_descriptor *ret);
 
-/* The i-th live slot, as stored. */
+/* Reads the i-th live slot, as stored. */
 bool hs_frame_live(const struct hs_image *image, const struct hs_frame_descriptor *d, unsigned i,
                    uint16_t *ret);
 
 /* The packings of source places: the compiler's format up to 5.1, or that since 5.2. */
 enum hs_place_packing { HS_PLACES_UP_TO_5_1, HS_PLACES_FROM_5_2 };
 
-/* The first place of a descriptor (of an allocation point the first that has one); false when it
- * has none. Go on with hs_frame_place_read(image, packing, place.next) while has_next. */
+/* Reads the first place of a descriptor (of an allocation point the first that has one); false when
+ * it has none. Go on with hs_frame_place_read(image, packing, place.next) while has_next. */
 bool hs_frame_first_place(const struct hs_image *image, enum hs_place_packing packing,
                           const struct hs_frame_descriptor *d, struct hs_frame_place *ret);
 bool hs_frame_place_read(const struct hs_image *image, enum hs_place_packing packing, hs_addr at,

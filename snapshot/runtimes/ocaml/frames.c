@@ -7,8 +7,8 @@
 
 enum { MAX_TABLES = 1 << 20, MIN_DESCRIPTOR_BYTES = 16 };
 
-/* Descriptors of a sound program lie side by side in its files: more of them than fit there come
- * from tables laid over each other. *ret_any is false then, and it is said once. */
+/* Adds a table. Descriptors of a sound program lie side by side in its files: more of them than fit
+ * there come from tables laid over each other. *ret_any is false then, and that is noted once. */
 static hs_status add_table(struct hs_ocaml *rt, struct hs_frame_table *frames, hs_addr table,
                            bool *ret_any, struct hs_error *err)
 {

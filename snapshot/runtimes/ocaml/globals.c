@@ -115,7 +115,7 @@ static hs_status add_plugin_tables(struct hs_root_walk *walk, struct tables *tab
     return HS_OK;
 }
 
-/* The runtime's list; also what copies it while the target is stopped. */
+/* Adds the tables of the runtime's list; while the target is stopped this copies the list. */
 static hs_status add_registered(struct hs_root_walk *walk, struct tables *tables)
 {
     hs_addr head = walk->roots->stops->statics.dyn_globals;
@@ -132,7 +132,7 @@ static hs_status add_registered(struct hs_root_walk *walk, struct tables *tables
     return HS_OK;
 }
 
-/* "camlStm__gc_roots" -> symbol "camlStm", name "Stm". */
+/* Finds the unit of a table: "camlStm__gc_roots" -> symbol "camlStm", name "Stm". */
 static hs_status unit_init(struct hs_root_walk *walk, const struct table *table, struct unit *ret)
 {
     static const char *const suffixes[] = {"__gc_roots", ".gc_roots", "$gc_roots"};
@@ -159,8 +159,8 @@ static hs_status unit_init(struct hs_root_walk *walk, const struct table *table,
     return hs_strtab_add(walk->rt->strings, readable, &ret->name, walk->err);
 }
 
-/* "Stm field 63" (source names are put in later, by symbol and field); of a block with a symbol of
- * its own (flambda) "Stm.table", "Stm.pair field 1". */
+/* Names a field: "Stm field 63" (source names are put in later, by symbol and field); of a block
+ * with a symbol of its own (flambda) "Stm.table", "Stm.pair field 1". */
 static hs_status name_field(struct hs_root_walk *walk, const struct unit *unit, const char *symbol,
                             uint64_t field, uint64_t n_fields, struct hs_root *root)
 {
@@ -181,7 +181,7 @@ static hs_status register_block(struct hs_root_walk *walk, hs_addr block)
     return HS_OK;
 }
 
-/* `unit` has an object. */
+/* Adds a leaf for each field of a block that leads to one. `unit` has an object. */
 static hs_status walk_block(struct hs_root_walk *walk, const struct unit *unit, hs_addr block)
 {
     struct hs_live_symbol symbol = {0};

@@ -92,7 +92,8 @@ static hs_status locate_state(struct hs_ocaml *rt, struct hs_error *err)
     return HS_OK;
 }
 
-/* The chunk at `chunk` under a layout, its head copied. False when it is not sane. */
+/* Reads the chunk at `chunk` under a layout, and copies its head. *ret_sane is false when it is not
+ * sane. */
 static hs_status locate_chunk(struct hs_ocaml *rt, hs_addr chunk, unsigned head_words,
                               uint64_t *ret_bytes, hs_addr *ret_next, bool *ret_sane,
                               struct hs_error *err)
@@ -109,7 +110,8 @@ static hs_status locate_chunk(struct hs_ocaml *rt, hs_addr chunk, unsigned head_
     return HS_OK;
 }
 
-/* The list of chunks, strictly ascending (so it cannot cycle or overlap), under one layout. */
+/* Reads the list of chunks, strictly ascending (so it cannot cycle or overlap), under one layout.
+ */
 static hs_status locate_chunks(struct hs_ocaml *rt, hs_addr first, unsigned head_words,
                                uint64_t *ret_words, bool *ret_sane, struct hs_error *err)
 {
@@ -135,8 +137,8 @@ static hs_status locate_chunks(struct hs_ocaml *rt, hs_addr first, unsigned head
     return HS_OK;
 }
 
-/* The layout is the one whose chunks add up to stat_heap_wsz; the symbols' opinion goes first, and
- * is taken when neither does (then the proof fails, and the snapshot says so). */
+/* Finds the chunks by the layout under which they add up to stat_heap_wsz; the symbols' opinion
+ * goes first, and is taken when neither does (then the proof fails, and the snapshot says so). */
 static hs_status locate_heap(struct hs_ocaml *rt, unsigned minor, struct hs_error *err)
 {
     const unsigned layouts[2] = {minor == 14 ? CHUNK_HEAD_4_14 : CHUNK_HEAD_4_13,

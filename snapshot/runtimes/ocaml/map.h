@@ -15,7 +15,7 @@ static inline size_t hs_granule_slot(const struct hs_block_map *map, uint64_t ke
     return (size_t)(key * map->granule_factor >> 32) & (map->n_granules - 1);
 }
 
-/* The span that holds `address`, or NULL. One hash probe and, where spans are small, a short
+/* Finds the span that holds `address`, or NULL. One hash probe and, where spans are small, a short
  * search. */
 static inline const struct hs_span *hs_map_span(const struct hs_block_map *map, hs_addr address)
 {
@@ -38,7 +38,7 @@ static inline const struct hs_span *hs_map_span(const struct hs_block_map *map, 
     return address >= span->begin && address < span->end ? span : NULL;
 }
 
-/* The bit of an address inside its span. */
+/* Returns the bit of an address inside its span. */
 static inline uint64_t hs_map_bit(const struct hs_span *span, hs_addr address)
 {
     return span->first_bit + (address - span->begin) / HS_WORD;
@@ -79,7 +79,7 @@ static inline bool hs_map_resolve(const struct hs_block_map *map, uint64_t value
     return hs_bitmap_get(&map->starts, ret->bit) || hs_map_resolve_slow(map, value, ret);
 }
 
-/* The fields [*ret_from, *ret_end) of a known block that hold values. mlvalues.h: none from
+/* Finds the fields [*ret_from, *ret_end) of a known block that hold values. mlvalues.h: none from
  * No_scan_tag on; of a closure, those from start_env on (code pointers and infix headers come
  * before). */
 static inline void hs_block_fields(const struct hs_block *block, uint64_t header,
@@ -99,15 +99,15 @@ static inline void hs_block_fields(const struct hs_block *block, uint64_t header
     }
 }
 
-/* The code of a closure of at least 2 fields: of several arguments it begins with caml_curryN, its
- * own is in field 2 (mlvalues.h, cmm_helpers.ml emit_constant_closure). */
+/* Returns the code of a closure of at least 2 fields: of several arguments it begins with
+ * caml_curryN, its own is in field 2 (mlvalues.h, cmm_helpers.ml emit_constant_closure). */
 static inline hs_addr hs_closure_code(const uint8_t *fields, uint64_t wosize)
 {
     int64_t arity = (int64_t)hs_load_u64(fields + HS_WORD) >> 56;
     return hs_load_u64(fields + (wosize < 3 || arity == 0 || arity == 1 ? 0 : 2 * HS_WORD));
 }
 
-/* enumerate.c: walks one span of the heap or the minor heap from its first header on. */
+/* The counts of a walk over spans of the heap or the minor heap: enumerate.c. */
 struct hs_walk {
     uint64_t n_live_words, n_free_words, n_fragment_words, n_damaged_words, n_unborn_words;
     uint64_t n_blocks, n_resyncs, n_forwarded;
@@ -116,7 +116,7 @@ struct hs_walk {
 /* Sets the starts of live blocks. `is_first`: a header is known to stand at the span's begin. */
 void hs_map_enumerate(struct hs_block_map *map, const struct hs_span *span, bool is_first,
                       struct hs_walk *walk);
-/* Likewise, for the slots of a pool. */
+/* Sets the starts of live blocks in the slots of a pool. */
 void hs_map_enumerate_pool(struct hs_block_map *map, const struct hs_span *span,
                            struct hs_walk *walk);
 

@@ -39,7 +39,7 @@ static void mark_push(struct hs_marker *m, const struct hs_block *block)
     m->stack[m->n_stack++] = block->address;
 }
 
-/* The first waiting bit from `bit` on, or n_bits. */
+/* Returns the first waiting bit from `bit` on, or n_bits. */
 static uint64_t mark_next(const struct hs_marker *m, uint64_t bit)
 {
     if (bit >= m->waiting.n_bits)
@@ -54,7 +54,7 @@ static uint64_t mark_next(const struct hs_marker *m, uint64_t bit)
     return word * 64 + (uint64_t)__builtin_ctzll(bits);
 }
 
-/* The address of a bit, and the span it is in. */
+/* Returns the address of a bit, and the span it is in. */
 static hs_addr mark_address(const struct hs_marker *m, uint64_t bit, const struct hs_span **ret)
 {
     const struct hs_spans *spans = &m->map->spans;
@@ -102,8 +102,8 @@ static bool mark_pop(struct hs_marker *m, hs_addr *ret)
     return true;
 }
 
-/* A field of a reached block that leads into the heap but to no block. The newest young blocks
- * may still hold what an earlier cycle left in their place: the header is written first. */
+/* Counts a field of a reached block that leads into the heap but to no block. The newest young
+ * blocks may still hold what an earlier cycle left in their place: the header is written first. */
 static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64_t value)
 {
     if (m->is_newest) {
@@ -130,9 +130,9 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
         m->map->rt->five != NULL ? header == 0 : HS_HEADER_COLOUR(header) == HS_BLUE;
 }
 
-/* Static blocks are told by their headers alone. Sound ones do not overlap, so together they are no
- * longer than static data; what goes far beyond that is refused, or the work would be its square.
- */
+/* Tells whether a static block is to be taken: they are told by their headers alone. Sound ones do
+ * not overlap, so together they are no longer than static data; what goes far beyond that is
+ * refused, or the work would be its square. */
 static bool mark_admits(struct hs_marker *m, const struct hs_block *block)
 {
     if (block->span->area != HS_AREA_STATIC || hs_bitmap_get(&m->map->starts, block->bit))
@@ -175,7 +175,7 @@ static void mark_slot(void *marker, uint64_t value, hs_addr pc)
         hs_marker_value(marker, value);
 }
 
-/* OCaml 5: what the stacks of a continuation keep is its own. */
+/* Marks what the stacks of a continuation keep, in OCaml 5: it is its own. */
 static void mark_fibers(struct hs_marker *m, hs_addr block, hs_ocaml5_slot_fn slot)
 {
     size_t n;
@@ -188,8 +188,8 @@ static void mark_fibers(struct hs_marker *m, hs_addr block, hs_ocaml5_slot_fn sl
     }
 }
 
-/* Marks a function; one beyond the bound, or without memory for it, is not asked about: a name
- * less. */
+/* Counts a closure for its function. One beyond the bound, or without memory for it, is not asked
+ * about: a name less. */
 static void mark_function(struct hs_marker *m, hs_addr code)
 {
     struct hs_dict *functions = &m->marks->functions;
@@ -312,9 +312,10 @@ static bool mark_is_remnant(const struct hs_marker *m, const struct hs_block *bl
            HS_HEADER_WOSIZE(header) <= REMNANT_MAX_WOSIZE;
 }
 
-/* Marks the rest, which was not reached: its static targets must be nodes too, so that its edges
+/* Finds the static targets of blocks that were not reached: they must be nodes too, so that edges
  * have an end. The best-fit free list keeps the small pieces it split off white and abstract
- * (freelist.c bf_split), not blue: unreached and in no list of ephemerons, they are free. */
+ * (freelist.c bf_split), not blue: unreached and in no list of ephemerons, they are taken out as
+ * free. */
 static void mark_rest(struct hs_marker *m)
 {
     struct hs_bitmap *starts = &m->map->starts;
@@ -349,7 +350,7 @@ static void mark_rest(struct hs_marker *m)
     }
 }
 
-/* Weak targets may be static too: of ephemerons, and of weak leaves. */
+/* Finds the static blocks that are weak targets: of ephemerons, and of weak leaves. */
 static void mark_discover_weak(struct hs_marker *m)
 {
     const struct hs_roots *roots = &m->roots->roots;
@@ -371,8 +372,9 @@ static void mark_discover_weak(struct hs_marker *m)
     mark_discover_drain(m);
 }
 
-/* A conservative root may have led to words of static data that only look like a block. Of two that
- * overlap the lower one stays: its fields are what a false one inside it begins with. */
+/* Drops static blocks that overlap another: a conservative root may have led to words of static
+ * data that only look like a block. Of two that overlap the lower one stays: its fields are what a
+ * false one inside it begins with. */
 static void mark_drop_overlapping(struct hs_marker *m)
 {
     struct hs_bitmap *starts = &m->map->starts;

@@ -47,8 +47,9 @@ hs_status hs_ephe_mark(struct hs_marker *m, struct hs_error *err);
 /* weak.h */
 enum { HS_EPHE_LINK, HS_EPHE_DATA, HS_EPHE_FIRST_KEY };
 
-/* The block that decides whether a key lives: forward blocks are looked through as the collector
- * does (major_gc.c mark_ephe_aux). False when the slot is empty or its value cannot die. */
+/* Finds the block that decides whether a key lives: forward blocks are looked through as the
+ * collector does (major_gc.c mark_ephe_aux). False when the slot is empty or its value cannot die.
+ */
 bool hs_ephe_key(const struct hs_block_map *map, uint64_t value, struct hs_block *ret);
 
 #endif

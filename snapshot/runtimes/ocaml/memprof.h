@@ -10,10 +10,10 @@ struct hs_memprof_entry {
     bool is_promoted;
 };
 
-/* A root of kind memprof; `unit` is "user data", "tracked block" or "profile". */
+/* Adds a root of kind memprof; `unit` is "user data", "tracked block" or "profile". */
 hs_status hs_memprof_add_leaf(struct hs_root_walk *walk, hs_addr address, uint64_t value,
                               const char *unit, bool weak);
-/* A sample, whose id is the immediate user_data. */
+/* Adds a sample, whose id is the immediate user_data. */
 hs_status hs_memprof_add_sample(struct hs_root_walk *walk, const struct hs_memprof_entry *entry);
 
 /* Notes the share of words that is sampled, 0 < lambda <= 1; another share than before makes the

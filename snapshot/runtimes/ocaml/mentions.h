@@ -21,11 +21,11 @@ bool hs_mentions_has(const struct hs_mentions *mentions, hs_addr address);
 
 /* ---- for checking guesses */
 
-/* The address of a symbol, or 0. */
+/* Returns the address of a symbol, or 0. */
 hs_addr hs_ocaml_symbol_address(const struct hs_ocaml *rt, const char *name);
-/* n words of the copy; false when they are not all there. */
+/* Reads n words of the copy; false when they are not all there. */
 bool hs_ocaml_words_at(const struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n);
-/* Null, or a word-aligned address of readable memory. */
+/* Tells whether a word is null or a word-aligned address of readable memory. */
 bool hs_ocaml_may_point(const struct hs_ocaml *rt, uint64_t word);
 
 #endif

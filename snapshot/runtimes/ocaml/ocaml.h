@@ -68,20 +68,19 @@ struct hs_ocaml {
 };
 
 /* ---- locate.c (stopped) */
-/* Finds the runtime, or fails with HS_TARGET saying what the program is (bytecode, OCaml 5, no
- * OCaml, a version outside 4.13 - 4.14). Copies writable data of the executable and plugins first.
- */
+/* Finds the runtime, or fails with HS_TARGET saying what the program is (bytecode, no OCaml, a
+ * version that is not supported). Copies writable data of the executable and plugins first. */
 hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err);
 void hs_ocaml_fini(struct hs_ocaml *rt);
 /* Copies the chunks and the live part [young_ptr, young_alloc_end) of the minor heap. */
 hs_status hs_ocaml_copy_heap(struct hs_ocaml *rt, struct hs_error *err);
 
 /* ---- stop.c (stopped) */
-/* Before the stop, so that the stop is short: reads the unwind tables and runtime code that judging
- * a stop needs. What cannot be read is passed over. */
+/* Reads the unwind tables and runtime code that judging a stop needs, before it, so that the stop
+ * is short. What cannot be read is passed over. */
 void hs_ocaml_prepare(struct hs_objects *objects);
 enum hs_stop_verdict { HS_STOP_GOOD, HS_STOP_RETRY };
-/* Is this a stop at which roots and heap are well-defined? HS_STOP_RETRY with a reason literal
+/* Judges whether roots and heap are well-defined at this stop. HS_STOP_RETRY with a reason literal
  * inside a minor collection, a compaction, or transition code. Sets rt->young_ptr. */
 hs_status hs_ocaml_judge(struct hs_ocaml *rt, enum hs_stop_verdict *ret, const char **ret_reason,
                          struct hs_error *err);
@@ -110,14 +109,14 @@ struct hs_ocaml_roots {
     size_t n_cells, cells_capacity;
 };
 
-/* True when `block` is one of roots->module_blocks. O(log n). */
+/* Tells whether `block` is one of roots->module_blocks. O(log n). */
 bool hs_ocaml_is_module_block(const struct hs_ocaml_roots *roots, hs_addr block);
 
-/* While stopped: copies stacks (above each stack pointer), root tables, lists, thread structures.
+/* Copies, while stopped, stacks (above each stack pointer), root tables, lists, thread structures.
  */
 hs_status hs_ocaml_copy_roots(struct hs_ocaml *rt, struct hs_ocaml_roots *roots,
                               struct hs_error *err);
-/* Afterwards: every root of every kind, and the samples. Needs the block map. */
+/* Collects every root of every kind, and the samples, after the stop. Needs the block map. */
 struct hs_block_map;
 hs_status hs_ocaml_collect_roots(struct hs_ocaml *rt, const struct hs_block_map *blocks,
                                  struct hs_ocaml_roots *roots, struct hs_error *err);
@@ -163,12 +162,12 @@ uint64_t hs_block_map_rank(const struct hs_block_map *map, hs_addr block);
 /* Returns the area of any address, from the runtime's own bounds. Young is the whole minor heap. */
 enum hs_area hs_ocaml_area(const struct hs_ocaml *rt, hs_addr address);
 
-/* The block that the OCaml value `value` points to, after infix resolution: false for immediates,
- * foreign pointers, free blocks and addresses that are no block's start. Static blocks count when
- * their header is sane, known yet or not. */
+/* Finds the block that the OCaml value `value` points to, after infix resolution: false for
+ * immediates, foreign pointers, free blocks and addresses that are no block's start. Static blocks
+ * count when their header is sane, known yet or not. */
 bool hs_block_of_value(const struct hs_block_map *map, uint64_t value, hs_addr *ret_block);
 
-/* Header of a block that the map knows; 0 when its bytes are not in the copy. */
+/* Returns the header of a block that the map knows; 0 when its bytes are not in the copy. */
 uint64_t hs_block_header(const struct hs_block_map *map, hs_addr block);
 
 /* Runtime tags, mlvalues.h. */
@@ -224,8 +223,8 @@ void hs_ocaml_marks_fini(struct hs_ocaml_marks *marks);
 #define HS_HEADER_COLOUR(header) ((unsigned)((header) >> 8 & 3))
 
 /* ---- refuse.c */
-/* True for what is dumped and for the OCaml programs that are refused by name (bytecode, other
- * versions). By symbols alone. */
+/* Tells whether a program is OCaml's: one that is dumped, or that is refused by name (bytecode,
+ * other versions). By symbols alone. */
 bool hs_is_ocaml(const struct hs_objects *objects);
 /* Recognises an OCaml program: the minor version, 13 or 14 of OCaml 4, 0 of OCaml 5, when it can be
  * dumped; else HS_TARGET with what it is. By symbols alone, without a stop. */

@@ -1,6 +1,6 @@
-/* The recognition of the kind of program, by symbols and mapped libraries alone, so that a refusal
- * needs no guess. Symbols: CAMLexport of runtime/ in the tags 4.10.2, 4.11.2, 4.12.1, 4.13.1,
- * 4.14.2, 5.0.0, 5.1.1. */
+/* Recognises the kind of program, by symbols and mapped libraries alone, so that a refusal needs no
+ * guess. Symbols: CAMLexport of runtime/ in the tags 4.10.2, 4.11.2, 4.12.1, 4.13.1, 4.14.2, 5.0.0,
+ * 5.1.1. */
 #include <stdio.h>
 #include <string.h>
 

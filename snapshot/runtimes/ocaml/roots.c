@@ -66,7 +66,8 @@ static uint64_t max_stacks5(const struct hs_target *target)
     return n_bytes / (HS_STACK5_BYTES + HS_HANDLER5_BYTES);
 }
 
-/* Copies a thread's words, so that the walk may copy the rest that *n_left leaves out. */
+/* Copies the stacks of a thread of OCaml 5. *n_left: how many may still be copied, of all threads.
+ */
 static hs_status copy_thread5(struct hs_ocaml *rt, const struct hs_ocaml_thread *thread,
                               uint64_t *n_left, struct hs_error *err)
 {
@@ -85,7 +86,7 @@ static hs_status copy_thread5(struct hs_ocaml *rt, const struct hs_ocaml_thread 
     return HS_OK;
 }
 
-/* Stacks in one run each: they are the bulk of what roots need. */
+/* Copies the stacks, in one run each: they are the bulk of what roots need. */
 static hs_status copy_stacks(struct hs_ocaml *rt, const struct hs_ocaml_stops *stops,
                              struct hs_error *err)
 {

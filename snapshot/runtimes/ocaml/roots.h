@@ -80,7 +80,7 @@ struct hs_ocaml_state {
 };
 hs_status hs_ocaml_find_threads(struct hs_ocaml *rt, const struct hs_ocaml_state *state,
                                 struct hs_ocaml_stops *stops, struct hs_error *err);
-/* The stopped kernel thread `tid`, or NULL. */
+/* Finds the stopped kernel thread `tid`, or NULL. */
 const struct hs_thread *hs_ocaml_kernel_thread(const struct hs_ocaml *rt, pid_t tid);
 
 /* ---- walk.c: reading, naming, adding */
@@ -101,14 +101,14 @@ static inline bool hs_walk_is_copying(const struct hs_root_walk *walk)
     return walk->blocks == NULL;
 }
 
-/* Structures of a sound program lie side by side, so all their words together are no more than the
- * program has. A walk that wants many more goes in circles or through tables laid over each other:
- * from then on nothing can be read, and every list ends. */
+/* Sets the allowance of a walk. Structures of a sound program lie side by side, so all their words
+ * together are no more than the program has. A walk that wants many more goes in circles or through
+ * tables laid over each other: from then on nothing can be read, and every list ends. */
 void hs_walk_allow(struct hs_root_walk *walk);
 /* Takes n from the allowance; false when it is used up. */
 bool hs_walk_spend(struct hs_root_walk *walk, uint64_t n);
 
-/* A word of the target; false when it cannot be had. */
+/* Reads a word of the target; false when it cannot be had. */
 bool hs_walk_u64(struct hs_root_walk *walk, hs_addr address, uint64_t *ret);
 bool hs_walk_u32(struct hs_root_walk *walk, hs_addr address, uint32_t *ret);
 /* Makes sure that [address, address + n_bytes) is in the copy, as far as it is readable. */
@@ -118,7 +118,7 @@ void hs_walk_need(struct hs_root_walk *walk, hs_addr address, uint64_t n_bytes);
 hs_status hs_walk_name(struct hs_root_walk *walk, hs_str *ret, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* An empty leaf of a kind: exact, strong, no field. */
+/* Makes an empty leaf of a kind: exact, strong, no field. */
 struct hs_root_leaf hs_walk_leaf(enum hs_root_kind kind);
 
 /* Adds `leaf` when `value` points to a block; otherwise it is no root and HS_OK. */
@@ -129,10 +129,10 @@ struct hs_cycle {
     hs_addr saved;
     uint64_t steps, power;
 };
-/* True when `cell` was seen before (within twice the cycle's length) or the list is absurdly long.
- */
+/* Tells whether `cell` was seen before (within twice the cycle's length) or the list is absurdly
+ * long. */
 bool hs_cycle_found(struct hs_cycle *cycle, hs_addr cell);
-/* Is the list at its end, or damaged? The latter is counted. */
+/* Tells whether the list is at its end, or damaged, which is counted. */
 bool hs_walk_list_ends(struct hs_root_walk *walk, struct hs_cycle *cycle, hs_addr cell);
 
 /* ---- The kinds. Each runs in both phases. */

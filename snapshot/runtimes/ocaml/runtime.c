@@ -96,8 +96,9 @@ static void ocaml_rehearse(void *state, bool copies)
 
 /* ---- stopped */
 
-/* Running C code may be the runtime half way through an allocation: a block without its header yet,
- * a new array without its elements. Nothing tells, so another moment is better. */
+/* Tells whether no thread runs C code: that may be the runtime half way through an allocation: a
+ * block without its header yet, a new array without its elements. Nothing tells, so another moment
+ * is better. */
 static bool ocaml_is_calm(const struct hs_ocaml_session *s)
 {
     const struct hs_target *target = &s->dump->target;
@@ -172,8 +173,8 @@ static hs_status claim_minor_heaps(const struct hs_ocaml *rt, struct hs_range_se
     return HS_OK;
 }
 
-/* Areas of the collector's own memory, those of blocks and all of its minor heaps. Static data is
- * claimed on the way; the table of atoms is static, and in memory of malloc. */
+/* Gathers the areas of the collector's own memory, those of blocks and all of its minor heaps.
+ * Static data is claimed on the way; the table of atoms is static, and in memory of malloc. */
 static hs_status claim_gather(struct hs_ocaml_session *s, struct hs_range_set *set,
                               struct hs_error *err)
 {
@@ -210,7 +211,7 @@ static hs_status claim_set(struct hs_dump *dump, const struct hs_range_set *set,
     return HS_OK;
 }
 
-/* No root, no unclaimed mapping and no block of malloc is there. */
+/* Claims the collector's memory: no root, no unclaimed mapping and no block of malloc is there. */
 static hs_status ocaml_claim(void *state, struct hs_error *err)
 {
     struct hs_ocaml_session *s = state;
@@ -225,8 +226,8 @@ static hs_status ocaml_claim(void *state, struct hs_error *err)
 
 /* ---- roots */
 
-/* Marks, and what the tables come to: a bit per word each for what is reached, what waits, what
- * ephemerons wait for. */
+/* Marks, with memory reserved for the tables: a bit per word each for what is reached, what waits,
+ * what ephemerons wait for. */
 static hs_status ocaml_mark(struct hs_ocaml_session *s, struct hs_error *err)
 {
     struct hs_dump_plan *plan = &s->dump->plan;

@@ -60,8 +60,8 @@ static bool ends_with(const char *text, size_t n, const char *end)
     return n >= n_end && memcmp(text + n - n_end, end, n_end) == 0;
 }
 
-/* The span that a `..._begin` symbol of a plugin opens; false when its end is missing or not sane.
- */
+/* Finds the span that a `..._begin` symbol of a plugin opens; false when its end is missing or not
+ * sane. */
 static bool segment_of_symbol(const struct hs_ocaml *rt, const struct hs_object *object,
                               const struct hs_elf_symbol *symbol, hs_addr *ret_begin,
                               hs_addr *ret_end)

@@ -32,17 +32,18 @@ struct hs_ocaml_session {
     struct hs_sampler sampler; /* of Gc.Memprof */
 };
 
-/* names/session.c: before the stop, and after the roots are collected. Where the helper of types
- * runs it gives the names, too, and both is done when its answer is there; its part that is a table
- * of names is taken out. If it has none the helper of names is asked after all. */
+/* Finds source names before the stop, and applies them after the roots are collected:
+ * names/session.c. Where the helper of types runs it gives the names, too, and both is done when
+ * its answer is there; its part that is a table of names is taken out. If it has none the helper of
+ * names is asked after all. */
 hs_status hs_ocaml_find_names(struct hs_ocaml_session *session, struct hs_error *err);
 hs_status hs_ocaml_apply_names(struct hs_ocaml_session *session, struct hs_error *err);
 hs_status hs_ocaml_late_names(struct hs_ocaml_session *session, struct hs_buffer *answer,
                               struct hs_error *err);
 
-/* source_types/session.c: before the stop the helper is started, and works while the process is
- * read; after marking, when the map has its index, its answer is used. Types that cannot be had
- * cost the dump nothing but a note. */
+/* Starts the helper of types before the stop, which works while the process is read, and uses its
+ * answer after marking, when the map has its index: source_types/session.c. Types that cannot be
+ * had cost the dump nothing but a note. */
 hs_status hs_ocaml_start_source_types(struct hs_ocaml_session *session, struct hs_error *err);
 hs_status hs_ocaml_push_source_types(struct hs_ocaml_session *session, struct hs_error *err);
 

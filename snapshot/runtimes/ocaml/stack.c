@@ -29,7 +29,7 @@ static const char *text_of(const struct hs_stack_walk *s, hs_str id)
     return hs_strtab_get(s->walk->rt->strings, id);
 }
 
-/* "#3 Stm.observe (stm/stm.ml:2420)". */
+/* Names the group of a frame: "#3 Stm.observe (stm/stm.ml:2420)". */
 static hs_status frame_group(struct hs_stack_walk *s, const struct hs_frame_label *label,
                              hs_str *ret)
 {
@@ -136,7 +136,7 @@ hs_status hs_stack_next_frame(struct hs_stack_walk *s, const struct hs_frame_des
     return HS_OK;
 }
 
-/* Words of memory, named by their distance from the first. */
+/* Adds the words of memory that look like values, named by their distance from the first. */
 static hs_status walk_words(struct hs_stack_walk *s, hs_addr begin, hs_addr end, const char *from,
                             const struct hs_frame_label *label, hs_str *group)
 {
@@ -177,8 +177,8 @@ static hs_status walk_registers(struct hs_stack_walk *s, const struct hs_frame_l
     return HS_OK;
 }
 
-/* The frame that was running and has no descriptor for where it stands: every word of it that looks
- * like a value. Registers and words are of different kinds, so each has its own group. */
+/* Adds every word that looks like a value of the frame that was running and has no descriptor for
+ * where it stands. Registers and words are of different kinds, so each has its own group. */
 hs_status hs_stack_interrupted(struct hs_stack_walk *s)
 {
     const struct hs_ocaml_thread *t = s->thread;
@@ -198,7 +198,7 @@ hs_status hs_stack_interrupted(struct hs_stack_walk *s)
     return HS_OK;
 }
 
-/* The chunk whose C callees hold `cell`: the one that ends lowest above it. */
+/* Finds the chunk whose C callees hold `cell`: the one that ends lowest above it. */
 static const struct hs_stack_chunk *chunk_above(const struct hs_stack_walk *s, hs_addr cell)
 {
     size_t low = HS_FIRST_ABOVE(s->chunks, s->n_chunks, above, cell);

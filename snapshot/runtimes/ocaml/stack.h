@@ -30,23 +30,25 @@ void hs_stack_fini(struct hs_stack_walk *s);
 /* Adds the live slots of the frame at sp, whose descriptor is `d` of `entry`. */
 hs_status hs_stack_frame(struct hs_stack_walk *s, const struct hs_frame_entry *entry,
                          const struct hs_frame_descriptor *d);
-/* To the caller's frame. *ret_more is false when the stack ends there, which is then noted. */
+/* Goes to the caller's frame. *ret_more is false when the stack cannot be read there, which is then
+ * noted. */
 hs_status hs_stack_next_frame(struct hs_stack_walk *s, const struct hs_frame_descriptor *d,
                               bool *ret_more);
 /* Notes that the rest of the stack is not seen. */
 hs_status hs_stack_cut(struct hs_stack_walk *s, const char *why);
 
-/* The frame that was running and has no descriptor for where it stands. */
+/* Adds what looks like values in the frame that was running and has no descriptor for where it
+ * stands. */
 hs_status hs_stack_interrupted(struct hs_stack_walk *s);
 
-/* The chunk that begins at sp and pc; and its addition to those that C locals are placed by. */
+/* Makes the chunk that begins at sp and pc, and adds one to those that C locals are placed by. */
 hs_status hs_stack_chunk_here(struct hs_stack_walk *s, struct hs_stack_chunk *ret);
 hs_status hs_stack_add_chunk(struct hs_stack_walk *s, const struct hs_stack_chunk *chunk);
 
-/* C local roots: the list of caml__roots_block of the thread. In both phases. */
+/* Walks the C local roots: the list of caml__roots_block of the thread. In both phases. */
 hs_status hs_stack_locals(struct hs_stack_walk *s);
 
-/* A leaf of the frame at sp, without target and name. */
+/* Makes a leaf of the frame at sp, without target and name. */
 struct hs_root_leaf hs_stack_leaf(const struct hs_stack_walk *s, enum hs_root_kind kind,
                                   const struct hs_frame_label *label);
 

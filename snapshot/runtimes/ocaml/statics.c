@@ -18,7 +18,7 @@ static bool is_pointer_variable(const struct hs_ocaml *rt, hs_addr address)
     return address != 0 && hs_ocaml_words_at(rt, address, &word, 1) && hs_ocaml_may_point(rt, word);
 }
 
-/* struct finalisable {table, old, young, size}: old <= young <= size. */
+/* Tells whether this is a struct finalisable {table, old, young, size}: old <= young <= size. */
 static bool is_finalisable(const struct hs_ocaml *rt, hs_addr address)
 {
     uint64_t w[4];
@@ -26,7 +26,8 @@ static bool is_finalisable(const struct hs_ocaml *rt, hs_addr address)
            w[3] < UINT64_C(1) << 40 && hs_ocaml_may_point(rt, w[0]) && (w[0] != 0) == (w[3] != 0);
 }
 
-/* struct entry_array {t, min_alloc_len, alloc_len, len, young_idx, delete_idx}. */
+/* Tells whether this is a struct entry_array {t, min_alloc_len, alloc_len, len, young_idx,
+ * delete_idx}. */
 static bool is_entries_global(const struct hs_ocaml *rt, hs_addr address)
 {
     uint64_t w[6];
@@ -52,8 +53,9 @@ static bool is_inside(hs_addr address, hs_addr base, uint64_t n_bytes)
     return base != 0 && address >= base && address - base < n_bytes;
 }
 
-/* The two structs are known by their `young` fields (+16), whose contents loops compare with, while
- * of `table` only the address or the contents are taken once. */
+/* Finds the finalisers' variables by the code that uses them. The two structs are known by their
+ * `young` fields (+16), whose contents loops compare with, while of `table` only the address or the
+ * contents are taken once. */
 static void harvest_finalisers(const struct hs_ocaml *rt, struct hs_ocaml_statics *ret)
 {
     enum { YOUNG_OFFSET = 16, STRUCT_BYTES = 32 };
@@ -119,7 +121,8 @@ static hs_addr find_entries_global(const struct hs_ocaml *rt)
     return 0;
 }
 
-/* A pointer variable that `function` accesses in one of the ways of `kinds` (bits). */
+/* Finds a variable by its symbol, or else as one that `function` accesses in one of the ways of
+ * `kinds` (bits). */
 static hs_addr find_variable(const struct hs_ocaml *rt, const char *name, const char *function,
                              unsigned kinds, bool (*is_it)(const struct hs_ocaml *, hs_addr))
 {

@@ -189,7 +189,8 @@ static bool is_system_code(const struct judge *j, hs_addr pc)
     return pc >= j->system_begin && pc < j->system_end;
 }
 
-/* In OCaml 5 compiled code and the runtime's assembly lead from one stack to another. */
+/* Steps to the caller. In OCaml 5 compiled code and the runtime's assembly lead from one stack to
+ * another. */
 static bool judge_step(const struct judge *j, const struct hs_registers *r, bool is_return_address,
                        struct hs_frame *ret)
 {
@@ -214,7 +215,8 @@ static void judge_c_frame(struct judge *j, hs_addr pc)
     }
 }
 
-/* OCaml 5: how far the current stack reaches; the place where its handler stands is its end. */
+/* Sets how far the thread's stack reaches, in OCaml 5: the place where its handler stands is its
+ * end. */
 static void set_stack5(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -229,7 +231,8 @@ static void set_stack5(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
     thread->stack_end = handler;
 }
 
-/* Everything from the stack pointer up is copied; the red zone below it may hold spilled values. */
+/* Sets what of the thread's stack is copied: everything from the stack pointer up; the red zone
+ * below it may hold spilled values. */
 static void set_stack(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
 {
     if (rt->five != NULL) {
@@ -255,8 +258,9 @@ static void set_conservative(struct judge *j, hs_addr begin, hs_addr end)
     j->thread->registers = true;
 }
 
-/* OCaml 5: a call through the runtime leaves {stack, sp, previous} at the top of the C stack. The
- * link agrees when it was the latest; newer OCaml frames lie below the saved stack pointer. */
+/* Takes a stack of OCaml 5 that cannot be unwound. A call through the runtime leaves {stack, sp,
+ * previous} at the top of the C stack. The link agrees when it was the latest; otherwise newer
+ * OCaml frames lie below the saved stack pointer. */
 static void accept_unproven5(struct judge *j)
 {
     struct hs_ocaml_thread *t = j->thread;
@@ -283,9 +287,9 @@ static void accept_unproven5(struct judge *j)
     }
 }
 
-/* The stack cannot be unwound. The runtime's own record is right when the current thread is in a C
- * call made through the runtime; then what lies below it is C, otherwise it holds the newer OCaml
- * frames. Scanning it conservatively is safe both ways. */
+/* Takes a stack that cannot be unwound. The runtime's own record is right when the current thread
+ * is in a C call made through the runtime; then what lies below it is C, otherwise it holds the
+ * newer OCaml frames. Scanning it conservatively is safe both ways. */
 static void accept_unproven(struct judge *j)
 {
     struct hs_ocaml_thread *t = j->thread;
@@ -312,9 +316,9 @@ static void accept_unproven(struct judge *j)
     t->sp = 0;
 }
 
-/* OCaml 5: where the OCaml frame that made a direct call of C begins. The compiled code keeps its
- * stack pointer in a register that C preserves (emit.mlp, Iextcall): the one that leads
- * into the frame. */
+/* Finds where the OCaml frame that made a direct call of C begins, in OCaml 5. The compiled code
+ * keeps its stack pointer in a register that C preserves (emit.mlp, Iextcall): the one that leads
+ * into the frame, the highest if several do. */
 static hs_addr frame_begin(const struct judge *j, const struct hs_registers *r, hs_addr cfa)
 {
     hs_addr begin = 0;
@@ -328,8 +332,8 @@ static hs_addr frame_begin(const struct judge *j, const struct hs_registers *r, 
     return begin != 0 ? begin : j->thread->stack_begin;
 }
 
-/* `frame` leads out of OCaml code that has no descriptor for where it stands; `inner`, if not NULL,
- * from C into that. */
+/* Begins the precise part of a stack of OCaml 5 where `frame` leads out of OCaml code that has no
+ * descriptor for where it stands; `inner`, if not NULL, leads from C into that. */
 static void begin_above5(struct judge *j, const struct hs_frame *inner,
                          const struct hs_frame *frame, hs_addr interrupted)
 {
@@ -351,7 +355,8 @@ static void begin_above5(struct judge *j, const struct hs_frame *inner,
     t->pc = frame->caller.value[HS_REG_PC];
 }
 
-/* `frame` leads out of OCaml code that has no descriptor for where it stands. */
+/* Begins the precise part of a stack where `frame` leads out of OCaml code that has no descriptor
+ * for where it stands. */
 static void begin_above(struct judge *j, const struct hs_frame *inner, const struct hs_frame *frame,
                         hs_addr interrupted)
 {
@@ -370,7 +375,7 @@ static void begin_above(struct judge *j, const struct hs_frame *inner, const str
     j->thread->pc = caller;
 }
 
-/* While OCaml code runs, the allocation pointer is in a register. */
+/* Takes the allocation pointer, which is in a register while OCaml code runs. */
 static void take_young_ptr(struct judge *j, const struct hs_registers *r)
 {
     uint64_t young = r->value[HS_REG_OCAML_YOUNG];
@@ -389,8 +394,8 @@ static void take_young_ptr(struct judge *j, const struct hs_registers *r)
         j->domain->young_ptr = young;
 }
 
-/* OCaml 5: a continuation gives up its stack before that is switched to; in between the stack is in
- * a register, as a number. */
+/* Tells whether a continuation is being resumed, in OCaml 5: it gives up its stack before that is
+ * switched to; in between the stack is in a register, as a number. */
 static bool is_resuming(const struct judge *j)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -419,7 +424,7 @@ static void judge_ocaml(struct judge *j)
         accept_unproven(j);
 }
 
-/* `inner` leads from C into OCaml code. */
+/* Judges a call: `inner` leads from C into OCaml code. */
 static void judge_call(struct judge *j, const struct hs_frame *inner)
 {
     struct hs_frame frame;
@@ -477,7 +482,7 @@ static void judge_current(struct judge *j)
     }
 }
 
-/* The thread that stands in for a blocked domain runs C alone. */
+/* Judges the thread that stands in for a blocked domain, which runs C alone. */
 static void judge_backup(struct judge *j, const struct hs_thread *kernel)
 {
     struct hs_registers r = hs_registers_of(&kernel->regs);

@@ -39,7 +39,7 @@ hs_status hs_ocaml_types_add(struct hs_ocaml_types *types, const struct hs_type 
     return HS_OK;
 }
 
-/* The type of this name: the one there is, or a new one. */
+/* Finds the type of this name: the one there is, or a new one. */
 static hs_status type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
                             enum hs_type_form form, uint32_t *ret, struct hs_error *err)
 {
@@ -127,8 +127,8 @@ static void type_sanitise(char *text)
     }
 }
 
-/* custom.h: operations begin with a pointer to their identifier. Both must lie in a mapped file,
- * the text in bytes of that file. */
+/* Copies the identifier of a custom block's operations, which begin with a pointer to it
+ * (custom.h). Both must lie in a mapped file, the text in bytes of that file. */
 static bool type_identifier(const struct hs_ocaml *rt, hs_addr operations, char *text, size_t n)
 {
     uint64_t identifier;
@@ -214,8 +214,8 @@ static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, 
     return hs_dict_put(&types->by_address, key, (uint64_t)*ret << 1 | *ret_is_wrapper, err);
 }
 
-/* A closure of several arguments begins with caml_curryN, its own code is in field 2 (mlvalues.h,
- * cmm_helpers.ml emit_constant_closure): arity 0 and 1 have none. */
+/* Finds the type of a closure. One of several arguments begins with caml_curryN, its own code is in
+ * field 2 (mlvalues.h, cmm_helpers.ml emit_constant_closure): arity 0 and 1 have none. */
 static hs_status type_of_closure(struct hs_ocaml_types *types, const uint8_t *fields,
                                  uint64_t wosize, uint32_t *ret, struct hs_error *err)
 {

@@ -46,21 +46,21 @@ struct hs_ocaml_types {
 
 void hs_ocaml_types_fini(struct hs_ocaml_types *types);
 
-/* The type of a block. `is_ephemeron`: it is in the runtime's list of ephemerons. Fails with
+/* Finds the type of a block. `is_ephemeron`: it is in the runtime's list of ephemerons. Fails with
  * HS_LIMIT when out of memory. Cost: a table look-up, or a hash probe for closures and customs. */
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
                         bool is_ephemeron, uint32_t *ret, struct hs_error *err);
 
 /* source_types/named.c */
-/* The type of a block that is no ephemeron by its source type; *ret_found is false when it has
- * none, or when its form says more: a function's name, operations. */
+/* Finds the type of a block that is no ephemeron by its source type; *ret_found is false when it
+ * has none, or when its form says more: a function's name, operations. */
 hs_status hs_ocaml_source_type(struct hs_ocaml_types *types, const struct hs_block *block,
                                uint64_t header, uint32_t *ret, bool *ret_found,
                                struct hs_error *err);
 /* Notes what a closure captured, for the members of its type. */
 void hs_ocaml_source_captured(struct hs_ocaml_types *types, const struct hs_block *block,
                               uint64_t header, uint32_t type);
-/* The fields of the types that were given so far; owned by the caller (hs_free). */
+/* Lists the fields of the types that were given so far; owned by the caller (hs_free). */
 hs_status hs_ocaml_source_members(const struct hs_ocaml_types *types, struct hs_member **ret,
                                   size_t *ret_n, struct hs_error *err);
 /* Adds a type. */

@@ -10,7 +10,7 @@ enum {
 };
 
 static const uint64_t max_list_cells = UINT64_C(1) << 28;
-/* The share of the allowance: about 10 s, however much a program has mapped. */
+/* The bounds of the allowance: about 10 s, however much a program has mapped. */
 static const uint64_t max_words = UINT64_C(1) << 28, spare_words = UINT64_C(1) << 18;
 
 void hs_walk_allow(struct hs_root_walk *walk)

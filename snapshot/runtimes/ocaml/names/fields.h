@@ -14,11 +14,13 @@ struct hs_text_field {
 /* Splits a line; false when there are too many fields or one is too long. */
 bool hs_fields_split(const char *line, size_t n_bytes, struct hs_text_field fields[HS_FIELDS_MAX],
                      size_t *ret_n);
-/* No control characters: these texts go to terminals and files of others. */
+/* Tells whether a field has no control characters: these texts go to terminals and files of others.
+ */
 bool hs_field_is_clean(struct hs_text_field field);
-/* A number of at most `most`. */
+/* Reads a number of at most `most`; false: it is none. */
 bool hs_field_number(struct hs_text_field field, uint32_t most, uint32_t *ret);
-/* A compiler's version or another word of small letters and digits that has room; else nothing. */
+/* Copies a compiler's version or another word of small letters and digits, if it has room; else
+ * nothing. */
 void hs_field_word(const char *word, size_t n, char *ret, size_t n_ret);
 
 #endif

@@ -46,7 +46,7 @@ static hs_status names_add(struct hs_names *names, const struct hs_text_field *f
     return HS_OK;
 }
 
-/* *ret_good is false for a line that is none. */
+/* Parses a line; *ret_good is false for one that is none. */
 static hs_status names_parse_line(struct hs_names *names, const char *line, size_t n_bytes,
                                   bool *ret_good, struct hs_error *err)
 {
@@ -61,7 +61,7 @@ static hs_status names_parse_line(struct hs_names *names, const char *line, size
     return *ret_good ? names_add(names, fields, &entry, err) : HS_OK;
 }
 
-/* The count after " KEY=" in the helper's last line. */
+/* Returns the count after " KEY=" in the helper's last line. */
 static uint64_t names_count(const char *line, size_t n_bytes, const char *key)
 {
     const char *found = memmem(line, n_bytes, key, strlen(key));
@@ -75,7 +75,7 @@ static uint64_t names_count(const char *line, size_t n_bytes, const char *key)
     return value;
 }
 
-/* "#missing Wp Eva__Main": names of units alone. */
+/* Reads examples of units, by their names alone: "#missing Wp Eva__Main". */
 static void names_read_examples(char *ret, const char *line, size_t n, const char *word)
 {
     size_t n_word = strlen(word), at = 0;
@@ -216,7 +216,7 @@ bool hs_names_find(const struct hs_names *names, const char *unit, uint32_t slot
     return false;
 }
 
-/* ", 5 none: no .cmi (Wp, Eva__Main, ...)" */
+/* Appends a count with examples: ", 5 none: no .cmi (Wp, Eva__Main, ...)". */
 static size_t names_tell_some(char *text, size_t n_bytes, uint64_t n_units, const char *what,
                               const char *examples)
 {
@@ -259,7 +259,7 @@ static size_t names_series_bytes(const char *version)
     return version[n] == '.' ? n + 1 + strspn(version + n + 1, "0123456789") : n;
 }
 
-/* A helper of another compiler than the program's cannot read its files. */
+/* Notes that the helper is of another compiler than the program, whose files it cannot read. */
 static void names_note_foreign(struct hs_names *names, const char *version)
 {
     size_t n = names_series_bytes(version);

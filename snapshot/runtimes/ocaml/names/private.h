@@ -27,9 +27,10 @@ struct hs_names_process {
 hs_status hs_names_run(const struct hs_names_process *process, struct hs_buffer *out, char *note,
                        size_t note_bytes, struct hs_error *err);
 
-/* The same in two steps: the program works while others do. Of `process` only `what` must stay
- * until the end. What it says before it is collected waits in a socket, so it must work first and
- * talk then. What it is asked `later` it reads from its output, to the end of that. */
+/* The same in two steps: hs_names_start starts the program, which works while others do, and
+ * hs_names_collect takes its output. Of `process` only `what` must stay until the end. What the
+ * program says before it is collected waits in a socket, so it must work first and talk then. What
+ * it is asked `later` it reads from its output, to the end of that. */
 struct hs_names_later {
     const uint8_t *bytes; /* borrowed */
     size_t n_bytes;
@@ -48,14 +49,14 @@ hs_status hs_names_run_written(const struct hs_names_request *request,
                                const struct hs_target *target, const struct hs_objects *objects,
                                const struct hs_buffer *question, struct hs_names *ret,
                                struct hs_error *err);
-/* A table that came otherwise; `helper` is who gave it, for messages. */
+/* Takes a table that came otherwise; `helper` is who gave it, for messages. */
 hs_status hs_names_take(struct hs_names *ret, const char *text, size_t n_bytes, const char *helper,
                         const struct hs_objects *objects, struct hs_error *err);
 
-/* version.c: the compiler's version as the program's file states it, "5.3.0"; false when the
+/* Finds the compiler's version as the program's file states it, "5.3.0": version.c. False when the
  * program does not have Stdlib.Sys. Reads files only. */
 bool hs_names_version(const struct hs_objects *objects, char *version, size_t n);
-/* The helper for files of `version`: HELPER-5.3 when there is one, else HELPER itself. */
+/* Finds the helper for files of `version`: HELPER-5.3 when there is one, else HELPER itself. */
 void hs_names_choose_helper(const char *helper, const char *version, char *path, size_t n);
 
 #endif

@@ -40,7 +40,7 @@ static hs_status request_put_dir(struct hs_buffer *out, const char *root, const 
     return request_put(out, err, "dir %s%s\n", root, dir);
 }
 
-/* "" when the target sees the same file system as we do, else where its root can be reached. */
+/* Finds where the target's root can be reached; "" when it sees the same file system as we do. */
 static void request_root(const struct hs_target *target, char *root, size_t n)
 {
     char path[HS_PROC_PATH_BYTES];
@@ -73,8 +73,8 @@ static bool request_read_link(const struct hs_target *target, const char *name, 
     return path[0] == '/';
 }
 
-/* Is the path one of ours? Of a process in a changed root it is, of one in a container it is not.
- */
+/* Tells whether a path, as a link of the process has it, leads to the same file here: so it does
+ * for a process in a changed root, and not for one in a container. */
 static bool request_is_ours(const struct hs_target *target, const char *name, const char *path)
 {
     char link[HS_PROC_PATH_BYTES];
@@ -102,8 +102,8 @@ static hs_status request_put_lib(struct hs_buffer *out, const char *root, const 
     return request_put_dir(out, root, path, err);
 }
 
-/* Adds the directory for an installation's name of its program: "frama-c-gui.byte" is of frama-c.
- */
+/* Adds the directories of an installation that are called like its program: "frama-c-gui.byte" is
+ * of frama-c. */
 static hs_status request_by_name(struct hs_buffer *out, const char *root, const char *prefix,
                                  const char *program, struct hs_error *err)
 {
@@ -127,8 +127,8 @@ static hs_status request_by_name(struct hs_buffer *out, const char *root, const 
     return HS_OK;
 }
 
-/* The executable's own directory; the whole of dune's build context when it lies in one; and of the
- * installation that its bin/ is of, what has the program's name, and the libraries. */
+/* Adds the executable's own directory; the whole of dune's build context when it lies in one; and
+ * of the installation that its bin/ is of, what has the program's name, and the libraries. */
 static hs_status request_beside(struct hs_buffer *out, const char *root, char *exe,
                                 struct hs_error *err)
 {
@@ -160,7 +160,7 @@ static hs_status request_beside(struct hs_buffer *out, const char *root, char *e
     return HS_OK;
 }
 
-/* Plugins lie beside their interfaces. */
+/* Adds the directories of plugins, which lie beside their interfaces. */
 static hs_status request_plugins(struct hs_buffer *out, const char *root,
                                  const struct hs_objects *objects, struct hs_error *err)
 {
@@ -203,7 +203,7 @@ static hs_status request_dirs(const struct hs_names_request *request,
     return HS_OK;
 }
 
-/* The header word before a static OCaml block, as the file has it; 0 when it has none. */
+/* Returns the header word before a static OCaml block, as the file has it; 0 when it has none. */
 static uint64_t request_header(struct hs_elf *elf, hs_addr vaddr)
 {
     const uint8_t *bytes = vaddr >= 8 ? hs_elf_bytes_at(elf, vaddr - 8, 8) : NULL;
@@ -213,7 +213,7 @@ static uint64_t request_header(struct hs_elf *elf, hs_addr vaddr)
     return hs_cursor_u64(&cursor);
 }
 
-/* "Stm" from "camlStm__gc_roots" (or ".gc_roots" from 5.1 on). */
+/* Finds the unit of a symbol: "Stm" from "camlStm__gc_roots" (or ".gc_roots" from 5.1 on). */
 static bool request_unit_of(const char *symbol, char *unit)
 {
     static const char *const ends[] = {"__gc_roots", ".gc_roots", "$gc_roots"};
@@ -232,7 +232,7 @@ static bool request_unit_of(const char *symbol, char *unit)
     return false;
 }
 
-/* Sizes of the units' blocks, in fields. */
+/* Writes the sizes of the units' blocks, in fields. */
 static hs_status request_slots(struct hs_elf *elf, struct hs_buffer *out, struct hs_error *err)
 {
     size_t n;
@@ -252,7 +252,7 @@ static hs_status request_slots(struct hs_elf *elf, struct hs_buffer *out, struct
     return HS_OK;
 }
 
-/* The contents of a static OCaml string: its last byte says how many of the last word's are
+/* Writes the contents of a static OCaml string: its last byte says how many of the last word's are
  * padding. */
 static hs_status request_string(struct hs_elf *elf, const char *symbol, const char *verb,
                                 struct hs_buffer *out, struct hs_error *err)

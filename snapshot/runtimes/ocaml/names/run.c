@@ -30,7 +30,7 @@ struct run_files {
     int program, input, output[2];
 };
 
-/* In the child: only calls that are safe after fork. Does not return. */
+/* Executes the helper in the child: only calls that are safe after fork. Does not return. */
 _Noreturn static void run_child(const struct hs_names_process *process,
                                 const struct run_files *files, char *const environment[])
 {
@@ -55,8 +55,8 @@ _Noreturn static void run_child(const struct hs_names_process *process,
     _exit(127);
 }
 
-/* Says what it takes of what is left to be asked; that is over when all is said, or when the helper
- * does not listen. */
+/* Sends the helper as much of what is left to be asked as it takes; that is over when all is said,
+ * or when the helper does not listen. */
 static void run_ask(const struct hs_names_running *running, struct hs_names_later *later)
 {
     ssize_t n = 0;
@@ -212,8 +212,8 @@ static void run_close(int *fd)
     *fd = -1;
 }
 
-/* The helper reads files of the program's, and whoever wrote these could lead it. Root becomes the
- * program's user; anybody else who may dump another's process cannot. */
+/* Tells whether the helper may run: it reads files of the program's, and whoever wrote these could
+ * lead it. Root becomes the program's user; anybody else who may dump another's process cannot. */
 static hs_status run_may(const struct hs_names_process *process, struct hs_error *err)
 {
     if (geteuid() == 0 || geteuid() == process->uid)

@@ -18,7 +18,7 @@ static struct hs_names_request names_request(const struct hs_ocaml_session *s)
                                      .timeout_ns = o->names_timeout_ns};
 }
 
-/* The helper's failure only costs names. */
+/* Takes a helper's failure as a remark: it only costs names. */
 static hs_status names_judge(struct hs_ocaml_session *s, hs_status status,
                              const struct hs_error *failure, struct hs_error *err)
 {
@@ -32,7 +32,7 @@ static hs_status names_judge(struct hs_ocaml_session *s, hs_status status,
     return status;
 }
 
-/* A table that the user gave must be good. */
+/* Finds source names; a table that the user gave must be good. */
 hs_status hs_ocaml_find_names(struct hs_ocaml_session *s, struct hs_error *err)
 {
     const struct hs_dump_options *o = s->dump->options;
@@ -145,7 +145,7 @@ static hs_status names_take_part(struct hs_ocaml_session *s, struct hs_buffer *a
     return names_judge(s, status, &failure, err);
 }
 
-/* The note stands where it would stand if the names had come before. */
+/* Moves the note to where it would stand if the names had come before. */
 static void names_place_note(struct hs_ocaml_session *s, size_t n_before)
 {
     struct hs_findings *findings = &s->rt.findings;

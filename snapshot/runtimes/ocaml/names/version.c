@@ -18,7 +18,7 @@ enum {
     MAX_DATA_BYTES = 1 << 16,
 };
 
-/* "5.3.0", "4.14.2+flambda", "5.4.0~rc1". */
+/* Tells whether a text is a version: "5.3.0", "4.14.2+flambda", "5.4.0~rc1". */
 static bool version_is_sane(const char *text, size_t n)
 {
     static const char letters[] = "+~-.abcdefghijklmnopqrstuvwxyz0123456789";
@@ -27,7 +27,7 @@ static bool version_is_sane(const char *text, size_t n)
            text[n_major + 1] <= '9' && strspn(text, letters) == n;
 }
 
-/* The string block whose header lies at `at`; false when it is none that holds a version. */
+/* Reads the string block whose header lies at `at`; false when it is none that holds a version. */
 static bool version_at(const uint8_t *at, size_t n_left, char *version, size_t n_version)
 {
     uint64_t header = hs_load_u64(at), n_words = header >> 10;

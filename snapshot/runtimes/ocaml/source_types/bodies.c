@@ -17,7 +17,7 @@ struct function {
     char unit[NAME_BYTES], name[NAME_BYTES];
 };
 
-/* Is there a module of this name in the program? */
+/* Tells whether there is a module of this name in the program. */
 static bool unit_exists(const struct hs_ocaml *rt, const char *unit)
 {
     char name[NAME_BYTES + 4];
@@ -27,7 +27,8 @@ static bool unit_exists(const struct hs_ocaml *rt, const char *unit)
     return hs_objects_find(rt->objects, name, &symbol);
 }
 
-/* "$27" is a quote: what no symbol may have is written in hexadecimal digits. */
+/* Decodes a name as symbols have it: what no symbol may have is written in hexadecimal digits,
+ * "$27" is a quote. */
 static void unescape(const char *from, char *to)
 {
     for (unsigned code; *from != '\0'; to++) {
@@ -42,7 +43,7 @@ static void unescape(const char *from, char *to)
     *to = '\0';
 }
 
-/* Only printable text without blanks can be asked about. */
+/* Tells whether a text can be asked about: it is printable, without blanks. */
 static bool is_word(const char *text)
 {
     for (const char *c = text; *c != '\0'; c++)
@@ -77,8 +78,8 @@ static bool function_of(const struct hs_ocaml *rt, const char *symbol, struct fu
     return false;
 }
 
-/* Functions without a name are numbered by the compiler; a place in them finds them in the source.
- */
+/* Tells whether a function has no name: the compiler numbers such, and a place in them finds them
+ * in the source. */
 static bool is_anonymous(const char *name)
 {
     return strncmp(name, "fun_", 4) == 0 && name[4 + strspn(name + 4, "0123456789")] == '\0';
@@ -141,8 +142,8 @@ struct ask_suspended {
     struct hs_buffer *out;
 };
 
-/* The call of a frame of a suspended stack, by the place in the function itself: what was inlined
- * has its text in another unit. */
+/* Asks about the call of a frame of a suspended stack, by the place in the function itself: what
+ * was inlined has its text in another unit. */
 static hs_status ask_slot(void *context, uint64_t value, const struct hs_frame_entry *entry,
                           struct hs_error *err)
 {
@@ -182,8 +183,9 @@ static hs_status ask_calls(const struct hs_sheap *heap, struct hs_buffer *out, s
     return status;
 }
 
-/* Functions of closures and, when they have no name, places in them: every call and allocation has
- * one in the frame tables. The first few of each are asked about, as not all can be found. */
+/* Asks about functions of closures and, when they have no name, places in them: every call and
+ * allocation has one in the frame tables. The first few of each are asked about, as not all can be
+ * found. */
 static hs_status ask_function(const struct hs_ocaml *rt, hs_addr code, struct hs_dict *nameless,
                               struct hs_buffer *out, struct hs_error *err)
 {

@@ -24,7 +24,7 @@ static const struct hs_srow *rows_of(const struct hs_stables *t, hs_stype type)
     return t->types[type].n_rows == 0 ? NULL : &t->rows[t->types[type].first_row];
 }
 
-/* One declaration, laid out alike. */
+/* Tells whether two types are of one declaration, and laid out alike. */
 static bool are_alike(const struct hs_stables *t, hs_stype a, hs_stype b)
 {
     const struct hs_stype_entry *x = &t->types[a], *y = &t->types[b];
@@ -40,7 +40,8 @@ static bool are_alike(const struct hs_stables *t, hs_stype a, hs_stype b)
     return true;
 }
 
-/* Without a look at what is below: yes, no, or it depends on their own parts. */
+/* Compares two parts without a look at theirs: below, not below, or it depends on their own parts.
+ */
 static int child_is_below(const struct hs_stables *t, hs_stype a, hs_stype b)
 {
     if (a == b || b == HS_STYPE_FORGOTTEN || a == HS_STYPE_NONE)
@@ -99,7 +100,8 @@ static hs_status ask_parts(struct hs_sjoins *j, struct hs_sjoin_pair pair, bool 
     return HS_OK;
 }
 
-/* Does b say all that a says? Pairs that depend on each other are so unless one of them is not. */
+/* Tells whether b says all that a says. Pairs that depend on each other do unless one of them does
+ * not. */
 static hs_status is_below(struct hs_sjoins *j, hs_stype a, hs_stype b, bool *ret,
                           struct hs_error *err)
 {
@@ -120,7 +122,7 @@ static hs_status is_below(struct hs_sjoins *j, hs_stype a, hs_stype b, bool *ret
 
 /* ---- new types */
 
-/* A type above both, which gets its rows later; FORGOTTEN when there can be none. */
+/* Makes a type above both, which gets its rows later; FORGOTTEN when there can be none. */
 static hs_status make(struct hs_sjoins *j, hs_stype a, hs_stype b, hs_stype *ret,
                       struct hs_error *err)
 {

@@ -1,4 +1,4 @@
-/* The blocks that two types lead to.
+/* The joins of source types: what two types that lead to one block both say.
  *
  * Types of one head (instances of one declaration) are ordered by what they say: `'a list`, of
  * whose elements nothing is known, is below `int list`, and two instances with different arguments
@@ -25,8 +25,9 @@ struct hs_sjoins {
 
 void hs_sjoins_fini(struct hs_sjoins *joins);
 
-/* HS_STYPE_NONE when they have nothing in common, or there is no room for more types. Fails with
- * HS_LIMIT when out of memory. A dict probe for a pair that was asked before. */
+/* Finds the join of two types; HS_STYPE_NONE when they have nothing in common, or there is no room
+ * for more types. Fails with HS_LIMIT when out of memory. A dict probe for a pair that was asked
+ * before. */
 hs_status hs_sjoin(struct hs_sjoins *joins, hs_stype a, hs_stype b, hs_stype *ret,
                    struct hs_error *err);
 

@@ -7,8 +7,8 @@
 
 enum { NAME_BYTES = 2048 };
 
-/* Names a block by its type. Of the others the form tells more: which function a closure is of,
- * what a custom block's operations are called. */
+/* Tells whether a block is named by its source type. Of the others the form tells more: which
+ * function a closure is of, what a custom block's operations are called. */
 static bool named_by_source(const struct hs_stype_entry *type, const struct hs_srow *row)
 {
     switch (row->tag) {
@@ -103,7 +103,7 @@ void hs_ocaml_source_captured(struct hs_ocaml_types *types, const struct hs_bloc
             (struct hs_captured){(uint32_t)(found - tables->captured) + 1, (uint32_t)from};
 }
 
-/* The parts of a type, field `from` being the first. */
+/* Finds the parts of a type, field `from` being the first; NULL: there are none. */
 static const struct hs_spart *parts_of(const struct hs_ocaml_types *types, size_t type,
                                        uint32_t *from)
 {

@@ -91,7 +91,7 @@ static void flow_wait(struct flow *f, const struct hs_block *block)
     hs_bitmap_set(&f->groups, block->bit / 64);
 }
 
-/* The first waiting bit from `bit` on, or n_bits. */
+/* Returns the first waiting bit from `bit` on, or n_bits. */
 static uint64_t waiting_next(const struct flow *f, uint64_t bit)
 {
     if (bit >= f->waiting.n_bits)
@@ -142,7 +142,7 @@ static void flow_fill(struct flow *f)
 
 /* ---- a block that a type leads to */
 
-/* In the heap, with fields of its own: what the shares are of. */
+/* Tells whether a block is in the heap and has fields of its own: what the shares are of. */
 static bool is_counted(const struct hs_block *block, uint64_t header)
 {
     return (block->span->area == HS_AREA_HEAP || block->span->area == HS_AREA_YOUNG) &&
@@ -261,7 +261,7 @@ static hs_status flow_visit_oldest(struct flow *f)
     return visit(f, &v);
 }
 
-/* A value of a type: its block is fetched, and looked at a little later. */
+/* Fetches the block of a value of a type, which is looked at a little later. */
 static hs_status flow_value(struct flow *f, uint64_t value, hs_stype type, hs_stype front)
 {
     struct visit v = {.type = type, .front = front};
@@ -286,7 +286,7 @@ static uint32_t witness_find(const struct flow *f, uint32_t family, uint64_t val
                          f->witnesses[i].family == family && f->witnesses[i].value == value);
 }
 
-/* A value that stands for two types stands for none. */
+/* Adds a witness. A value that stands for two types stands for none. */
 static hs_status witness_add(struct flow *f, uint32_t family, uint64_t value, hs_stype type)
 {
     uint32_t at = witness_find(f, family, value);
@@ -303,7 +303,7 @@ static hs_status witness_add(struct flow *f, uint32_t family, uint64_t value, hs
     return HS_OK;
 }
 
-/* The value of a field of a unit's block. */
+/* Reads the value of a field of a unit's block. */
 static bool unit_value(const struct flow *f, hs_str unit, uint32_t slot, uint64_t *ret)
 {
     char name[UNIT_BYTES];
@@ -378,7 +378,8 @@ static hs_stype witnessed(const struct flow *f, const struct hs_srow *row, uint6
     return HS_STYPE_NONE;
 }
 
-/* Tables may grow while fields are followed, so nothing of them is held. */
+/* Lets types flow from the fields of a block. Tables may grow meanwhile, so nothing of them is
+ * held. */
 static hs_status flow_fields(struct flow *f, const struct hs_srow *row, const uint8_t *fields,
                              uint64_t n, hs_stype front)
 {
@@ -397,7 +398,8 @@ static hs_status flow_fields(struct flow *f, const struct hs_srow *row, const ui
     return HS_OK;
 }
 
-/* Field 0 leads to the block of the constructor, whose fields follow. */
+/* Lets types flow from a block of an extensible type: field 0 leads to the block of the
+ * constructor, whose fields follow. */
 static hs_status flow_ext(struct flow *f, const uint8_t *fields, uint64_t n, hs_stype front)
 {
     const uint64_t *at = n == 0 ? NULL : hs_dict_find(&f->exts, hs_load_u64(fields));
@@ -411,7 +413,7 @@ static hs_status flow_ext(struct flow *f, const uint8_t *fields, uint64_t n, hs_
     return HS_OK;
 }
 
-/* Field 0 is the hash of a polymorphic variant. */
+/* Lets the type flow from a polymorphic variant: field 0 is its hash. */
 static hs_status flow_hash(struct flow *f, const struct hs_srow *row, const uint8_t *fields,
                            uint64_t n, hs_stype front)
 {
@@ -483,8 +485,8 @@ static hs_status flow_roots(struct flow *f)
     return HS_OK;
 }
 
-/* Can what closures captured be of these types? The compiler may have captured others than the
- * source says, as many as those. */
+/* Tells whether what a closure captured can be of these types. The compiler may have captured
+ * others than the source says, as many as those. */
 static bool closure_fits(const struct flow *f, const uint8_t *captured, struct hs_spart part)
 {
     for (uint32_t i = 0; i < part.n; i++) {
@@ -504,7 +506,7 @@ static bool closure_fits(const struct flow *f, const uint8_t *captured, struct h
     return true;
 }
 
-/* Each reached block of the heap and of one area `beside` it, in address order. */
+/* Calls `fn` for each reached block of the heap and of one area `beside` it, in address order. */
 static hs_status flow_each_reached(struct flow *f, enum hs_area beside,
                                    hs_status (*fn)(struct flow *, const struct hs_block *))
 {
@@ -527,8 +529,8 @@ static hs_status flow_each_reached(struct flow *f, enum hs_area beside,
     return HS_OK;
 }
 
-/* The variables that a closure captured, when it has as many as its function, and they fit: where
- * those of one do not, nothing more is said of the function. */
+/* Lets types flow from the variables that a closure captured, when it has as many as its function,
+ * and they fit: where those of one do not, nothing more is said of the function. */
 static hs_status flow_closure(struct flow *f, const struct hs_block *block)
 {
     uint64_t header = hs_block_head(block), from, end;
@@ -560,7 +562,8 @@ static hs_status flow_closures(struct flow *f)
     return f->push->functions.n == 0 ? HS_OK : flow_each_reached(f, HS_AREA_HEAP, flow_closure);
 }
 
-/* All are judged by what is known before any of them flows. */
+/* Lets types flow from slots of stacks; all are judged by what is known before any of them flows.
+ */
 static hs_status flow_slots(struct flow *f)
 {
     struct hs_sprobable *slots = NULL;

@@ -52,16 +52,16 @@ struct hs_spush {
 
 void hs_spush_fini(struct hs_spush *push);
 
-/* After marking; the map has its index, the tables the types of the shapes if these are looked for.
- * HS_LIMIT when memory is short: then the types are missing, and nothing else. About 100 ns per
- * edge of a typed block; resident: 2 or 4 bytes per block, and, while it runs, 2 bits per word and
- * for shapes a byte per block, which the plan has to have room for. */
+/* Lets types flow, after marking; the map has its index, the tables the types of the shapes if
+ * these are looked for. HS_LIMIT when memory is short: then the types are missing, and nothing
+ * else. About 100 ns per edge of a typed block; resident: 2 or 4 bytes per block, and, while it
+ * runs, 2 bits per word and for shapes a byte per block, which the plan has to have room for. */
 hs_status hs_spush_run(struct hs_spush *push, const struct hs_ocaml *rt,
                        const struct hs_block_map *map, const struct hs_ocaml_roots *roots,
                        const struct hs_ocaml_marks *marks, struct hs_dump_plan *plan,
                        struct hs_error *err);
 
-/* The type of a block by its rank, or HS_STYPE_NONE. */
+/* Returns the type of a block by its rank, or HS_STYPE_NONE. */
 static inline hs_stype hs_spush_type(const struct hs_spush *push, uint64_t rank)
 {
     if (push->column == NULL)

@@ -12,7 +12,8 @@
 
 enum { CHARGED_MOST = 3 };
 
-/* heapsnap-ocaml-types lies beside heapsnap-ocaml-names. */
+/* Makes the path of the helper of types, which lies beside that of names: heapsnap-ocaml-types,
+ * heapsnap-ocaml-names. */
 static bool helper_path(const char *names_helper, char *path, size_t n)
 {
     static const char names[] = "names", types[] = "types";
@@ -157,7 +158,8 @@ static double share(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
-/* Tells who dumps, too: the same program has all types another time. */
+/* Tells that types are not complete; who dumps is told, too, as the same program has all types
+ * another time. */
 static hs_status tell_incomplete(struct hs_ocaml_session *s, struct hs_error *err)
 {
     const char *of_names = hs_strtab_get(&s->dump->strings, s->names_remark);
@@ -199,7 +201,7 @@ static hs_status tell_probable(struct hs_ocaml_session *s, struct hs_error *err)
                             (unsigned long long)c->n_unlikely);
 }
 
-/* Behind which types most of what does not fit is. */
+/* Tells behind which types most of what does not fit is. */
 static hs_status tell_charged(struct hs_ocaml_session *s, struct hs_error *err)
 {
     const struct hs_spush *push = &s->push;

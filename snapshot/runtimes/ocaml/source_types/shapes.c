@@ -154,7 +154,7 @@ static uint64_t field(const uint8_t *fields, uint64_t i)
     return hs_load_u64(fields + i * HS_WORD);
 }
 
-/* An integer of at least `least`; -1 for anything else. */
+/* Reads an integer of at least `least`; -1 for anything else. */
 static int64_t integer(uint64_t value, int64_t least)
 {
     int64_t n = (int64_t)value >> 1;
@@ -171,8 +171,8 @@ static bool is_power_of_two(int64_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-/* The class of the block that a value leads to, or NULL: it leads to none, or all steps are done.
- * Nothing of that block is read. */
+/* Returns the class of the block that a value leads to, or NULL: it leads to none, or all steps are
+ * done. Nothing of that block is read. */
 static uint8_t *class_at(struct hs_sshapes *s, uint64_t value, struct hs_block *ret)
 {
     if (s->n_steps == 0 || !is_pointer(value))
@@ -258,7 +258,8 @@ static void follow_chain(struct hs_sshapes *s, const struct hs_block *block, uin
     }
 }
 
-/* The cells of a chain up to `most`; *ret_last is the last of these. */
+/* Counts the cells of a chain up to `most`; -1 when something else is in it. *ret_last is the last
+ * of these. */
 static int64_t count_chain(struct hs_sshapes *s, uint64_t value, int64_t most, uint64_t *ret_last)
 {
     struct hs_block block;
@@ -320,8 +321,8 @@ static bool are_buckets(struct hs_sshapes *s, uint64_t value, int64_t most)
     return true;
 }
 
-/* While it is gone through, the size that it began with is negative (hashtbl.ml,
- * flip_ongoing_traversal). */
+/* Tells whether a block is a hash table. While it is gone through, the size that it began with is
+ * negative (hashtbl.ml, flip_ongoing_traversal). */
 static bool is_table(struct hs_sshapes *s, const uint8_t *fields)
 {
     int64_t size = integer(field(fields, 0), 1), began = (int64_t)field(fields, 3) >> 1;
@@ -333,7 +334,8 @@ static bool is_table(struct hs_sshapes *s, const uint8_t *fields)
            are_buckets(s, field(fields, 1), size);
 }
 
-/* The height of a subtree of this kind, or -1; whether its own subtrees agree. */
+/* Returns the height of a subtree of this kind, or -1; *is_sound becomes false when its own
+ * subtrees do not agree. */
 static int subtree(struct hs_sshapes *s, uint64_t value, unsigned kind, bool *is_sound)
 {
     if (value == EMPTY)
@@ -343,7 +345,7 @@ static int subtree(struct hs_sshapes *s, uint64_t value, unsigned kind, bool *is
     return class != CLASS_NONE && height >= 1 && height <= HEIGHT_MOST ? (int)height : -1;
 }
 
-/* Is a node as high as its subtrees say? */
+/* Tells whether a node is as high as its subtrees say. */
 static bool agrees(struct hs_sshapes *s, const uint8_t *fields, uint64_t size, bool *are_sound)
 {
     unsigned kind = size == 4 ? CLASS_SET : CLASS_MAP;

@@ -45,7 +45,7 @@ struct hs_sshapes {
  * full. HS_LIMIT when out of memory. */
 hs_status hs_sshapes_add(struct hs_spush *push, struct hs_error *err);
 
-/* For a push that has types and shapes. Resident: a byte per block. */
+/* Begins to tell shapes, for a push that has types and shapes. Resident: a byte per block. */
 hs_status hs_sshapes_open(struct hs_sshapes *shapes, const struct hs_spush *push,
                           const struct hs_block_map *map, struct hs_error *err);
 void hs_sshapes_close(struct hs_sshapes *shapes);
@@ -56,12 +56,13 @@ void hs_sshapes_close(struct hs_sshapes *shapes);
 enum hs_sshape hs_sshapes_look(struct hs_sshapes *shapes, const struct hs_block *block,
                                uint64_t header);
 
-/* May a block without a type be of this shape, by what the first pass has seen? It is not read. */
+/* Tells whether a block without a type may be of this shape, by what the first pass has seen. It is
+ * not read. */
 bool hs_sshapes_fits(const struct hs_sshapes *shapes, uint64_t rank, enum hs_sshape shape);
-/* Must a block that has this shape be read for what hangs on it? Not when it is looked at anyway,
- * or nothing does. */
+/* Tells whether a block that has this shape must be read for what hangs on it: not when it is
+ * looked at anyway, or nothing does. */
 bool hs_sshapes_leads_on(const struct hs_sshapes *shapes, uint64_t rank, enum hs_sshape shape);
-/* With the header. Only an array of buckets is read. */
+/* Returns the words of a block of a shape, with the header. Only an array of buckets is read. */
 uint64_t hs_sshapes_words(enum hs_sshape shape, const struct hs_block *block);
 
 #endif

@@ -44,7 +44,7 @@ static bool trial_has_seen(const struct trial *t, const struct hs_block *block)
     return false;
 }
 
-/* Can the block be of this type? What it leads to is looked at later. */
+/* Tells whether the block can be of this type. What it leads to is looked at later. */
 static bool trial_admits(struct trial *t, const struct hs_block *block, hs_stype type)
 {
     const struct hs_stables *tables = t->push->tables;
@@ -95,7 +95,7 @@ static bool trial_follow(struct trial *t, const struct hs_block *block, hs_stype
     return true;
 }
 
-/* *type becomes the one that has the row. */
+/* Tries a type on a block and what that leads to; *type becomes the one that has the row. */
 static bool trial_run(struct trial *t, const struct hs_block *block, hs_stype *type)
 {
     t->n_seen = t->n_shapes = 0;
@@ -109,8 +109,8 @@ static bool trial_run(struct trial *t, const struct hs_block *block, hs_stype *t
     return t->is_told || t->n_shapes != 0 || t->n_seen >= ENOUGH_BLOCKS;
 }
 
-/* The only type of those in scope that the block can be of; HS_STYPE_NONE when there are several.
- */
+/* Finds the only type of those in scope that the block can be of; HS_STYPE_NONE when there are
+ * several or none. */
 static hs_stype slot_type(struct trial *t, const struct hs_block *block,
                           const struct hs_sscope *scope)
 {

@@ -84,7 +84,7 @@ static bool parse_word(struct hs_text_field field, const char *const *words, siz
     return false;
 }
 
-/* A text; a backslash is written \x5c, and other escapes stay as they are. */
+/* Takes a text; a backslash is written \x5c, and other escapes stay as they are. */
 static hs_status parse_text(struct parse *p, struct hs_text_field field, hs_str *ret)
 {
     char text[HS_FIELD_BYTES];
@@ -427,8 +427,8 @@ static int by_slot(const void *a, const void *b)
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-/* Equal ones in the order in which they came: theirs are the first children, and of what has none
- * the same would be the next one's. */
+/* Orders equal ones as they came: children are numbered on, and one that has none begins where the
+ * next one does, so it goes first. */
 static int by_children(const struct hs_spart *x, const struct hs_spart *y)
 {
     if (x->first != y->first)
@@ -468,7 +468,7 @@ static int by_hash(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* A reference to a type that never came says nothing. */
+/* Makes a reference to a type that never came say nothing. */
 static void seal_references(struct hs_stables *t)
 {
     for (size_t i = 0; i < t->n_types; i++)
@@ -488,7 +488,7 @@ static void seal_references(struct hs_stables *t)
             t->known[i].type = HS_STYPE_NONE;
 }
 
-/* Names of names are names of what these are; those that go in circles are none. */
+/* Makes names of names those of what these are names of; those that go in circles are none. */
 static void seal_aliases(struct hs_stables *t)
 {
     for (size_t i = 0; i < t->n_types; i++) {
@@ -607,7 +607,7 @@ const struct hs_srow *hs_stables_fit(const struct hs_stables *tables, hs_stype *
     return NULL;
 }
 
-/* The number of a text that the answer has; 0: it does not. */
+/* Returns the number of a text that the answer has; 0: it does not. */
 static hs_str text_find(const struct hs_stables *tables, const char *text)
 {
     uint32_t at = HS_TABLE_FIND(&tables->strings.by_text, hs_hash_bytes(text, strlen(text)), i,

@@ -148,16 +148,18 @@ void hs_stables_fini(struct hs_stables *tables);
 hs_status hs_stables_parse(struct hs_stables *tables, const char *text, size_t n_bytes,
                            struct hs_error *err);
 
-/* The row of a type for a block, or NULL. O(log rows of the type). */
+/* Returns the row of a type for a block, or NULL. O(log rows of the type). */
 const struct hs_srow *hs_stables_row(const struct hs_stables *tables, hs_stype type, unsigned tag,
                                      uint64_t size);
-/* The same; where no row fits, of the inner type, which *type then is. */
+/* Returns the same; where no row fits, that of the inner type, which *type then is. NULL where that
+ * takes any block, too. */
 const struct hs_srow *hs_stables_fit(const struct hs_stables *tables, hs_stype *type, unsigned tag,
                                      uint64_t size);
 /* Returns the type of field 1 where field 0 is `hash`, by a hash row; of several cases of one hash
  * the first tells, and HS_STYPE_NONE says that none does. O(log cases of the row). */
 hs_stype hs_stables_case(const struct hs_stables *tables, const struct hs_srow *row, int64_t hash);
-/* The type of a unit's field: "Stm", 63; HS_STYPE_NONE when nothing is said of it. O(log n). */
+/* Returns the type of a unit's field: "Stm", 63; HS_STYPE_NONE when nothing is said of it. O(log
+ * n). */
 hs_stype hs_stables_root(const struct hs_stables *tables, const char *unit, uint32_t slot);
 
 /* Returns the variables that closures of a function captured, or those in scope at a call; NULL
@@ -192,7 +194,7 @@ static inline hs_stype hs_stype_proper(const struct hs_stables *tables, hs_stype
                : type;
 }
 
-/* Takes any block, and says nothing of it. */
+/* Tells whether a type takes any block, and says nothing of it. */
 static inline bool hs_stype_is_open(const struct hs_stables *tables, hs_stype type)
 {
     return type >= tables->n_types || tables->types[type].kind <= HS_STYPE_ABSTRACT;

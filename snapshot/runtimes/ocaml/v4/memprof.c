@@ -82,7 +82,7 @@ static hs_status walk_array(struct hs_root_walk *walk, hs_addr array, bool has_i
     return HS_OK;
 }
 
-/* `lambda` is a C static variable: without .symtab the period stays unknown. */
+/* Reads the period from `lambda`, a C static variable: without .symtab it stays unknown. */
 static void read_lambda(struct hs_root_walk *walk)
 {
     struct hs_live_symbol symbol;

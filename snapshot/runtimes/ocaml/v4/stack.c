@@ -2,8 +2,8 @@
  *
  *   sp ->  | live slots, spills | return address |   frame of `size` bytes, descriptor of `pc`
  *          | ...                                 |   next: sp += size, pc = [sp - 8]
- *   a return into C (LINK): saved {bottom_of_stack, last_retaddr, gc_regs} at sp + 16: the next
- * chunk
+ *   a return into C (LINK): saved {bottom_of_stack, last_retaddr, gc_regs} at sp + 16:
+ *   the next chunk
  *
  * Stack addresses only rise, from frame to frame and from chunk to chunk, so a damaged stack ends
  * the walk: time is linear in what was copied. Source: caml_do_local_roots_nat of

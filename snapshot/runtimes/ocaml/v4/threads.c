@@ -89,7 +89,8 @@ static int by_info(const void *a, const void *b)
     return x->info < y->info ? -1 : x->info > y->info;
 }
 
-/* Numbers those of `stops` (sorted by info) whose structure a kernel thread's own data mention. */
+/* Gives the number of a kernel thread to the thread of `stops` (sorted by info) whose structure its
+ * own data mention. */
 static void match_specific(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
                            const struct hs_thread *kernel)
 {
@@ -118,7 +119,7 @@ static bool stack_holds(const struct hs_ocaml *rt, const struct hs_thread *kerne
     return mapping != NULL && sp >= hs_regs_sp(&kernel->regs) && sp < mapping->end;
 }
 
-/* The kernel thread on whose stack `sp` lies, or 0. */
+/* Returns the kernel thread on whose stack `sp` lies, or 0. */
 static pid_t tid_of_stack(const struct hs_ocaml *rt, hs_addr sp)
 {
     for (size_t i = 0; sp != 0 && i < rt->target->n_threads; i++) {
@@ -139,8 +140,8 @@ static void match_kernel_threads(struct hs_ocaml *rt, struct hs_ocaml_stops *sto
     }
 }
 
-/* Without systhreads: the thread that is in OCaml code, else the one on whose stack the runtime's
- * last OCaml frame lies, else the first. */
+/* Adds the only thread of a program without systhreads: the one that is in OCaml code, else the one
+ * on whose stack the runtime's last OCaml frame lies, else the first. */
 static hs_status add_single(struct hs_ocaml *rt, const struct hs_ocaml_state *state,
                             struct hs_ocaml_stops *stops, struct hs_error *err)
 {

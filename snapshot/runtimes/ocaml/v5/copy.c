@@ -63,7 +63,7 @@ static uint64_t slot_words(const struct lists *l, unsigned size_class)
     return class_words[l->rt->five->layout.minor > 1][size_class];
 }
 
-/* The slots follow the head in 5.1, and end with the pool later on. */
+/* Finds the slots of a pool, which follow the head in 5.1, and end with the pool later on. */
 static struct hs_span pool_slots(const struct lists *l, hs_addr pool, unsigned size_class)
 {
     uint64_t slot = slot_words(l, size_class);
@@ -99,7 +99,8 @@ static hs_status lists_add(struct lists *l, hs_addr begin, hs_addr end, unsigned
     return HS_OK;
 }
 
-/* A pool that a domain adopted from one that ended has no owner (pool_global_adopt). */
+/* Adds a list of pools. A pool that a domain adopted from one that ended has no owner
+ * (pool_global_adopt). */
 static hs_status lists_pools(struct lists *l, hs_addr pool, unsigned size_class, hs_addr owner,
                              struct hs_error *err)
 {
@@ -120,7 +121,7 @@ static hs_status lists_pools(struct lists *l, hs_addr pool, unsigned size_class,
     return HS_OK;
 }
 
-/* Their owner may have ended. */
+/* Adds a list of large blocks, whose owner may have ended. */
 static hs_status lists_large(struct lists *l, hs_addr large, struct hs_error *err)
 {
     struct hs_cycle cycle = {0};
@@ -192,7 +193,7 @@ static int by_begin(const void *a, const void *b)
                                 : (x->end > y->end) - (x->end < y->end);
 }
 
-/* Sound ones are disjoint: of two that overlap the first stays. */
+/* Sorts the chunks. Sound ones are disjoint: of two that overlap the first stays. */
 static void lists_sort(struct lists *l)
 {
     struct hs_spans *chunks = &l->rt->chunks;

@@ -36,7 +36,7 @@ static bool fiber_holds(const struct fiber *f, hs_addr sp)
     return sp % HS_WORD == 0 && sp >= f->begin && sp <= f->end;
 }
 
-/* A chunk's return address, with or without a frame pointer before it. */
+/* Enters a chunk by its return address, with or without a frame pointer before it. */
 static bool fiber_enter(struct fiber *f)
 {
     uint64_t pc;

@@ -64,7 +64,8 @@ static hs_status fibers_add(struct hs_ocaml5 *five, hs_addr block, hs_addr stack
     return HS_OK;
 }
 
-/* Is `header` followed by `field` the beginning of a continuation that owns a stack? */
+/* Tells whether `header` followed by `field` is the beginning of a continuation that owns a stack.
+ */
 static bool fibers_is_one(uint64_t header, uint64_t field)
 {
     uint64_t wosize = HS_HEADER_WOSIZE(header);
@@ -166,8 +167,8 @@ static hs_status fibers_copy(struct hs_ocaml *rt, struct hs_error *err)
     return HS_OK;
 }
 
-/* Stacks of a sound heap lie apart. Of those that share memory the first one stays: each is walked
- * to its end, so many laid over each other would take for ever. */
+/* Takes stacks that share memory with one before them as damaged: those of a sound heap lie apart.
+ * Each is walked to its end, so many laid over each other would take for ever. */
 static void fibers_part(struct hs_ocaml *rt)
 {
     struct hs_ocaml5 *five = rt->five;

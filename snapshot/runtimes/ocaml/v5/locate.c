@@ -27,7 +27,7 @@ enum {
     INTERNAL_STATE_MAX = 2 /* the last of its words that may be the state */
 };
 
-/* domain_state.tbl. The first that fits is taken, so 5.1 and 5.2 are one here. */
+/* The layouts by domain_state.tbl. The first that fits is taken, so 5.1 and 5.2 are one here. */
 static const struct hs_ocaml5_layout layouts[] = {
     {.minor = 2,
      .n_words = 59,
@@ -98,7 +98,8 @@ static bool locate_fits(struct locate *l, hs_addr state, const uint64_t *words,
            owner == state;
 }
 
-/* Is it a domain state? Its words are in `words` then; the layout is chosen by the first one. */
+/* Tells whether it is a domain state, whose words are in `words` then; the layout is chosen by the
+ * first one. */
 static bool locate_is_state(struct locate *l, hs_addr state, uint64_t *words)
 {
     enum { LEAST_WORDS = 42 };
@@ -146,8 +147,8 @@ static hs_status locate_add(struct locate *l, hs_addr state, const uint64_t *wor
                          err);
 }
 
-/* The domain state that dom_internal names; 0: it is none. pthread_t of glibc is the thread
- * pointer, and that of its backup thread stands behind. */
+/* Finds the domain state that a dom_internal names; 0: it is none. pthread_t of glibc is the thread
+ * pointer, and that of the backup thread stands behind the state. */
 static hs_addr locate_internal(struct locate *l, hs_addr internal, const struct hs_thread *thread,
                                uint64_t *state_words, bool *ret_is_backup)
 {
@@ -193,7 +194,7 @@ static hs_status locate_word(struct locate *l, const struct hs_thread *thread, u
     return HS_OK;
 }
 
-/* The words of one block of thread-local data. */
+/* Looks for domains in the words of one block of thread-local data. */
 static hs_status locate_block(struct locate *l, const struct hs_thread *thread, hs_addr block,
                               struct hs_error *err)
 {
@@ -227,8 +228,8 @@ static hs_status locate_block(struct locate *l, const struct hs_thread *thread, 
     return HS_OK;
 }
 
-/* Locates the runtime's block by a thread: where the linker puts that of an executable, or any of
- * those that the thread's table has. */
+/* Looks into the runtime's block of a thread: where the linker puts that of an executable, or any
+ * of those that the thread's table has. */
 static hs_status locate_thread(struct locate *l, const struct hs_thread *thread,
                                struct hs_error *err)
 {
@@ -285,8 +286,7 @@ static hs_status locate_domains(struct locate *l, struct hs_error *err)
     return HS_OK;
 }
 
-/* Locates minor heaps, which tells 5.1 from 5.2 where the layouts agree: compaction came back in
- * 5.2. */
+/* Tells 5.1 from 5.2, whose layouts agree: compaction came back in 5.2. */
 static void locate_minor(struct locate *l)
 {
     struct hs_live_symbol symbol;

@@ -33,8 +33,8 @@ enum {
 };
 
 /* Word indexes of caml_domain_state that differ between versions; 0: there is none. Chosen by which
- * one makes every domain's shared heap name its owner; 5.1 and 5.2 are alike there and are told
- * apart by symbols. */
+ * one makes a domain's shared heap name that domain as its owner; 5.1 and 5.2 are alike there and
+ * are told apart by symbols. */
 struct hs_ocaml5_layout {
     uint8_t minor; /* of the version: 1, 2, 3 or 4 */
     uint8_t n_words;
@@ -94,7 +94,7 @@ struct hs_ocaml5 {
 
 void hs_ocaml5_free(struct hs_ocaml5 *five);
 
-/* A word of a domain's state; 0 for a field that the version has not. */
+/* Returns a word of a domain's state; 0 for a field that the version has not. */
 static inline uint64_t hs_ocaml5_word(const struct hs_ocaml5_domain *domain, unsigned index)
 {
     return index == 0 ? 0 : domain->words[index];
@@ -122,7 +122,8 @@ hs_status hs_ocaml5_find_statics(struct hs_ocaml *rt, struct hs_error *err);
 hs_status hs_ocaml5_copy_heap(struct hs_ocaml *rt, struct hs_error *err);
 
 /* ---- fibers.c (stopped) */
-/* Is `info`, the words of a stack_info at `stack`, like one? Only debug runtimes set its magic. */
+/* Tells whether `info`, the words at `stack`, is like a stack_info. Only debug runtimes set its
+ * magic. */
 bool hs_ocaml5_is_stack(hs_addr stack, const uint64_t info[HS_STACK5_BYTES / HS_WORD]);
 hs_status hs_ocaml5_copy_fibers(struct hs_ocaml *rt, struct hs_error *err);
 /* Copies one stack from `from` on (0: from where it was left), its head and its handler. Not sane:
@@ -142,7 +143,7 @@ hs_status hs_ocaml5_find_threads(struct hs_ocaml *rt, struct hs_ocaml_stops *sto
  * stacks of continuations are none: they are edges of their blocks. */
 hs_status hs_ocaml5_walk_stacks(struct hs_root_walk *walk);  /* stack.c; C locals too */
 hs_status hs_ocaml5_walk_domains(struct hs_root_walk *walk); /* DLS, last exception */
-/* A word that hs_ocaml5_walk_domains has told: no other root. */
+/* Tells whether a word is one that hs_ocaml5_walk_domains adds: it is no other root. */
 bool hs_ocaml5_is_domain_root(const struct hs_ocaml5 *five, hs_addr address);
 hs_status hs_ocaml5_walk_finalisers(struct hs_root_walk *walk); /* of each domain; orphans */
 hs_status hs_ocaml5_walk_memprof(struct hs_root_walk *walk);    /* 5.3 on */
@@ -156,7 +157,8 @@ typedef void (*hs_ocaml5_slot_fn)(void *context, uint64_t value, hs_addr pc);
 bool hs_ocaml5_stack_slots(const struct hs_ocaml *rt, const struct hs_frame_table *frames,
                            hs_addr stack, hs_ocaml5_slot_fn slot, void *context);
 
-/* The stacks that a continuation owns: *ret_n of them from the returned one on; NULL when none. */
+/* Returns the stacks that a continuation owns: *ret_n of them from the returned one on; NULL when
+ * none. */
 const struct hs_ocaml5_fiber *hs_ocaml5_fibers_of(const struct hs_ocaml5 *five, hs_addr block,
                                                   size_t *ret_n);
 

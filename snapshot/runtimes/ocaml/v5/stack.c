@@ -44,7 +44,7 @@ struct walk5 {
     bool has_chunk;
 };
 
-/* False when it is no stack. */
+/* Reads a stack's head and handler; false when it is no stack. */
 static bool stack_read(struct hs_root_walk *walk, hs_addr stack, struct stack5 *ret)
 {
     uint64_t end;
@@ -67,13 +67,14 @@ static bool is_in_stack(const struct stack5 *stack, hs_addr sp)
     return sp % HS_WORD == 0 && sp >= stack->begin && sp <= stack->end;
 }
 
-/* Frames of a fiber end in caml_runstack, those of a thread's first stack in caml_start_program. */
+/* Tells whether a stack is a fiber's: its frames end in caml_runstack, those of a thread's first
+ * stack in caml_start_program. */
 static bool is_fiber(const struct stack5 *stack)
 {
     return (stack->handlers[2] & 1) == 0 && stack->handlers[2] != 0;
 }
 
-/* The first frame of a chunk whose return address lies at `at`. */
+/* Finds the first frame of a chunk whose return address lies at `at`. */
 static bool enter_chunk(const struct hs_image *image, const struct hs_frame_table *frames,
                         hs_addr at, hs_addr *ret_sp, hs_addr *ret_pc)
 {
@@ -88,7 +89,8 @@ static bool enter_chunk(const struct hs_image *image, const struct hs_frame_tabl
     return true;
 }
 
-/* Frames of a parent are of the same chunk: no C is between. */
+/* Begins a chunk at sp, unless one goes on: frames of a parent are of the same chunk, as no C is
+ * between. */
 static hs_status find_chunk(struct walk5 *w)
 {
     if (w->has_chunk)
@@ -105,7 +107,7 @@ static hs_status begin_chunk(struct walk5 *w, hs_addr at)
     return find_chunk(w);
 }
 
-/* A return into C or out of the fiber. *ret_more: there is another chunk on this stack. */
+/* Follows a return into C or out of the fiber. *ret_more: there is another chunk on this stack. */
 static hs_status next_chunk(struct walk5 *w, bool *ret_more)
 {
     struct hs_stack_walk *s = &w->s;
@@ -129,7 +131,7 @@ static hs_status next_chunk(struct walk5 *w, bool *ret_more)
     return begin_chunk(w, next);
 }
 
-/* The frames from sp to the end of the stack. */
+/* Walks the frames from sp to the end of the stack. */
 static hs_status walk_frames(struct walk5 *w)
 {
     struct hs_stack_walk *s = &w->s;
@@ -169,7 +171,8 @@ static hs_status add_handlers(struct walk5 *w)
     return HS_OK;
 }
 
-/* The innermost stack goes on at the thread's sp, which is 0 when it has no frames to be walked. */
+/* Walks a stack. The innermost one goes on at the thread's sp, which is 0 when it has no frames to
+ * be walked. */
 static hs_status walk_stack(struct walk5 *w, bool is_first)
 {
     struct hs_stack_walk *s = &w->s;
@@ -205,9 +208,9 @@ static hs_status walk_stacks(struct walk5 *w)
     return hs_stack_add_chunk(s, &w->chunk);
 }
 
-/* gc_regs of callbacks lie in malloc memory, and what leads to them is on the stack: a word that
- * leads to the C stack has one after it. What lies beyond memory that cannot be read is no stack.
- */
+/* Copies the gc_regs of callbacks, which lie in malloc memory, by what leads to them on the stack:
+ * a word that leads to the C stack has one after it. What lies beyond memory that cannot be read is
+ * no stack. */
 static void copy_registers(struct hs_root_walk *walk, hs_addr begin, hs_addr end,
                            const struct hs_span *c_stack)
 {
@@ -222,7 +225,7 @@ static void copy_registers(struct hs_root_walk *walk, hs_addr begin, hs_addr end
     }
 }
 
-/* The part of the C stack that holds what C functions called from OCaml left there. */
+/* Finds the part of the C stack that holds what C functions called from OCaml left there. */
 static struct hs_span c_stack_of(struct hs_root_walk *walk, const struct hs_ocaml_thread *thread)
 {
     uint64_t link = 0;
@@ -235,7 +238,8 @@ static struct hs_span c_stack_of(struct hs_root_walk *walk, const struct hs_ocam
                            : (struct hs_span){.begin = link, .end = mapping->end};
 }
 
-/* The lowest of the addresses that is inside of the stack. */
+/* Returns where the used part of the stack begins: a word below the lowest of the addresses that
+ * are inside of it. */
 static hs_addr lowest_used(const struct stack5 *stack, const struct hs_ocaml_thread *thread)
 {
     const hs_addr candidates[] = {stack->saved_sp, thread->sp, thread->words_begin};

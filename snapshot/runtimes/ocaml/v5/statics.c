@@ -24,7 +24,8 @@ static bool statics_are_atoms(const uint8_t *bytes)
     return true;
 }
 
-/* Windows of the segment, each of which begins where the atoms may begin that did not fit. */
+/* Looks for the atoms in windows of the segment, each of which begins where the atoms may begin
+ * that did not fit before. */
 static bool statics_atoms_in(struct hs_elf *elf, const struct hs_elf_segment *segment,
                              hs_addr *ret_vaddr)
 {
@@ -46,7 +47,8 @@ static bool statics_atoms_in(struct hs_elf *elf, const struct hs_elf_segment *se
     return false;
 }
 
-/* The one place in the read-only data of the object that has caml_atom. */
+/* Finds the atoms: the first place that is like them in the read-only data of the object that has
+ * caml_atom. */
 static hs_addr statics_atoms(const struct hs_ocaml *rt)
 {
     struct hs_live_symbol symbol;

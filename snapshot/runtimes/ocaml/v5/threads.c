@@ -33,7 +33,7 @@ enum {
     N_FIRST_KEYS = 32,
 };
 
-/* The structures that kernel threads lead to: ascending, each once. */
+/* A structure that a kernel thread leads to. */
 struct known {
     hs_addr info;
     pid_t tid;
@@ -44,7 +44,7 @@ struct finder {
     struct hs_ocaml *rt;
     struct hs_ocaml_stops *stops;
     struct hs_error *err;
-    struct known *known; /* owned */
+    struct known *known; /* owned; by_info once all are known */
     size_t n_known, known_capacity;
 };
 
@@ -68,7 +68,8 @@ static const struct hs_ocaml5_domain *domain_of(const struct hs_ocaml *rt, uint3
     return NULL;
 }
 
-/* A caml_thread_struct: its neighbours on the ring know it, it is of a domain and has a stack. */
+/* Tells whether it is a caml_thread_struct: its neighbours on the ring know it, and it is of a
+ * domain. */
 static bool is_thread(struct hs_ocaml *rt, hs_addr info, uint64_t *words)
 {
     uint64_t next[THREAD_WORDS], prev[THREAD_WORDS];
@@ -99,7 +100,8 @@ static size_t place_of_key(struct hs_ocaml *rt, size_t n)
     return (SPECIFIC_OFFSET + SPECIFIC_BYTES * key) / HS_WORD + 1;
 }
 
-/* The key's place first; then, another libc may have it elsewhere, any word that leads there. */
+/* Looks for the structure of a kernel thread: at the key's place first; then, another libc may have
+ * it elsewhere, in any word that leads there. */
 static hs_status look_into(struct finder *f, const struct hs_thread *kernel)
 {
     uint64_t words[PTHREAD_BYTES / HS_WORD], thread[THREAD_WORDS];
@@ -164,7 +166,7 @@ static void set_by_state(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
     set_by_stack(rt, thread);
 }
 
-/* All threads of the ring that `info` is on. */
+/* Adds all threads of the ring that `info` is on. */
 static hs_status add_ring(struct finder *f, uint32_t domain, hs_addr info)
 {
     hs_addr at = info, previous = 0;
@@ -213,9 +215,9 @@ static void choose_holder(struct finder *f, struct hs_ocaml5_domain *domain, siz
     domain->has_rival = n > 1;
 }
 
-/* Finds the thread from `first` on whose truth is in the domain's state: the holder, or the one
- * whose stack it has. One without a structure when none fits: there are no systhreads, or the
- * domain begins or ends. */
+/* Sets the places of the threads from `first` on. The one whose truth is in the domain's state is
+ * the holder, or the one whose stack it has; one without a structure is added when none fits: there
+ * are no systhreads, or the domain begins or ends. */
 static hs_status set_current(struct finder *f, uint32_t number, size_t first)
 {
     struct hs_ocaml5_domain *domain = &f->rt->five->domains[number];
@@ -240,7 +242,7 @@ static hs_status set_current(struct finder *f, uint32_t number, size_t first)
     return add_thread(f, &thread);
 }
 
-/* A domain has one ring: who is not on it is lost. */
+/* Adds the threads of a domain, which has one ring: who is not on it is lost. */
 static hs_status add_domain(struct finder *f, uint32_t number)
 {
     size_t first = f->stops->n, n_known = 0, n_found = 0;

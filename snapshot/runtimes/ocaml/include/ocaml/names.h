@@ -20,7 +20,7 @@ struct hs_name_entry {
     uint64_t number;         /* of the line in the table: the first of equal ones counts */
 };
 
-/* The largest of some units, "Wp, Eva__Main"; as the helper names them. */
+/* The text of the largest of some units, "Wp, Eva__Main", as the helper names them. */
 #define HS_NAMES_EXAMPLES_BYTES 96
 
 struct hs_names {
@@ -50,12 +50,13 @@ hs_status hs_names_parse(struct hs_names *names, const char *text, size_t n_byte
                          struct hs_error *err);
 hs_status hs_names_load_file(const char *path, struct hs_names *ret, struct hs_error *err);
 
-/* `unit` as in the symbol, without "caml": "Stm", "Ltac_plugin__Tacenv". O(log n). */
+/* Finds the name of a slot. `unit` as in the symbol, without "caml": "Stm", "Ltac_plugin__Tacenv".
+ * O(log n). */
 bool hs_names_find(const struct hs_names *names, const char *unit, uint32_t slot,
                    struct hs_name *ret);
 
-/* Tells of how many units the variables have names, which lack files, and what helps; false, and
- * empty, when nobody was asked. */
+/* Writes of how many units the variables have names, which lack files, and what helps; false, and
+ * "", when nobody was asked. */
 bool hs_names_tell(const struct hs_names *names, char *text, size_t n_bytes);
 
 #define HS_NAMES_TIMEOUT_NS ((uint64_t)30000000000) /* unless a request says otherwise */
@@ -67,7 +68,7 @@ struct hs_names_running {
     uint64_t deadline_ns, timeout_ns;
     const char *what; /* borrowed: a literal */
 };
-/* Ends one that was not collected; none is passed over. */
+/* Ends a helper that was not collected, if there is one. */
 void hs_names_abandon(struct hs_names_running *running);
 
 struct hs_names_request {
