@@ -52,13 +52,14 @@ static void prepare_places(const struct hs_dump *dump, struct prepare_places *p)
     p->list[p->n++] = HS_DEBUG_DIRECTORY;
 }
 
-/* One that has full symbols and types of its own needs no other. */
+/* Tells whether an object has full symbols and types of its own: it needs no other file. */
 static bool prepare_is_complete(const struct hs_object *object)
 {
     return hs_elf_has_symtab(object->elf) && hs_dwarf_present(object->elf);
 }
 
-/* A debug file that is there and cannot be used is worth a word; none at all is not. */
+/* Notes a debug file that is there and cannot be used; that there is none at all is not worth a
+ * word. */
 static hs_status prepare_note(struct hs_dump *dump, const struct hs_object *object,
                               const struct hs_debugfile_search *search, struct hs_error *err)
 {
@@ -83,7 +84,8 @@ struct prepare_split {
     const char *own_path; /* of the object, as we reach it; NULL: unknown */
 };
 
-/* Only regular files, and never waited for: the program says what they are called. */
+/* Opens a .dwo or .dwp file: only a regular one, and never waiting, as the program says what it is
+ * called. */
 static bool prepare_try_split(const char *path, struct hs_elf **ret, hs_status *status,
                               struct hs_error *err)
 {
@@ -99,7 +101,8 @@ static bool prepare_try_split(const char *path, struct hs_elf **ret, hs_status *
     return *status == HS_OK || *status == HS_LIMIT;
 }
 
-/* In the directory that it was compiled in, beside the program, and where debug files are. */
+/* Looks for a .dwo file in the directory that it was compiled in, beside the program, and where
+ * debug files are. */
 static hs_status prepare_open_split(void *context, const char *directory, const char *name,
                                     struct hs_elf **ret, struct hs_error *err)
 {
@@ -128,7 +131,7 @@ static hs_status prepare_open_split(void *context, const char *directory, const 
     return HS_OK;
 }
 
-/* PROGRAM.dwp beside the program and where debug files are. */
+/* Looks for PROGRAM.dwp beside the program and where debug files are. */
 static hs_status prepare_open_package(void *context, struct hs_elf **ret, struct hs_error *err)
 {
     const struct prepare_split *split = context;

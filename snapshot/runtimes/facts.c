@@ -16,8 +16,8 @@
 #define NS_PER_S UINT64_C(1000000000)
 enum { MISSING_NOTE_BYTES = 640, MISSING_NOTES_MAX = 64 };
 
-/* The path of a file by the name that the program goes by, where a link beside it has that name:
- * /usr/bin/redis-server, which is a link to redis-check-rdb. Else its own. */
+/* Returns the path of a file by the name that the program goes by, where a link beside it has that
+ * name: /usr/bin/redis-server, which is a link to redis-check-rdb. Else its own. */
 static const char *facts_called(const struct hs_object *object, char *text, size_t n_bytes)
 {
     const char *slash = strrchr(object->path, '/');
@@ -88,7 +88,7 @@ static bool facts_clock(clockid_t clock, uint64_t *ret_ns)
     return true;
 }
 
-/* Since 1970: when `clock` stood at ns. 0: not known. */
+/* Returns the nanoseconds since 1970 at which `clock` stood at ns; 0: not known. */
 static uint64_t facts_since_1970(clockid_t clock, uint64_t ns)
 {
     uint64_t now_ns, clock_ns;

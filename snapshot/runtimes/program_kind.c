@@ -3,7 +3,7 @@
 
 #include "runtimes/dump.h"
 
-/* The first clue that fits is named. A clue is a symbol or the beginning of a library's name. */
+/* Names the first clue that fits. A clue is a symbol or the beginning of a library's name. */
 const char *hs_program_kind(const struct hs_objects *objects)
 {
     static const struct {

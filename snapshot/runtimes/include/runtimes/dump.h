@@ -46,11 +46,12 @@ struct hs_dump {
 
 /* Binds what points into the dump itself. */
 void hs_dump_bind(struct hs_dump *dump);
-/* Everything but the states of runtimes; lets the target go if it is still stopped. */
+/* Frees everything but the states of runtimes; lets the target go if it is still stopped. */
 void hs_dump_fini(struct hs_dump *dump);
 
 /* ---- serving.c */
-/* The node of a block of the runtime whose state is `self`: `rank` of its own blocks lie below. */
+/* Returns the node of a block of the runtime whose state is `self`: `rank` of its own blocks lie
+ * below. */
 hs_node hs_dump_node_among(const struct hs_dump *dump, const void *self, hs_addr block,
                            uint64_t rank);
 static inline hs_node hs_dump_node(const struct hs_dump *dump, const void *self, hs_addr block,
@@ -59,12 +60,13 @@ static inline hs_node hs_dump_node(const struct hs_dump *dump, const void *self,
     return dump->n_listing <= 1 ? dump->n_tree + rank : hs_dump_node_among(dump, self, block, rank);
 }
 
-/* Blocks that another runtime keeps records in: their first word keeps nothing alive. Ascending,
- * borrowed. */
+/* Returns the blocks that another runtime keeps records in: their first word keeps nothing alive.
+ * Ascending, borrowed. */
 const hs_addr *hs_dump_records(const struct hs_dump *dump, const void *self, size_t *ret_n);
 
-/* Returns the interpreter whose blocks say what they are: a runtime that knows better than the
- * allocator; model NULL: nobody's. After the roots of those before the caller. */
+/* Returns the interpreter whose blocks say what they are: that of a runtime, which knows better
+ * than the allocator, or else the allocator's; model NULL: there is none. After the roots of the
+ * runtimes before the caller. */
 struct hs_interpreter hs_dump_interpreter(const struct hs_dump *dump);
 
 /* ---- debug_files.c */
@@ -75,12 +77,12 @@ struct hs_interpreter hs_dump_interpreter(const struct hs_dump *dump);
 hs_status hs_dump_find_debug(struct hs_dump *dump, struct hs_error *err);
 
 /* ---- facts.c */
-/* The dump's own part of the facts: process, stop, command, version of the tool. A runtime calls it
- * where it makes its own, which decides in what order their strings are numbered. */
+/* Fills in the dump's own part of the facts: process, stop, command, version of the tool. A runtime
+ * calls it where it makes its own, which decides in what order their strings are numbered. */
 hs_status hs_dump_own_facts(struct hs_dump *dump, struct hs_snap_facts *facts,
                             struct hs_error *err);
-/* The files of the process, and what of its memory could not be read. The caller frees *ret with
- * hs_free. */
+/* Lists the files of the process, and what of its memory could not be read. The caller frees *ret
+ * with hs_free. */
 hs_status hs_dump_list_binaries(struct hs_dump *dump, struct hs_binary **ret, struct hs_error *err);
 hs_status hs_dump_list_unreadable(const struct hs_image *image, struct hs_range **ret,
                                   struct hs_error *err);
@@ -89,8 +91,8 @@ hs_status hs_dump_note_missing(const struct hs_dump *dump, struct hs_findings *f
                                struct hs_error *err);
 
 /* ---- program_kind.c */
-/* "a C++ program", "a Java virtual machine": what the symbols and libraries of a program say it is.
- */
+/* Tells the kind of a program by its symbols and libraries: "a C++ program", "a Java virtual
+ * machine". */
 const char *hs_program_kind(const struct hs_objects *objects);
 
 /* ---- unbuilt.c */
@@ -100,7 +102,7 @@ struct hs_unbuilt_runtime {
     const char *part, *with; /* "ocaml", "HS_WITH_OCAML" */
     bool has_own_heap;       /* of which nothing can be read then */
 };
-/* The one that would serve the process; NULL: none. */
+/* Returns the runtime that would serve the process and that this build is without; NULL: none. */
 const struct hs_unbuilt_runtime *hs_unbuilt_runtime(const struct hs_objects *objects);
 
 #endif

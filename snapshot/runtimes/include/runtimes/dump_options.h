@@ -9,8 +9,8 @@
 
 struct hs_rules; /* rules/rules.h */
 
-/* In which order blocks and roots are gone through, of which no result depends: for tests. All 0:
- * as it is quickest. */
+/* The order in which blocks and roots are gone through, on which no result depends: for tests. All
+ * 0: as it is quickest. */
 struct hs_dump_order {
     uint64_t seed; /* not 0: at random, by this */
     unsigned

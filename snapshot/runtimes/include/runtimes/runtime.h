@@ -70,51 +70,51 @@ struct hs_runtime {
     bool has_no_blocks;        /* it only says what is in the allocators' */
     bool has_tables_of_data;   /* keeps as much as the files have of data */
     unsigned bytes_of_a_block; /* that it keeps, at the most; 0: what is foreseen for all */
-    /* Does it serve the process? By symbols alone, without a stop. */
+    /* Tells whether it serves the process, by symbols alone, without a stop. */
     bool (*serves)(const struct hs_objects *objects);
-    /* For `doctor`: what it is, and what its heap is, into texts of n bytes each. HS_TARGET with
+    /* Describes, for `doctor`, the runtime and its heap, in texts of n bytes each. HS_TARGET with
      * the reason when it would be refused. */
     hs_status (*describe)(const struct hs_objects *objects, char *runtime, char *heap, size_t n,
                           struct hs_error *err);
 
     hs_status (*open)(struct hs_dump *dump, void **ret_state, struct hs_error *err);
     void (*close)(void *state); /* NULL is passed over */
-    /* Slow work, before the first stop. */
+    /* Does slow work, before the first stop. */
     hs_status (*prepare)(void *state, struct hs_error *err);
-    /* While the process runs: reads what the stop will read, so that its memory is ready then;
+    /* Reads, while the process runs, what the stop will read, so that its memory is ready then;
      * `copies` says that it is to be copied at all. What is read may be torn and is forgotten. */
     void (*rehearse)(void *state, bool copies);
     /* Drops what was read in a stop. */
     void (*forget)(void *state);
 
-    /* Stopped. May be NULL: every moment is good. */
+    /* Judges a moment, while stopped. May be NULL: every moment is good. */
     hs_status (*judge)(void *state, struct hs_moment *moment, struct hs_error *err);
-    /* Into dump->image; by ptrace's stop or from the frozen copy. */
+    /* Copies into dump->image; by ptrace's stop or from the frozen copy. */
     hs_status (*copy)(void *state, struct hs_error *err);
 
-    /* The blocks, with proofs. What allocators are caught in the middle of is counted in
+    /* Lists the blocks, with proofs. What allocators are caught in the middle of is counted in
      * dump->findings, and the driver copies again. */
     hs_status (*list)(void *state, struct hs_error *err);
-    /* Memory that is the runtime's, in dump->heaps, before it is sealed. May be NULL. */
+    /* Claims memory that is the runtime's, in dump->heaps, before it is sealed. May be NULL. */
     hs_status (*claim)(void *state, struct hs_error *err);
-    /* The roots, and what they reach within the runtime's own blocks. */
+    /* Collects the roots, and marks what they reach within the runtime's own blocks. */
     hs_status (*roots)(void *state, struct hs_error *err);
     const struct hs_roots *(*leaves)(const void *state);
-    /* Words of reached blocks that may lead to others' blocks, or of garbage, which a collector has
-     * yet to take. May be NULL: there are none. */
+    /* Visits the words of reached blocks that may lead to others' blocks, or those of garbage,
+     * which a collector has yet to take. May be NULL: there are none. */
     hs_status (*foreign_words)(void *state, bool of_garbage,
                                hs_status (*visit)(void *context, uint64_t word,
                                                   struct hs_error *err),
                                void *context, struct hs_error *err);
-    /* Marks the targets of a word; what another runtime's reached block leads to is reached, too;
-     * what its garbage leads to, of what nothing reaches, is not lost. May be NULL, with mark_end.
-     */
+    /* Marks what a word of another runtime's block leads to: of a reached block it is reached, too;
+     * of garbage it is not lost, where nothing reaches it. May be NULL, with mark_end. */
     hs_status (*mark_word)(void *state, uint64_t word, bool of_garbage, struct hs_error *err);
     hs_status (*mark_end)(void *state, struct hs_error *err);
     /* Checks the state when all was asked: HS_IO when what was put into temporary files was not to
      * be had again. May be NULL. */
     hs_status (*check)(const void *state, struct hs_error *err);
-    /* Is a word at this address in a block that the runtime's own roots lead to? May be NULL. */
+    /* Tells whether a word at this address is in a block that the runtime's own roots lead to. May
+     * be NULL. */
     bool (*keeps)(const void *state, hs_addr at);
     hs_status (*facts)(void *state, struct hs_runtime_facts *ret, struct hs_snap_facts *facts,
                        struct hs_error *err);
@@ -124,16 +124,16 @@ struct hs_runtime {
     uint64_t (*n_blocks)(const void *state);
     uint64_t (*below)(const void *state, hs_addr address);
     uint64_t (*rank)(const void *state, hs_addr block);
-    /* The node that a foreign word leads to, and how; false: none. May be NULL. */
+    /* Finds the node that a foreign word leads to, and how; false: none. May be NULL. */
     bool (*resolve)(const void *state, uint64_t word, hs_node *ret, unsigned *ret_class);
-    /* After roots: what objects of its are in the allocators' blocks; NULL when it does not know.
-     * May be NULL. */
+    /* Returns the model of its objects in the allocators' blocks, after roots; NULL when it does
+     * not know them. May be NULL. */
     const struct hs_object_model *(*objects)(const void *state);
     /* See hs_dump_records. May be NULL. */
     const hs_addr *(*records)(const void *state, size_t *ret_n);
 
-    /* Blocks in address order: where the next one is, false behind the last; the block itself.
-     * `not_before`: memory below it is another block's. */
+    /* Goes over the blocks in address order: peek says where the next one is, and is false behind
+     * the last; next makes the block itself. `not_before`: memory below it is another block's. */
     bool (*peek)(void *state, hs_addr *ret);
     hs_status (*next)(void *state, hs_addr not_before, struct hs_runtime_block *ret,
                       struct hs_error *err);
