@@ -73,7 +73,8 @@ static void add_free(const struct hs_view *view, const struct hs_memory_row *row
     }
 }
 
-/* Adds the rest of a dump of one collector's heap, of which only the size is known. */
+/* Splits the memory of a dump of one collector's heap, of which only the whole size is known, into
+ * what is live and what is absent from the dump. */
 static void add_absent(const struct hs_view *view, struct hs_balance *balance)
 {
     uint64_t all = view->facts->resident_bytes, live;

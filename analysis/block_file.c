@@ -24,7 +24,7 @@ struct weak_edge {
     struct hs_link link; /* from there */
 };
 
-/* The places of the groups of a chunk; one that was left out has no bytes. */
+/* The places in the file of a chunk's groups of blocks; a group that was left out has no bytes. */
 struct places {
     uint64_t at;
     uint32_t begin[GROUPS + 1];
@@ -167,8 +167,8 @@ static void put_row(struct hs_block_file *file, uint32_t at, uint64_t *extra)
     }
 }
 
-/* Tells whether the edges of [first, end) are few enough to be kept; *extra is behind the sparse
- * ones. */
+/* Tells whether the edges of [first, end) are few enough to be kept. *extra is moved behind their
+ * weak and ephemeron edges. */
 static bool has_few_edges(const struct hs_chunk *chunk, uint32_t first, uint32_t end,
                           uint64_t *extra)
 {
@@ -215,8 +215,8 @@ static hs_status write_chunk(struct hs_block_file *file, bool has_rows, struct h
     return hs_spill_flush(&file->spill, err);
 }
 
-/* Adds a chunk; of one with arrays of millions the edges are left out: for these it is decoded as
- * without. */
+/* Adds a chunk. One of more than CHUNK_BYTES_MOST (arrays of millions) is added without its edges,
+ * for which the chunk is decoded as if there were no file. */
 static hs_status add_chunk(const struct hs_view *view, struct hs_error *err)
 {
     struct hs_block_file *file = view->blocks;
@@ -232,7 +232,7 @@ static hs_status add_chunk(const struct hs_view *view, struct hs_error *err)
     return HS_OK;
 }
 
-/* Returns the memory of the largest chunk, decoded whole. */
+/* Returns the memory of the largest chunk of those that are added with their edges, decoded. */
 static uint64_t largest_chunk(const struct hs_view *view)
 {
     uint64_t most = 0;

@@ -1,4 +1,5 @@
-/* A cut, as words: which node, and which word of it. */
+/* A minimum vertex cut told by nodes and words: which of a unit's blocks and words the cut goes
+ * through. */
 #include "analysis/cut.h"
 
 #include <stdlib.h>
@@ -126,8 +127,8 @@ static bool leads_from_cut(struct search *search, const struct cut_unit *unit)
     return false;
 }
 
-/* Tells whether a block is the target that is a part of a unit, or hangs on it: climbed from
- * `source`, which leads to it. */
+/* Tells whether `source` is the target or hangs on it, by a climb from `source` up to `top`, the
+ * unit that both are part of. */
 static bool is_under(const struct hs_view *view, hs_node source, hs_node target, hs_node top)
 {
     uint64_t n = 0;
@@ -139,8 +140,8 @@ static bool is_under(const struct hs_view *view, hs_node source, hs_node target,
     return false;
 }
 
-/* Adds the dominator of a target that is a part of a unit: its dominator is where all ways to it
- * meet. */
+/* Adds the dominator of a target that is a part of a unit, where all ways to it meet; the place
+ * stays single as long as nothing but the dominator leads in. */
 static hs_status add_dominator(struct search *search, hs_node target, struct hs_error *err)
 {
     uint32_t unit;
@@ -198,7 +199,8 @@ static bool leads_on(const struct search *search, hs_node other)
     return flow->n_targets == 1 && flow->targets[0] == other;
 }
 
-/* Tells whether this one word does, whatever others there are. */
+/* Tells whether this word alone keeps what it leads to: its edge takes part, and is as firm as the
+ * target, by the policy of the index. */
 static bool takes_part(const struct hs_view *view, const struct hs_node_facts *holder,
                        const struct hs_link *link)
 {

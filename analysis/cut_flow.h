@@ -37,7 +37,8 @@ struct cut_flow {
     uint64_t n_read;
     uint64_t taken_bytes;
     unsigned n_ways;
-    /* The unit that the cut takes of each way, where there is a cut. */
+    /* The unit of the cut on each augmenting path, for the cut nearest to the block and the one
+     * nearest to the roots; where there is a cut. */
     uint32_t near_object[HS_CUT_MOST], near_roots[HS_CUT_MOST];
 };
 

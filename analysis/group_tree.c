@@ -143,8 +143,8 @@ static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uin
                          groups[i].kind == kind && groups[i].parent == above);
 }
 
-/* Tells whether all below is doubtful, and its dominator is not: what a doubtful block dominates is
- * no firmer. */
+/* Tells whether a block is doubtful and its dominator is not: then all below it is doubtful, too,
+ * as a doubtful block dominates nothing firmer. */
 static bool is_first_doubtful(const struct hs_view *view, hs_node node)
 {
     if (node < view->n_tree || hs_index_tier(view->index, node) != HS_TIER_DOUBTFUL)
@@ -437,7 +437,7 @@ static bool is_more_grown(const struct hs_accumulated *steps, unsigned a, unsign
     return (wide)steps[a].n_blocks * above_b > (wide)steps[b].n_blocks * above_a;
 }
 
-/* Chooses the step whose members are told: see suspects.h. */
+/* Chooses the step whose blocks are the members: see suspects.h. */
 static unsigned choose_members(const struct hs_accumulation *at)
 {
     unsigned best = 1, heaviest = 1;

@@ -18,8 +18,8 @@
 #define HS_GROUPS_MOST (1u << 18)
 #define HS_NO_GROUP UINT32_MAX
 
-/* The kinds by which blocks are grouped: 0 for nodes of the root tree, which are part of the group
- * they stand in, 1 for blocks without a type, behind these a type each. */
+/* The kinds by which blocks are grouped: 0 for nodes of the root tree, which belong to the group
+ * they stand in, 1 for blocks without a type, then one for each type. */
 struct hs_group_kinds {
     struct hs_view *view; /* borrowed */
     uint16_t *of_type;    /* owned: by type */

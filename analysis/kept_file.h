@@ -33,7 +33,8 @@ hs_status hs_kept_file_unpack(const struct hs_kept_file_kind *kind, const uint8_
 /* A number below `end`; else the cursor has failed. */
 uint64_t hs_kept_file_below(struct hs_cursor *c, uint64_t end);
 
-/* The identity that a file must have. */
+/* The identity that a kept file must have to be believed: that of the snapshot and of the
+ * policy. */
 struct hs_kept_file_key {
     uint64_t snap_checksum, snap_bytes;
     uint64_t policy; /* hs_index_policy_key */

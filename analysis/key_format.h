@@ -15,7 +15,8 @@
 extern const struct hs_kept_file_kind hs_key_file_kind;
 
 struct hs_index;
-/* Hashes all owner sets of an index: what a number of one means. */
+/* Hashes all owner sets of an index. A key file has the hash: set numbers in it mean the same as in
+ * an index of equal hash. */
 uint64_t hs_key_sets_hash(struct hs_index *index);
 
 #endif

@@ -6,7 +6,7 @@
 #include "key_format.h"
 #include "key_merge.h"
 
-/* Returns the key of the unreached, whose types stand below it; else the whole heap. */
+/* Returns the key of the unreached; 0, the whole heap, when there is none. */
 static uint32_t unreached_key(const struct hs_keys *keys)
 {
     for (uint32_t i = 1; i < keys->n; i++)

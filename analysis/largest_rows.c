@@ -165,7 +165,8 @@ static hs_status choose_rows(struct choice *choice, struct hs_error *err)
     return HS_OK;
 }
 
-/* Shows a child that alone hides beside shown ones, in the line that would have counted it. */
+/* Shows the only child that a row with shown children hides: a line "[1 others]" would take as much
+ * room. */
 static hs_status choose_last_children(struct choice *choice, struct hs_error *err)
 {
     size_t n_rows = choice->n_rows;

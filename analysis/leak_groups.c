@@ -86,8 +86,8 @@ static hs_status group_chunk(struct grouper *g, const struct hs_suppressions *su
     return HS_OK;
 }
 
-/* Adds a reason: the node that leads to a lost block; NULL where that is no reason, as the block is
- * lost for sure. */
+/* Adds a reason for which a block may not be lost to its group. Returns the group; NULL when the
+ * block is not lost, or lost for sure, so that the reason does not count. */
 static struct hs_leak_group *reason_add(struct grouper *g, hs_node target,
                                         enum hs_leak_reason reason)
 {

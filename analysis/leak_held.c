@@ -138,7 +138,7 @@ static hs_status turned_run(const void *context, const struct hs_piece_sink *sin
     return hs_reverse(turned->forward, &turned->options, sink, err);
 }
 
-/* Stores a dominator; a node that has one is reached. */
+/* Marks a node as reached: node 0, and each that has a dominator. */
 static hs_status put_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     (void)err;
@@ -226,7 +226,7 @@ static void held_by_index(const struct hs_view *view, struct hs_bitmap *held)
             hs_bitmap_set(held, node);
 }
 
-/* Tells whether stacks hold anything that is not held. */
+/* Tells whether a root on a stack leads to anything that is not held yet. */
 static bool stacks_hold(const struct hs_view *view, const struct hs_bitmap *held)
 {
     for (hs_node node = 1; node < view->n_tree; node++) {

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/append.h"
 
-/* Returns the reason for a block of which nobody tells whether it is in use. */
+/* Returns the reason for a possible leak whose owner does not tell whether the block is in use. */
 static const char *reason_unsure(const struct hs_leak_report *report, uint64_t words)
 {
     for (size_t i = 0; i < report->n_of_size; i++)
@@ -121,8 +121,8 @@ static hs_status weak_texts(struct hs_leak_report *report, hs_node *from, hs_nod
     return HS_OK;
 }
 
-/* Names the place of one of the weak references that lead to blocks of a group: who keeps what it
- * is in. */
+/* Names, for each group to which weak references lead, the place of one of them and what keeps the
+ * block it is in. */
 static hs_status name_weak(struct hs_leak_report *report, struct hs_error *err)
 {
     hs_auto_free hs_node *from = NULL, *roots = NULL;

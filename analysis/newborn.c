@@ -34,9 +34,9 @@ static uint32_t key_of_row(const struct hs_keys *keys, const struct hs_series *s
     return depth == 0 ? key : HS_NO_KEY;
 }
 
-/* The standings of a holder of a list; of several roots each has the blocks next to it: what is new
- * in one may have made another grow. So blocks of a key that ends alike stand in where the key has
- * no new one. */
+/* The standings of a block, by its key: of another key; of a key that ends alike; of the key that
+ * grew. Of several roots each has the blocks next to it, and what is new below one may have made
+ * another grow: so blocks of a key that ends alike stand in where the key itself has no new one. */
 enum standing { STRANGER, ALIKE, OWN };
 
 enum { NONE, OLD, NEW_ALIKE, NEW };

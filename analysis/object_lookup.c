@@ -110,8 +110,8 @@ struct near_name {
     unsigned distance;
 };
 
-/* Returns the edit distance of a name from what was asked for: 0 when only letters' cases differ.
- */
+/* Returns the edit distance of a name from what was asked for: 0 when they differ in case alone,
+ * UINT32_MAX when it is too far to be suggested. */
 static unsigned distance_of(const char *asked, const char *name)
 {
     size_t n = strlen(asked);

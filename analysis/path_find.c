@@ -1,4 +1,4 @@
-/* The questions of a search of paths to an index. */
+/* The search for paths from the roots (graph/paths.h), by the rows of an index. */
 #include "analysis/path_find.h"
 
 #include "analysis/used_edges.h"

@@ -16,7 +16,8 @@ const char *hs_reserve_name(unsigned reserve)
 
 /* ---- what counts its owners */
 
-/* True for a type of a collector, or of Python: who refers to it keeps it. */
+/* Tells whether a type is a collector's, or Python's: whatever refers to such an object keeps
+ * it. */
 static bool is_collected(uint8_t form)
 {
     return form < HS_FORM_RECORD || form == HS_FORM_PYTHON;
@@ -200,7 +201,8 @@ static hs_status shared_words(struct hs_view *view, const struct hs_bitmap *is_g
 
 /* ---- roots that let go */
 
-/* Finds the memory that hangs on plain pointers below the roots, and on doubtful words alone. */
+/* Finds the words that hang on plain pointers, on doubtful words alone and in blocks without a
+ * type, below the roots that let go. */
 static hs_status find_parts(struct hs_view *view, const struct hs_what_if *what_if,
                             struct hs_what_if_reserve *found, struct hs_error *err)
 {
@@ -263,7 +265,9 @@ static hs_status doubtful_of(struct hs_view *view, hs_node block, uint64_t least
     return hs_used_edges_check(view, err);
 }
 
-/* Finds handles: variables that lead to little beside what its words lead on to. */
+/* Finds handles among the variables that let go: ones that lead to a small block, whose doubtful
+ * words lead on to more than least_words that others hold more firmly. *ret: the most that one
+ * leads to. */
 static hs_status find_handles(struct hs_view *view, struct hs_what_if *what_if,
                               uint64_t least_words, uint64_t *ret, struct hs_error *err)
 {

@@ -44,7 +44,8 @@ static bool may_fold(const struct hs_view *view, hs_node node)
            hs_index_retained(view->index, node).words != 0;
 }
 
-/* Returns the node of the variable's place; other kinds are alike wherever they are. */
+/* Returns the place that variables must share to fold: the node above a global one. Roots of other
+ * kinds fold wherever they stand: HS_NO_NODE. */
 static hs_node place_of(const struct hs_root *root)
 {
     return root->kind == HS_ROOT_GLOBAL ? root->parent : HS_NO_NODE;

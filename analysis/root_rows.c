@@ -145,7 +145,8 @@ static void join_parts(const struct hs_view *view, enum hs_group_by group_by,
     rows->n_rows = n;
 }
 
-/* Marks reachable sizes as unknown where several parts make a row; it is not more than this. */
+/* Limits the reachable size of each row to all that is reached: the sum over several parts counts
+ * some memory more than once. */
 static void limit_reachable(const struct hs_view *view, struct hs_root_rows *rows)
 {
     struct hs_sizes all = hs_index_reached_total(view->index);

@@ -30,7 +30,8 @@ struct shortest_met {
     uint32_t steps; /* to the block */
 };
 
-/* The nodes that a search has met, for the next ones: it is not nearer to the roots than this. */
+/* A node that an earlier search met, with a lower bound of its distance to the roots, by which
+ * later searches are cut short. */
 struct shortest_seen {
     hs_node node;
     uint32_t search; /* the last that met it */

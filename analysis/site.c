@@ -35,7 +35,8 @@ static const char *const allocators[] = {
     "_PyObject_Malloc*",
 };
 
-/* The prefixes of the standard libraries of OCaml, C++ and Rust: who called them is of interest. */
+/* The prefixes of the standard libraries of OCaml, C++ and Rust: not their own frames are of
+ * interest, but whoever called them. */
 static const char *const libraries[] = {
     "Stdlib.*",          "Stdlib__*",     "CamlinternalFormat*",
     "CamlinternalLazy*", "std::*",        "void std::*",
@@ -84,8 +85,8 @@ static bool is_script(const char *file)
     return (file[0] == '<' && file[n - 1] == '>') || (n > 3 && strcmp(file + n - 3, ".py") == 0);
 }
 
-/* True for a file that Python brings itself; what was installed beside it counts as the program's.
- */
+/* Tells whether a file comes with Python itself; what was installed beside it counts as the
+ * program's. */
 static bool is_script_library(const char *file)
 {
     return file[0] == '<'

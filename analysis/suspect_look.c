@@ -85,7 +85,6 @@ static hs_status name_by_path(struct hs_view *view, hs_node block, const struct 
     return status;
 }
 
-/* Tells whether the members hang on one node rather than on each other. */
 bool hs_suspect_has_table(const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;

@@ -20,15 +20,16 @@ static void insert(struct hs_suspect *suspect, hs_str module, uint64_t n_roots)
     suspect->modules[at] = (struct hs_suspect_module){module, n_roots};
 }
 
-/* True for a frame's variable of libc's on a stack, which is no variable of libc's. */
+/* Tells whether a root lies on a stack: a variable in one of libc's frames is no variable of
+ * libc's. */
 static bool is_on_stack(const struct hs_root *root)
 {
     return root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ||
            root->kind == HS_ROOT_REGISTER;
 }
 
-/* True for a frame of the program itself rather than of a library, and of an outer one rather than
- * of what that called: a library waits for what the program has. */
+/* Tells whether a root tells more than another: one in a frame of the program itself rather than of
+ * a library, else one further out, since a library waits for what the program has. */
 static bool is_further_out(const struct hs_view *view, const struct hs_root *root,
                            const struct hs_root *other)
 {

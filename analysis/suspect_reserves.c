@@ -1,4 +1,4 @@
-/* The reserve that a suspect needs. */
+/* The reserve (analysis/reserve.h) under which a suspect's figure is given. */
 #include "analysis/block_name.h"
 #include "analysis/reserve.h"
 #include "base/alloc.h"

@@ -124,7 +124,7 @@ static hs_status add_unused_room(struct hs_suspects *found, uint32_t type,
     return HS_OK;
 }
 
-/* Adds the type that has most among those that are not known. */
+/* Adds the type of unknown content that has most words, if it has enough of them. */
 static hs_status add_unknown(const struct hs_view *view, const struct usage *usages,
                              struct hs_suspects *found, struct hs_error *err)
 {

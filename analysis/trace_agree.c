@@ -37,8 +37,9 @@ static bool runs(const struct hs_snap *snap, const char *executable)
     return false;
 }
 
-/* True if the facts of heapsnap record in the process name this begin of a trace, to the
- * microsecond: the program may be a link to a file of another name, as redis-server is. */
+/* Tells whether a snapshot of a process under heapsnap record has this begin of a trace, to the
+ * microsecond. Names need not agree: the program may be a link to a file of another name, as
+ * redis-server is. */
 static bool is_recorded(const struct hs_snap_facts *facts, uint64_t begun_us)
 {
     for (size_t i = 0; i < facts->n_samplers; i++)

@@ -13,8 +13,8 @@ static bool is_of_ocaml(const struct hs_view *view)
     return false;
 }
 
-/* Tells whether the name of a type of this form is a source type's: of the others the name says
- * what stands at its beginning. */
+/* Tells whether the name of a type of this form is that of a type in the source; of other forms it
+ * tells only what the block itself shows. */
 static bool is_source(const struct hs_type *type, const char *name)
 {
     switch (type->form) {
@@ -62,8 +62,8 @@ static bool is_capital(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* Returns the bytes before the constructor, which begins at its dot; the length when there is none:
- * it stands behind a type, whose name is no module's. */
+/* Returns how many bytes come before the dot of the constructor; all when there is none. A
+ * constructor follows a type, whose name begins with no capital, unlike a module's. */
 static size_t instance_bytes(const char *name)
 {
     size_t n = strlen(name), dot = n;
@@ -79,8 +79,8 @@ static size_t instance_bytes(const char *name)
     return dot != 0 && !is_capital(name[before]) ? dot : n;
 }
 
-/* Returns the begin of the head of [0, n) of a name: begins behind the arguments, which come first.
- */
+/* Returns where the head of name[0, n), the type without its arguments, begins: behind the
+ * arguments, which come first. */
 static size_t head_begin(const char *name, size_t n)
 {
     size_t begin = 0;
@@ -95,7 +95,7 @@ static size_t head_begin(const char *name, size_t n)
     return begin;
 }
 
-/* Counts the parts of a tuple that is all of [0, n); 0: it is none. */
+/* Counts the parts of a tuple that is all of name[0, n); 0 when it is none. */
 static unsigned tuple_parts(const char *name, size_t n)
 {
     unsigned parts = 1;

@@ -95,8 +95,8 @@ static hs_status drop(const struct hs_view *view, hs_node source, hs_node target
     return HS_OK;
 }
 
-/* True if an ephemeron's target is held: it is as firm as its keys; a doubtful word of it may lead
- * there, too. */
+/* Tells whether an ephemeron holds the target: such an edge is as firm as the ephemeron's keys,
+ * though a doubtful word of the same block may lead there, too. */
 static bool is_held(const struct hs_chunk *chunk, hs_node source, hs_node target)
 {
     uint64_t e = HS_FIRST_FROM(chunk->extra, chunk->n_extra, source, source);

@@ -27,7 +27,7 @@ static const char *cache_dir(char *text, size_t n)
     return text;
 }
 
-/* Reports a kept index that is of no use: it is computed again, which somebody may wonder at. */
+/* Reports that a kept index is not used, and why: computing it again takes time. */
 static void say_stale(void *context, const char *path, const char *why)
 {
     const struct hs_session *session = context;

@@ -17,7 +17,7 @@ void key_kinds_fini(struct key_kinds *kinds)
     *kinds = (struct key_kinds){0};
 }
 
-/* Adds the name of a type, or 0 when nothing is known of it. */
+/* Adds the name of a type; *ret is 0 when nothing is known of it. */
 static hs_status name_type(const struct hs_view *view, uint32_t type, struct hs_strtab *names,
                            hs_str *ret, struct hs_error *err)
 {

@@ -30,8 +30,8 @@ enum key_round key_roots_round(enum hs_root_kind kind)
 
 /* ---- names */
 
-/* Returns the end of a number that stands here, if what stands around it says that it changes: a
- * place in an array, or one of a stack. */
+/* Returns the end of an index in brackets that begins at `at`, which changes from run to run; `at`
+ * when there is none. */
 static const char *skip_place(const char *at, const char *begin)
 {
     bool is_index = at > begin && at[-1] == '[';

@@ -1,4 +1,4 @@
-/* The sums of each key, once every block has one. */
+/* The sums of each key, once every block has a key. */
 #ifndef HS_KEYS_KEY_SUMS_H
 #define HS_KEYS_KEY_SUMS_H
 

@@ -20,8 +20,8 @@ struct heapsnap {
     size_t n_keys;
 };
 
-/* Turns the status into what a call returns: its status, with damage that the index met while it
- * was asked. */
+/* Fills in the library's error from a call's status and error, damage that the index met meanwhile
+ * included. Returns the status for the caller of the library. */
 int heapsnap_finish_(const struct heapsnap *snap, hs_status status, const struct hs_error *error,
                      struct heapsnap_error *err);
 

@@ -11,7 +11,7 @@ static struct hs_row_value expression(struct hs_rows *rows, uint64_t at)
     return rows->status == HS_OK ? text(room) : none;
 }
 
-/* Returns the name of the type; what it may be, stands apart. */
+/* Returns the name of the type without the guess ("perhaps ..."), which has a column of its own. */
 static struct hs_row_value type_name(struct hs_rows *rows, const struct hs_leak_group *group)
 {
     char *room = hs_rows_room(rows, HS_TYPE_NAME_BYTES);

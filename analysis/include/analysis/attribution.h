@@ -18,8 +18,8 @@ struct hs_attribution {
     uint64_t owned_words;      /* retained by one named root */
     uint64_t attributed_words; /* and by a set of at most HS_ATTRIBUTED_ROOTS, all named */
     uint64_t by_1_words, by_2_3_words, by_4_8_words, by_more_words; /* by the number of roots */
-    /* The resident words of the process's own memory beside the heap that was read: nobody owns it.
-     * 0 below one percent of both: every process has some pages of its own. */
+    /* The resident words of the process's private memory outside the heap that was read, which no
+     * root owns. 0 below one percent of both together: every process has some pages of its own. */
     uint64_t unread_words;
 };
 
@@ -27,7 +27,7 @@ struct hs_attribution {
 double hs_owned_percent(const struct hs_attribution *attribution);
 double hs_attributed_percent(const struct hs_attribution *attribution);
 
-/* Tells whether a variable, or a leaf below none, has a name. O(1). */
+/* Tells whether a root (a variable, or a leaf below none) has a name in this sense. O(1). */
 bool hs_root_is_named(const struct hs_view *view, hs_node root);
 
 /* Heap words of blocks of each tier: what hangs on a runtime's own tables and on what is borrowed,

@@ -44,9 +44,9 @@ struct hs_cut {
     struct hs_cut_point near_roots[HS_CUT_MOST], near_object[HS_CUT_MOST]; /* by node */
 };
 
-/* Finds the smallest set that has to go for one block, or for all of several that stand right below
- * groups of the tree of roots (the top units of an owner set), to be freed. HS_LIMIT when over the
- * budget or asked to end. */
+/* Finds the smallest cuts that free one block, or all of several that stand right below groups of
+ * the tree of roots (the top units of an owner set). HS_LIMIT when over the budget or asked to
+ * end. */
 hs_status hs_cut_find(struct hs_view *view, const hs_node *targets, size_t n_targets,
                       struct hs_cut *ret, struct hs_error *err);
 /* The same for all top units of an owner set. */

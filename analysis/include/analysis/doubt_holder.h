@@ -11,8 +11,8 @@ struct hs_doubt_holder {
     uint64_t words; /* retained by doubtful blocks right below blocks of the type */
 };
 
-/* Finds the holder among firm blocks and those of a runtime. Ties: the type with the lowest number.
- * O(n), without a look at edges; 8 bytes per type. */
+/* Finds that type, among firm blocks and those of a runtime; of equal ones the lowest number. No
+ * words: none. O(n), without reading edges; 8 bytes per type. */
 hs_status hs_doubt_holder_find(const struct hs_view *view, struct hs_doubt_holder *ret,
                                struct hs_error *err);
 

@@ -1,5 +1,4 @@
-/* The estimate for which a sampled allocation stands: estimates of words, each with its standard
- * error.
+/* The words that sampled allocations stand for: estimates, each with its standard error.
  *
  *   memprof, record   every word allocated is a sample with the same probability: a block with n
  *                     of them stands for n * period words. Counts are Poisson's, so the variance of

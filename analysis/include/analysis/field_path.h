@@ -15,12 +15,13 @@
 size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
                      size_t n_bytes);
 
-/* Returns the punctuation before such a name: "->", of Python and of source types of OCaml ".", and
- * "" before an element of an array and a part without a name. */
+/* Returns the punctuation before such a name: "." for Python and for source types of OCaml, else
+ * "->"; "" before an element of an array and before a part without a name. */
 const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place);
 
 /* Tells whether the place is a part of a Python object that the language does not name: the table
- * of a dictionary, the items of a list. What it leads to is the same thing to who reads. */
+ * of a dictionary, the items of a list. To a reader, what it leads to belongs to the object
+ * itself. */
 bool hs_field_is_part(const struct hs_view *view, uint32_t type, const char *place);
 
 /* The whole path from the root's slot called `root` on. A run of alike steps is written once with

@@ -16,7 +16,7 @@ enum hs_leak_reason {
     HS_LEAK_BELOW = 1 << 3,    /* it hangs on blocks of such groups alone */
     HS_LEAK_STACK = 1 << 4,    /* a register or a stack slot where no variable is known to live */
     HS_LEAK_MAPPING = 1 << 5,  /* a mapping that nobody claims */
-    HS_LEAK_WEAK = 1 << 6,     /* a weak reference, which finds and does not keep */
+    HS_LEAK_WEAK = 1 << 6,     /* a weak reference, which does not keep its target alive */
 };
 
 struct hs_leak_group {

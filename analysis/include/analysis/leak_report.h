@@ -38,11 +38,11 @@ const char *hs_leak_reason_text(const struct hs_leak_report *report,
 const char *hs_leak_type_name(const struct hs_leak_report *report,
                               const struct hs_leak_group *group);
 const char *hs_leak_head_type(const struct hs_leak_report *report, size_t at);
-/* Returns the type guess for the blocks of a group, or NULL; `text` gets what is known of their
- * type, cut. */
+/* Returns the guess at the type of a group's blocks, or NULL; `text` gets the part of the type's
+ * name that is known, cut at n_bytes. */
 const char *hs_leak_perhaps(const struct hs_leak_report *report, const struct hs_leak_group *group,
                             char *text, size_t n_bytes);
-/* Tells whether a lost block hangs on no other one. */
+/* Tells whether a lost block is a head: it hangs on no other one. */
 bool hs_leak_is_head(const struct hs_leak_report *report, hs_node node);
 /* From the head on which the group's first block hangs to that block. On failure `fold` holds what
  * hs_path_fold_fini frees. */

@@ -41,8 +41,9 @@ hs_status hs_object_lookup(struct hs_view *view, const char *text, struct hs_obj
 hs_status hs_object_lookup_joined(struct hs_sample_join *join, const char *text,
                                   struct hs_object_spec *ret, struct hs_error *err);
 
-/* Tells whether `text` is a bare name, and whether a root or a type is called so: else it may be a
- * site's, which is no object. */
+/* The checks of a bare name (no "root:", "#", address and the like): whether `text` is one, and
+ * whether a root or a type is called so. One that is neither may be a site's, which is no
+ * object. */
 bool hs_object_is_bare(const char *text);
 bool hs_object_is_known(const struct hs_view *view, const char *name);
 

@@ -1,13 +1,12 @@
-/* The shares of a heap that have an owner, and that hang on doubt: of a snapshot whose index is
- * kept. */
+/* The shares of a heap that have an owner and that only doubtful words keep, from an index that is
+ * kept already. */
 #ifndef HS_ANALYSIS_OWNER_SUMMARY_H
 #define HS_ANALYSIS_OWNER_SUMMARY_H
 
 #include "analysis/attribution.h"
 #include "analysis/doubt_holder.h"
 
-/* The share of what is reached that counts as much doubt: less that hangs on doubt is not worth a
- * hint. */
+/* The percentage of what is reached that must hang on doubt before a hint says so. */
 enum { HS_MUCH_DOUBT_PERCENT = 2 };
 
 struct hs_owner_summary {

@@ -25,14 +25,14 @@ enum hs_reserve {
 /* The JSON names; NULL for none and out of range. */
 const char *hs_reserve_name(unsigned reserve);
 
-/* Tells whether `part` is too much of `whole` to be passed over. */
+/* Tells whether `part` is more than a thousandth of `whole`: too much to be passed over. */
 static inline bool hs_reserve_is_due(uint64_t part, uint64_t whole)
 {
     return part > whole / 1000;
 }
 
-/* Tells whether so much is blocks without a type that one of their words may be an old address that
- * keeps something else, or that keeps this where others let go. */
+/* Tells whether more than a tenth is in blocks without a type, so that one of their words may be an
+ * old address that keeps something else, or that keeps this where others let go. */
 static inline bool hs_reserve_is_untyped(uint64_t untyped, uint64_t whole)
 {
     return untyped > whole / 10;
@@ -59,8 +59,9 @@ struct hs_name_aliases {
 hs_status hs_name_aliases_find(struct hs_view *view, const struct hs_reserve_roots *groups,
                                size_t n, struct hs_name_aliases *ret, struct hs_error *err);
 
-/* Tells whether each owner of a set keeps it by what counts its owners: objects of a collector or
- * of Python, and what shared_ptr, Rc, Arc and the like lead to. Of the set's largest top units. */
+/* Tells whether every owner of a set counts as one in a count of references: objects of a collector
+ * or of Python, and what shared_ptr, Rc, Arc and the like lead to. Looks at the set's largest top
+ * units only. */
 hs_status hs_set_is_counted(struct hs_view *view, uint32_t set, bool *ret, struct hs_error *err);
 
 /* Finds the reserve of what roots would free that let go: `what_if` with its `freed` found. */

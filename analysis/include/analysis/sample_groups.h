@@ -11,7 +11,8 @@
 
 enum hs_sample_key { HS_KEY_SITE, HS_KEY_ROOT, HS_KEY_TYPE, HS_N_SAMPLE_KEYS }; /* the choices */
 
-/* The keepers of a sample's block. */
+/* The kinds of keeper of a sample's block: one root, several together, none; or the block is not in
+ * the heap. */
 enum hs_keeper { HS_KEEPER_ROOT, HS_KEEPER_SHARED, HS_KEEPER_UNREACHED, HS_KEEPER_NOT_IN_HEAP };
 const char *hs_keeper_name(enum hs_keeper keeper); /* "root", "shared", ... */
 

@@ -61,7 +61,7 @@ static inline const struct hs_sampler *hs_sample_join_sampler(const struct hs_sa
 {
     return &join->samplers[sample->sampler];
 }
-/* Returns the trace's entry of the sample; NULL without. */
+/* Returns the trace's entry of the sample; NULL when there is none. */
 const struct hs_traced *hs_sample_join_traced(const struct hs_sample_join *join, size_t sample_at);
 
 /* The place of a sample that hs_snap_sample or hs_snap_find_samples gave. */

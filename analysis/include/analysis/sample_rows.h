@@ -18,7 +18,7 @@ struct hs_sample_rows {
     uint64_t n_others, others_words; /* below the threshold or beyond the limit */
 };
 
-/* The rows of samples that a command shows: as the state of rows.h's samples. */
+/* The samples that a command lists: the `state` of the rows of samples (rows.h). */
 struct hs_sample_join;
 struct hs_sample_list {
     struct hs_sample_join *join; /* borrowed, as the rows are */
@@ -33,7 +33,7 @@ void hs_sample_rows_fini(struct hs_sample_rows *rows);
 
 /* The name of the root that retains it; NULL without. Borrowed. */
 const char *hs_sample_root_name(const struct hs_view *view, const struct hs_sample_row *row);
-/* Tells whether some root reaches its block. */
+/* Tells whether some root reaches the sample's block. */
 bool hs_sample_is_reached(const struct hs_view *view, const struct hs_sample_row *row);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "analysis/sample_join.h"
 
-/* The knowledge of whether the sampler has seen every allocation that is alive. */
+/* The begin of the sampling: unknown, from the process's start on (so that every live allocation
+ * was seen), or later. */
 enum hs_sampled_since { HS_SINCE_UNKNOWN, HS_SINCE_START, HS_SINCE_LATER };
 
 struct hs_sampled_whole {

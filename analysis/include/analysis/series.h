@@ -124,8 +124,8 @@ static inline const uint64_t *hs_series_objects(const struct hs_series *series, 
     return series->objects + row * series->n;
 }
 
-/* Finds, among the types that grew at every step, the `most` that grew most, largest first: their
- * number. */
+/* Finds, among the types that grew at every step, the `most` that grew most, largest first. Returns
+ * how many. */
 size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t most);
 
 /* The name of a row, cut at n bytes: of a key "server.sessions > struct session > char[]", "" of

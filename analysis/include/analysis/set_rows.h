@@ -41,7 +41,7 @@ hs_status hs_set_rows_of_groups(const struct hs_view *view, const struct hs_set_
                                 struct hs_set_rows *ret, struct hs_error *err);
 void hs_set_rows_fini(struct hs_set_rows *rows);
 
-/* Returns the words of all sets, the others included. */
+/* Returns the words of all sets, those without an id included. */
 uint64_t hs_set_rows_words(const struct hs_set_rows *rows);
 
 /* The members of a row one by one; false at the end. Zero the walk first. */

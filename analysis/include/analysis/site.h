@@ -19,8 +19,8 @@ struct hs_frame {
 
 enum { HS_FRAME_BYTES = 512 };
 
-/* The rank of a function's name for telling where memory was allocated; the names of OCaml's
- * library are among those of libraries. */
+/* The ranks of a frame by how much it tells of where memory was allocated, the least first. Names
+ * of OCaml's library count as a library's. */
 enum hs_frame_rank {
     HS_FRAME_ALLOCATOR,
     HS_FRAME_LIBRARY,

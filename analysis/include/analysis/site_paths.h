@@ -37,7 +37,7 @@ hs_status hs_site_paths_find(struct hs_sample_join *join, const char *name, uint
                              struct hs_site_paths *ret, struct hs_error *err);
 void hs_site_paths_fini(struct hs_site_paths *paths);
 
-/* Tells whether a root keeps what goes this way. */
+/* Tells whether a root, or several together, keep what goes this way. */
 bool hs_site_path_is_reached(const struct hs_site_paths *paths, const struct hs_site_path *path);
 /* Returns the name of the keeper: a root's name, or in brackets why there is none. Borrowed. */
 const char *hs_site_path_keeper(const struct hs_site_paths *paths, const struct hs_site_path *path);

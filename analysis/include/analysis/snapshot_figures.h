@@ -12,7 +12,7 @@ uint64_t hs_sampler_n_samples(const struct hs_view *view, size_t sampler);
 /* 0: unknown. */
 uint64_t hs_sampler_period_bytes(const struct hs_view *view, const struct hs_sampler *sampler);
 
-/* Returns the words that unclaimed mappings alone keep; false without any, or without an index. */
+/* Finds the words that unclaimed mappings alone keep. False when there are none, or no index. */
 bool hs_unclaimed_words(const struct hs_view *view, uint64_t *ret);
 
 #endif

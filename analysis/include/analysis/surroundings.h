@@ -23,8 +23,9 @@ hs_status hs_surroundings_find(struct hs_view *view, hs_node node, uint64_t limi
                                struct hs_surroundings *ret, struct hs_error *err);
 void hs_surroundings_fini(struct hs_surroundings *around);
 
-/* Writes the name of a link's word in the block that holds it: this one, when the link leads out.
- * Of roots and relations that are no edge nothing: "". `text` has HS_FIELD_NAME_BYTES. */
+/* Writes the name of a link's word in the block that holds it: in this block when the link leads
+ * out, else in the other. "" when the holder is a root or the relation is no edge. `text` has
+ * HS_FIELD_NAME_BYTES. */
 hs_status hs_surroundings_place(const struct hs_surroundings *around, const struct hs_link *link,
                                 bool is_out, char *text, struct hs_error *err);
 

@@ -136,8 +136,8 @@ struct hs_suspect {
 };
 #define HS_SUSPECT_UNKNOWN UINT64_MAX
 
-/* Tells whether what has accumulated hangs on one node rather than on each other: at.point, a
- * table. */
+/* Tells whether enough of the members hang directly on one node, at.point (a table), rather than on
+ * each other: at least 8, and one in fifty. */
 bool hs_suspect_has_table(const struct hs_suspect *suspect);
 
 struct hs_suspect_query {

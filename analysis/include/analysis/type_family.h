@@ -18,7 +18,7 @@ enum hs_type_level { HS_TYPE_CONSTRUCTOR, HS_TYPE_INSTANCE, HS_TYPE_HEAD };
 enum { HS_TYPE_NAME_BYTES = 4096 };
 #define HS_UNTYPED UINT32_MAX /* blocks of which nothing is known but their sizes */
 
-/* Tells whether it is a source type of OCaml. */
+/* Tells whether the type is a source type of OCaml. */
 bool hs_type_is_source(const struct hs_view *view, uint32_t type);
 
 /* Tells whether the type says more of a block than its size, its tag, or where it is. */
@@ -40,7 +40,8 @@ struct hs_type_family {
 /* The family that a name means: of a type that is called so, or else of instances, or else of
  * heads. False when there is none. */
 bool hs_type_family_find(const struct hs_view *view, const char *name, struct hs_type_family *ret);
-/* Finds the types of a family, as bits. */
+/* Finds the types of a family, as bits by type: hs_bitmap_fini. A constructor's family is its first
+ * type. */
 hs_status hs_type_family_members(const struct hs_view *view, struct hs_type_family family,
                                  struct hs_bitmap *ret, struct hs_error *err);
 

@@ -12,7 +12,7 @@ struct hs_unread {
     bool is_worth_saying;
 };
 
-/* Computes it from the facts of a snapshot; no index is needed. O(rows of memory). */
+/* Computes that from the facts of a snapshot; no index is needed. O(rows of memory). */
 void hs_unread_find(const struct hs_view *view, struct hs_unread *ret);
 
 #endif

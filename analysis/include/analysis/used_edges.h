@@ -1,9 +1,9 @@
-/* The choice among edges of the rows of predecessors of those that keep anything: an edge that
+/* The edges, among those in the rows of predecessors, that keep their target alive: an edge that
  * would reach a node at a higher tier than the node has takes no part (graph/edges.h), and what no
  * root reaches keeps nothing. Every search from an object to its roots asks here.
  *
- * What classes the edges of a block are of is read with its chunk, once, when an edge of it is
- * first in question: where the source is not worse than the target, and the target is not doubtful.
+ * The classes of a block's edges are read with its chunk, once, when an edge of the block is first
+ * in question: where the source is not worse than the target, and the target is not doubtful.
  * Resident, reserved in the budget: 40 bytes per edge that takes no part, of the chunks read. */
 #ifndef HS_ANALYSIS_USED_EDGES_H
 #define HS_ANALYSIS_USED_EDGES_H
@@ -15,8 +15,8 @@
 hs_status hs_used_edges_open(struct hs_view *view, struct hs_error *err);
 void hs_used_edges_close(struct hs_view *view);
 
-/* Tells whether edges take part by tiers at all; *ret, borrowed: of which types all words are firm.
- */
+/* Tells whether tiers decide which edges take part at all; *ret (borrowed) gets the types all of
+ * whose words are firm. */
 bool hs_used_edges_by_tier(const struct hs_view *view, const struct hs_bitmap **ret);
 
 /* False also when that cannot be found out: whoever asks, asks hs_used_edges_check before anything

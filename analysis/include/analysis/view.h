@@ -36,8 +36,7 @@ struct hs_view {
     size_t n_kept;
     struct hs_used_edges *used;   /* owned: of used_edges.h; NULL without an index */
     struct hs_block_file *blocks; /* owned: of block_file.h; NULL: chunks are decoded */
-    /* Gives back a view that is lent by somebody who keeps it open: closing it gives it back. NULL:
-     * it is closed. */
+    /* Returns a lent view to its lender, in place of closing it; NULL when the view is not lent. */
     void (*give_back)(void *lender, const struct hs_view *view);
     void *lender;
 };
