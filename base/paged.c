@@ -60,8 +60,8 @@ static void paged_unhandle(struct hs_paged *paged)
         (void)sigaction(SIGSEGV, &paged_old_action, NULL);
 }
 
-/* Does with a signal what the default action would have done. A fault happens again when we return,
- * a signal that somebody sent does not. */
+/* Performs the default action of a signal. A fault happens again when we return, a signal that
+ * somebody sent does not. */
 static void paged_pass_on_default(int number, bool is_sent)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};

@@ -28,8 +28,9 @@ static inline uint64_t condensed_ends_of(const struct hs_condensed *condensed, u
     return degree == NULL ? 0 : ((uint64_t)1 << degree[node]) - 1;
 }
 
-/* The searches that have visited each node: as many as there is room for, then the ends are read
- * once, each search gets what those weigh that it has met a node before, and all begins anew. */
+/* A batch of searches with the nodes that each has visited. When there is no room for more, the
+ * ends are read once, each search gets the weights of the ends to which a node that it met leads,
+ * and the next batch begins. */
 struct ends_batch {
     const struct hs_condensed *condensed;
     struct hs_sizes *sums;   /* borrowed: by search */

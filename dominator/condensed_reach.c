@@ -181,8 +181,8 @@ static void solo_meet(struct solo *solo, uint32_t node)
     solo->queue[solo->n++] = node;
 }
 
-/* True when the search ended within the given steps, with all that it has met in the queue; *steps
- * counts nodes, edges and ends. */
+/* Tells whether the search ended within the given steps, with all that it has met in the queue;
+ * *ret_steps counts nodes, edges and ends. */
 static bool solo_search(struct solo *solo, uint32_t from, uint64_t *ret_steps)
 {
     const struct hs_condensed *condensed = solo->work->condensed;

@@ -6,7 +6,7 @@
 #include "graph/pages.h"
 
 #define POPS_PER_TELL ((uint64_t)1 << 22)
-/* The distance below the top of the stack at which rows are prefetched. */
+/* The distances below the top of the stack at which begins and rows are prefetched. */
 #define FETCH_BEGIN 5
 #define FETCH_ROW 2
 

@@ -371,7 +371,7 @@ static hs_status long_list(struct lanes *lanes, uint32_t lane, struct hs_error *
     return list_check(lanes, lane, err);
 }
 
-/* Counts the roots of a set that are listed. */
+/* Returns how many roots of a set are listed: all, or none when there is no room for all. */
 static uint64_t lane_listed(struct lanes *lanes, uint32_t lane)
 {
     uint64_t n = lane_entry(lanes, lane)->set.n_roots;

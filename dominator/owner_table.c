@@ -137,7 +137,7 @@ static hs_status range_take_top(void *sink, hs_node top, uint64_t place, struct 
     return HS_OK;
 }
 
-/* Returns the sum that a place is added to; NULL: places that are no top unit's are in no set. */
+/* Returns the sum that a place is added to; NULL when it is of no set of this range. */
 static struct hs_sizes *range_sum(const struct range *range, uint64_t place)
 {
     const struct owner_table *table = &range->owners->table;

@@ -55,7 +55,8 @@ struct bit_pass {
     bool overflowed;
 };
 
-/* Hashes a set with a secret: the maker of a snapshot chooses the sets: not those that collide. */
+/* Hashes a set with a secret: whoever makes a snapshot can choose the sets, but not ones that
+ * collide. */
 static uint64_t set_hash(const uint64_t *bits, uint32_t n_words)
 {
     return hs_hash_bytes(bits, n_words * sizeof *bits);

@@ -71,7 +71,8 @@ static void rows_keep_admitted(struct hs_chunk *chunk, const struct hs_edge_choi
     chunk->n_edges = kept;
 }
 
-/* Gives the targets of ephemerons the tier of their keys. */
+/* Drops the edges of ephemerons that take no part: each is as firm as the ephemeron's keys, the
+ * tier of its source. */
 static void extra_keep_admitted(struct hs_chunk *chunk, const struct hs_tiers *tiers)
 {
     uint64_t kept = 0;

@@ -53,7 +53,7 @@ struct hs_reverse_buckets {
     uint64_t kept;     /* for the rest */
 };
 
-/* Returns the cost of sorting: a counter per target, a number per source. */
+/* Returns the memory of sorting a bucket: a counter per target, a source per record. */
 static inline uint64_t hs_reverse_cost(uint64_t n_targets, uint64_t n_records,
                                        unsigned source_bytes)
 {
@@ -115,7 +115,7 @@ void hs_reverse_expect(const struct hs_reverse_buckets *buckets,
 /* The next extent as [at, stop); *ret_more false at the end. */
 hs_status hs_reverse_read_extent(struct hs_reverse_reader *reader, bool *ret_more,
                                  struct hs_error *err);
-/* Releases the pages that were read: drops it from the page cache. */
+/* Drops a bucket that was read from the page cache. */
 void hs_reverse_drop(const struct hs_reverse_buckets *buckets,
                      const struct hs_reverse_bucket *bucket);
 

@@ -38,8 +38,8 @@ bool hs_call_may_break_off(uint64_t number)
     return false;
 }
 
-/* True if an ioctl waits until output is sent: to wait until a terminal has sent all (tcdrain(3))
- * can be asked again. */
+/* Tells whether an ioctl only waits until a terminal has sent all (tcdrain(3)), which can be asked
+ * again. */
 static bool calls_is_drain(const struct hs_regs *regs)
 {
     return regs->rsi == TCSBRK && regs->rdx != 0;

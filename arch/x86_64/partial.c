@@ -6,8 +6,8 @@
 
 #define PARTIAL_RESTART (-512) /* include/linux/errno.h: ERESTARTSYS, starts again */
 
-/* The arguments of a call: its timeout, the amount it was asked for, and the flags that exclude
- * partial results. */
+/* The number of no argument, for a call that does not tell its file, its amount or its flags in
+ * one. */
 enum { NOWHERE = 6 };
 
 static const struct partial_row {

@@ -110,8 +110,7 @@ static bool index_is_older(const char *path, const char *snap_path)
             index.st_mtim.tv_nsec < snap.st_mtim.tv_nsec);
 }
 
-/* Reports an index that is there and cannot be used; it is computed again, which takes time:
- * somebody may wonder why. */
+/* Reports an index that is there and cannot be used, and why: computing it again takes time. */
 static void index_tell_stale(const struct hs_index_options *options, const char *path,
                              hs_status status, const struct hs_error *err)
 {
@@ -119,8 +118,8 @@ static void index_tell_stale(const struct hs_index_options *options, const char 
         options->stale(options->context, path, err->message);
 }
 
-/* Keeps pages of the file that were looked at out of the resident size: a quarter of it is for
- * that, as long as all else leaves so much. */
+/* Bounds the pages of the index file that stay resident to a quarter of the budget, or less where
+ * all else leaves less. */
 static void index_bound(struct hs_index *index, struct hs_budget *budget)
 {
     if (budget == NULL || budget->limit_bytes == UINT64_MAX)
@@ -193,8 +192,8 @@ static hs_status index_write(const struct index_task *task, struct index_output 
     return status;
 }
 
-/* Computes the index anew; the work kept from an earlier run may be of our format and of this
- * snapshot and still be wrong: what does not fit together then is computed without it. */
+/* Computes the index. The work that an earlier run left may be of our format and of this snapshot
+ * and still be wrong: when things do not fit together then, computes it again without that. */
 static hs_status index_write_anew(const struct index_task *task, struct index_output *out,
                                   bool *ret_keep, struct hs_error *err)
 {
@@ -228,7 +227,7 @@ static hs_status index_build_into(struct hs_index *index, const struct index_tas
     return status;
 }
 
-/* Tells whether the place has room for what is not there yet. */
+/* Checks that the disk has room for what is still to be written. */
 static hs_status index_room(const struct index_task *task, const struct index_output *out,
                             struct hs_error *err)
 {

@@ -131,8 +131,8 @@ static hs_status tell_peak(const struct build *b, uint64_t n_bytes, struct hs_er
     return HS_OK;
 }
 
-/* Writes the sizes over the edges whose dominators are known: sizes where they are wanted of these.
- */
+/* Computes sizes and owner sets over the edges whose dominators are known; writes the reachable
+ * sizes if `reachable`. */
 static hs_status put_sizes(struct build *b, enum hs_graph_edges edges, bool reachable,
                            const struct hs_owner_request *owners, struct hs_error *err)
 {

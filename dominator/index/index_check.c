@@ -44,7 +44,8 @@ static hs_status check_rows(struct check *check, enum index_section section, uin
 
 /* ---- owners ---- */
 
-/* Checks that a top unit has a set and hangs directly below the root tree. */
+/* Checks that a node has a tier if it is reached, and that what has an owner set hangs directly
+ * below the root tree; adds it to the sums of its set. */
 static hs_status check_owner(struct check *check, hs_node node, hs_node idom,
                              const struct hs_sizes *sizes, struct hs_error *err)
 {

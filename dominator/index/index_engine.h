@@ -13,7 +13,7 @@ hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget
 hs_status index_engine_run(const struct index_work *work, struct index_writer *writer,
                            struct hs_error *err);
 
-/* Estimates the bytes of an index file from experience; and what none can have more of. */
+/* The bytes of an index file: estimated from experience, and a bound that none exceeds. */
 uint64_t index_engine_file_bytes(const struct hs_snap *snap);
 uint64_t index_engine_file_bytes_max(const struct hs_snap *snap);
 

@@ -31,8 +31,8 @@ void index_file_close(struct index_file *file);
 
 /* ---- the parts of it, for files that are not whole, too ---- */
 
-/* Tells whether it is a header of this version, as it was written, with the key of `snap` and of
- * the policy (struct index_policy). */
+/* Checks that it is a header of this version, as it was written, with the key of `snap` and of the
+ * policy (struct index_policy). HS_FORMAT. */
 hs_status index_file_check_header(const struct index_header *header, const struct hs_snap *snap,
                                   uint64_t policy, struct hs_error *err);
 /* Returns the offset at which a section has to begin, given those before it. */

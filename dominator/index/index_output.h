@@ -2,9 +2,10 @@
  * meanwhile.
  *
  *   named     a file that gets its name when it is whole. Meanwhile it is `NAME.part`, locked,
- * which stays when the work is interrupted and is found by the next; or, when another process has
- * that, a neighbour of NAME that goes when we do unnamed   a spill file, for when nothing may be
- * kept memory    pages, reserved in the budget as they are written
+ *             which stays when the work is interrupted and is found by the next; or, when another
+ *             process has that, a neighbour of NAME that goes when we do
+ *   unnamed   a spill file, for when nothing may be kept
+ *   memory    pages, reserved in the budget as they are written
  *
  * What is written to a file is pushed to disk and out of the page cache piece by piece. */
 #ifndef HS_INDEX_OUTPUT_H

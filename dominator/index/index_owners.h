@@ -4,7 +4,7 @@
 
 #include "index_write.h"
 
-/* Tells whether any of them has to be written yet. */
+/* Tells whether any of the sections of owners is still missing. */
 bool index_owners_wanted(const struct index_writer *writer);
 
 /* The results to ask an engine for: the roots of a snapshot, and who takes their sets and writes

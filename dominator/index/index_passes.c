@@ -198,7 +198,8 @@ static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
     return index_write_end(b->writer, err);
 }
 
-/* Writes the sizes over the edges of the passes: sizes where they are wanted of these. */
+/* Computes sizes and owner sets over the edges of the passes; writes the reachable sizes if
+ * `reachable`. */
 static hs_status put_sizes(struct passes_build *b, bool reachable,
                            const struct hs_owner_request *owners, struct hs_error *err)
 {

@@ -20,8 +20,8 @@ hs_status index_passes_build(const struct index_work *work, struct index_writer 
 /* Upper bound on the disk that its temporary files take. Of `forward` only the counts are used. */
 uint64_t index_passes_disk_bytes(const struct hs_sweep *forward);
 
-/* Returns the memory of the largest chunk's weak and ephemeron edges, and tells whether any
- * ephemeron holds anything (a pass over these edges, without the budget). */
+/* The memory of the largest chunk's weak and ephemeron edges; and whether any ephemeron holds
+ * anything, by a pass over these edges outside of the budget. */
 uint64_t index_passes_extra_bytes(const struct hs_snap *snap);
 bool index_passes_has_held(const struct hs_snap *snap);
 

@@ -118,7 +118,7 @@ static hs_status find_in_memory(const struct hs_tier_search *search, struct hs_t
 
 /* ---- by passes ---- */
 
-/* Stores a dominator; a node that has one is reached. */
+/* Marks a node as reached: node 0, and each that has a dominator. */
 static hs_status put_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     (void)err;

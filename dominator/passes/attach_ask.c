@@ -1,4 +1,5 @@
-/* From the first and the last point to their nearest common ancestor. */
+/* The queries of the attach pass: nearest common ancestors in the forest of a node's first and last
+ * point. */
 #include "pass_attach.h"
 
 #include <assert.h>
@@ -10,7 +11,8 @@ struct query_batch {
     uint64_t n, capacity;
 };
 
-/* Tells whether the forest has to be asked: not when there is one point, or the head is one. */
+/* Tells whether the forest has to be asked: not for a node with one point, or whose first point is
+ * a head. */
 static bool node_asks(const struct attach_work *work, uint32_t node)
 {
     uint64_t low = hs_ids_get(&work->passes->attach, node);

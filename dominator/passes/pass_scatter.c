@@ -92,7 +92,8 @@ static uint8_t *varint_put(uint8_t *out, uint64_t value)
     return out;
 }
 
-/* True if a record written and read alike is large. */
+/* Tells whether a record is large: it has a value of more than 7 bits. Such a record is written as
+ * differences from the large one before it, where that is shorter. */
 static bool is_large(const struct pass_scatter *scatter, const uint64_t *values)
 {
     uint64_t any = 0;

@@ -43,8 +43,8 @@ struct pass_scatter_shape {
     uint64_t reserve_bytes;        /* of the budget, left for others */
 };
 
-/* Returns the bytes that must be left when some of what is taken now are given back before `later`
- * are taken. */
+/* Returns the bytes that a step of `now` bytes must leave so that, once it gives back `given_back`,
+ * the next step can take `later`. */
 static inline uint64_t pass_scatter_leave(uint64_t now, uint64_t given_back, uint64_t later)
 {
     uint64_t missing = later > given_back ? later - given_back : 0;

@@ -17,8 +17,8 @@
 /* The least for `half`. */
 #define PASS_STACK_HALF ((uint64_t)1 << 14)
 
-/* The other words of rows whose first word ascends: these are left out where that is read again in
- * little time. Words 1 ... of n rows. */
+/* A source of the words behind the first of each row, which ascends: where they can be read again
+ * quickly, rows on disk are stored without them. Fills in words 1 ... of n rows. */
 struct pass_stack_rest {
     hs_status (*fill)(void *context, uint64_t *rows, uint64_t n, struct hs_error *err);
     void *context;

@@ -32,7 +32,7 @@ struct pass_query {
  * the queries. */
 hs_status pass_answer_run(struct hs_passes *passes, struct pass_query *queries, uint64_t n,
                           const struct hs_progress *progress, struct hs_error *err);
-/* Returns the memory taken beside the queries: the way. */
+/* Returns the memory taken beside the queries: the path from the root. */
 uint64_t pass_answer_bytes(const struct hs_passes *passes);
 
 /* core: is_reached, region, sequence. */

@@ -27,15 +27,15 @@ struct hs_partial_call {
 };
 /* False when the call is none, or was asked for so little that there are no parts. */
 bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_partial_call *ret);
-/* True if the call returned having done part of what it was asked for; by_file: that may be what
- * its file waits for. */
+/* Tells whether the call returned having done part of what it was asked for; by_file: that may be
+ * what its file waits for. */
 bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret);
 /* One that closes files: asleep, it waits until the data of a socket is with its peer (SO_LINGER,
  * socket(7)). It returns as if all were done when a signal comes, and cannot be made again. */
 bool hs_call_closes(uint64_t number);
-/* True if the call closed a file before its data was sent. */
+/* Tells whether the call closed a file before its data was sent. */
 bool hs_regs_call_has_closed(const struct hs_regs *regs);
-/* May it read from a terminal? */
+/* Tells whether the call may read from a terminal. */
 bool hs_call_reads(uint64_t number);
 /* A read that the kernel starts again, with all of its time. */
 bool hs_regs_read_begins_anew(const struct hs_regs *regs);

@@ -36,10 +36,10 @@ struct hs_harvest {
                                a full array */
 };
 
-/* The bytes to search before an address in [low, high): at most so many belong to an instruction
- * that mentions it: for a quick look before a harvest, at about 1 ns per byte. By distances from
- * the code, or by constants. Goes on from *at, 0 at first. False: nothing more. Else the address is
- * one of [*ret_first, *ret_first + HS_OPERAND_HINT_BYTES). */
+/* Finds the next place in code that may mention an address in [low, high), by its distance from the
+ * code or as a constant: a quick look before a harvest, at about 1 ns per byte. Goes on from *at, 0
+ * at first. False: there is none. Else the mentioned address is one of [*ret_first, *ret_first +
+ * HS_OPERAND_HINT_BYTES), as so many bytes of the instruction may follow. */
 enum { HS_OPERAND_HINT_BYTES = 5 };
 bool hs_operands_hint(const uint8_t *code, size_t n_bytes, hs_addr vaddr, hs_addr low, hs_addr high,
                       size_t *at, hs_addr *ret_first);

@@ -60,8 +60,8 @@ struct hs_memory_groups {
     char proc[HS_MEMORY_GROUP_BYTES];
 };
 
-/* Finds the memory groups of the process `who` ("self", "1234"), with a directory for /proc. What
- * is available to it, as above. */
+/* Finds the memory groups of the process `who` ("self", "1234"), with a directory for /proc.
+ * Returns the bytes available to it, as above. */
 uint64_t hs_memory_groups_find(const char *proc, const char *who, struct hs_memory_groups *ret);
 /* At least so much is available: file pages of the groups count as used, whose number is the dear
  * part of the true answer. About 10 us and as much for each group; the answers above take up to
@@ -78,7 +78,8 @@ struct hs_memory_bound {
 void hs_memory_bound(struct hs_memory_bound *ret);
 /* Reads how many addresses RLIMIT_AS and RLIMIT_DATA leave, backed by memory or not: all of it. */
 void hs_memory_address_bound(struct hs_memory_bound *ret);
-/* Tells whether so many bytes could be had: for a start where the allocator would not survive. */
+/* Tells whether so many bytes of address space can be had now: asked at the program's start, as an
+ * allocator that gets none would crash. */
 bool hs_memory_can_begin(uint64_t n_bytes);
 
 /* Reserves bytes for `what` ("the forest"). HS_LIMIT with the figures and the hint to allow more

@@ -64,8 +64,8 @@ static inline uint64_t hs_condensed_places(const struct hs_condensed *condensed)
     return (uint64_t)condensed->n_nodes + condensed->ends.n;
 }
 
-/* Reverses a position of a stored graph: the place that comes so far in the order of its sizes, and
- * the other way round; and the sizes of the next place, put by whoever makes the graph. */
+/* The order of the sizes of a stored graph: converts a place to its position in it, and back; and
+ * writes the sizes of the next position, for whoever makes the graph. */
 static inline uint64_t hs_condensed_turn(const struct hs_condensed *condensed, uint64_t at)
 {
     return at < condensed->n_nodes ? condensed->n_nodes - 1 - at : at;
@@ -73,8 +73,8 @@ static inline uint64_t hs_condensed_turn(const struct hs_condensed *condensed, u
 hs_status hs_condensed_put_sizes(struct hs_spill *spill, const struct hs_sizes *sizes,
                                  struct hs_error *err);
 
-/* The place of a graph, memory or files: into memory if all that is done with it later has room
- * there, too. */
+/* The room for a graph: it goes into memory when all that is done with it later has room there,
+ * too, else into files. */
 struct hs_condensed_room {
     struct hs_budget *budget;
     uint64_t n_ends;     /* at most */
@@ -84,8 +84,8 @@ struct hs_condensed_room {
                  uint64_t n_tree); /* hs_condensed_fits */
 };
 
-/* Returns the most memory that queries of a graph in memory take, once its components are known;
- * whether that has room there. */
+/* The most memory that queries of a graph in memory take once its components are known, and whether
+ * there is that much. */
 uint64_t hs_condensed_memory_bytes(const struct hs_condensed_room *room, uint64_t n_nodes,
                                    uint64_t n_edges, uint64_t n_tree);
 bool hs_condensed_fits(const struct hs_condensed_room *room, uint64_t n_nodes, uint64_t n_edges,
@@ -95,8 +95,8 @@ bool hs_condensed_fits(const struct hs_condensed_room *room, uint64_t n_nodes, u
  * units, those of the root tree included. */
 uint64_t hs_condensed_stored_bytes(uint64_t n_units, uint64_t n_tree, uint64_t sink_bytes);
 
-/* Returns the memory of counting a graph of units: whoever makes one takes so much,
- * hs_condensed_join gives it back. */
+/* Returns the memory of a graph of units: whoever makes one reserves it, hs_condensed_join releases
+ * it. */
 uint64_t hs_condensed_graph_bytes(uint64_t n_nodes, uint64_t n_edges);
 
 /* From the edges between units: tree nodes are the first n_tree of them. The graph is freed in any
@@ -124,8 +124,8 @@ void hs_condensed_fini(struct hs_condensed *condensed);
 hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err);
 
 /* Computes the reachable size of every node of the root tree: *ret has n_tree entries, freed with
- * hs_free. Turns the graph round. With `roots` (else NULL), leaves the signatures that these give
- * to all nodes and ends, 8 bytes each; those of nodes of the root tree mean nothing. */
+ * hs_free. Reverses the graph. With `roots` (else NULL), leaves the signatures that these give to
+ * all nodes and ends, 8 bytes each; those of nodes of the root tree mean nothing. */
 hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_owner_roots *roots,
                              const struct hs_progress *progress, struct hs_sizes **ret,
                              struct hs_error *err);

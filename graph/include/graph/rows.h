@@ -33,8 +33,8 @@ struct hs_row_sink {
     void *context;
 };
 
-/* The counts that a sweep will emit: nodes, those of the tree among them, and at most so many
- * edges. HS_LIMIT for graphs that struct hs_graph has no room for. */
+/* The counts of what a sweep will emit: nodes, those of the root tree among them, and edges at
+ * most. HS_LIMIT for graphs that struct hs_graph has no room for. */
 struct hs_row_counts {
     uint32_t n_nodes, n_tree;
     uint64_t max_edges;

@@ -27,7 +27,7 @@
 
 struct hs_index;
 
-/* The value of a doubtful word. */
+/* The policy: what a doubtful word keeps. */
 enum hs_policy_kind {
     HS_POLICY_FIRM,         /* it keeps only what nothing firmer keeps (graph/edges.h) */
     HS_POLICY_CONSERVATIVE, /* it keeps what it leads to, as any other word */

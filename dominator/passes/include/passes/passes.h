@@ -67,13 +67,14 @@ void hs_passes_fini(struct hs_passes *passes);
 /* The least that hs_passes_run takes at a time for so many nodes: to refuse before starting. */
 uint64_t hs_passes_min_bytes(uint64_t n_nodes, uint64_t n_tree);
 
-/* The foreseen memory of hs_passes_run and of what follows from it (below). */
+/* The counts from which the memory of hs_passes_run, and of what follows from it (below), is
+ * foreseen. */
 struct hs_passes_counts {
     uint64_t n_nodes, n_tree, n_edges;
     uint64_t n_single; /* nodes with one predecessor, at most */
     uint64_t n_core;   /* with several, and node 0; at most */
-    /* The most bytes of gaps of the edges into the latter, in files: but for the first one of each.
-     */
+    /* The most bytes that the gaps between edges into core nodes take in files, the first edge of
+     * each node apart. */
     uint64_t core_gap_bytes, row_gap_bytes;
     uint64_t n_words, n_static_words, n_static_blocks;
     uint64_t forward_bytes, backward_bytes; /* what the sweeps take of the budget */
