@@ -21,8 +21,7 @@ struct hs_sql_by_type_wants {
     bool words, state;
 };
 
-/* Tells whether a quarter of what is left of the budget, and no more than 1 GiB, has room for it.
- */
+/* Tells whether there is room for it: in a quarter of what is left of the budget, and in 1 GiB. */
 bool hs_sql_by_type_fits(const struct hs_sql_source *source, struct hs_sql_by_type_wants wants);
 /* Two passes over the chunks; 4 to 13 bytes a block. HS_LIMIT when over the budget or interrupted.
  */

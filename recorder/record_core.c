@@ -114,8 +114,7 @@ static void lose(void)
     (void)__atomic_add_fetch(&recorder.n_full, 1, __ATOMIC_RELAXED);
 }
 
-/* Enters a freed sample; called under the lock */
-
+/* Enters a freed sample; called under the lock. */
 static void enter_free(const struct hs_record_slot *slot)
 {
     hs_record_trace_free(&recorder.trace, slot->id, now_us());

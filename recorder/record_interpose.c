@@ -43,7 +43,7 @@ EXPORT void *malloc(size_t n_bytes)
     return hs_record_passes(n_bytes) ? slow_malloc(n_bytes) : hs_record_next.malloc(n_bytes);
 }
 
-/* Multiplies; a product that overflows fails beneath. */
+/* Returns the product; 0 when it overflows: the allocator beneath refuses such a request. */
 static inline size_t product(size_t n, size_t each_bytes)
 {
     size_t n_bytes;

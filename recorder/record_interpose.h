@@ -26,8 +26,8 @@ extern struct hs_record_next hs_record_next __attribute__((visibility("hidden"))
 /* A block that was made before the allocator beneath was known. */
 bool hs_record_is_early(const void *block);
 
-/* Returns the place of the program's call: in a function that was jumped to with the stack as it
- * was. */
+/* Returns the frame of the program's call: in a function of ours that is called, or jumped to with
+ * the stack as it was. */
 static inline __attribute__((always_inline)) const struct hs_record_frame *hs_record_caller(void)
 {
     return __builtin_frame_address(0);

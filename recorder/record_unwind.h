@@ -43,7 +43,7 @@ struct hs_record_backtrace {
 };
 void hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record_stacks how,
                          struct hs_record_stack_range *range, struct hs_record_backtrace *ret);
-/* Tells whether memory may be read: asks the kernel, some 100 ns. */
+/* Tells whether a page of memory may be read: asks the kernel, some 100 ns. */
 bool hs_record_is_mapped(uint64_t page);
 /* Modules were unloaded: what was learnt of their addresses is forgotten. */
 void hs_record_unwind_forget(void);

@@ -208,7 +208,7 @@ static hs_status read_patterns(struct parser *p, struct hs_rule *rule, struct hs
     return HS_OK;
 }
 
-/* True if a directive applies to this subject in this place, which may be NULL. */
+/* Tells whether a directive applies to this subject in this place, which may be NULL. */
 static bool is_said_of(const struct directive *one, const char *subject, const char *place)
 {
     bool is_there = (one->place == NULL) == (place == NULL) &&

@@ -180,7 +180,7 @@ static void put_etag(const struct hs_route *route, char *etag)
     (void)snprintf(etag, HS_SERVER_ETAG_BYTES, "\"%016" PRIx64 "\"", route->etag);
 }
 
-/* True if the answer is kept, or a page of it. */
+/* Answers with what is kept, or a page of it. True: the answer is there, a refusal included. */
 static bool answer_kept(struct hs_exchange *exchange)
 {
     struct hs_answer *answer = &exchange->answer;

@@ -166,8 +166,8 @@ static void leave_no_core(void)
     (void)setrlimit(RLIMIT_CORE, &limit);
 }
 
-/* Says why we are ended: we hold a process for too long. No function but of the system: it may be
- * said in a signal handler, or in a process beside us. */
+/* Prints why we are ended: we hold a process for too long. By system calls alone, as it may be
+ * called in a signal handler, or in a process beside us. */
 static void say_last(const char *text, size_t n_bytes)
 {
     static const char begin[] = "heapsnap: ", between[] = "\nhint: ", end[] = "\n";
@@ -271,8 +271,8 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
     return HS_OK;
 }
 
-/* Returns the name of the file that standard output goes to, if any, as somebody would call it from
- * here. */
+/* Finds the name of the file that standard output goes to, as somebody would call it from here.
+ * False when it goes to no file that has a name. */
 static bool output_name(char *name, size_t n_bytes)
 {
     char link[PATH_MAX], here[PATH_MAX];

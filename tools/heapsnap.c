@@ -54,7 +54,8 @@ static void end_by(int number)
     (void)raise(number);
 }
 
-/* Refuses limits that leave next to nothing: the allocator itself breaks with its first call. */
+/* Ends the program when its limits leave it next to nothing: the allocator would break in its first
+ * call. */
 static void refuse_without_memory(void)
 {
     static const char text[] =

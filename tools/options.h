@@ -252,7 +252,7 @@ static inline bool hs_given(const struct hs_invocation *invocation, enum hs_opti
     return (invocation->given & HS_BIT(id)) != 0;
 }
 
-/* Reads an option that is a count of percent: `preset` when it is not given. HS_USAGE above 100. */
+/* Reads an option that is a percentage: `preset` when it is not given. HS_USAGE above 100. */
 hs_status hs_option_percent(const struct hs_invocation *invocation, enum hs_option_id id,
                             unsigned preset, unsigned *ret, struct hs_error *err);
 

@@ -60,7 +60,7 @@ static void run_pager(const char *pager, int fd)
     _exit(127);
 }
 
-/* Tells whether a pager has shown it: what a shell cannot start has not. */
+/* Shows a text in a pager. False when the shell could not start it. */
 static bool page(const char *pager, int fd)
 {
     int wait_status = 0;

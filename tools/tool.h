@@ -84,8 +84,7 @@ uint64_t hs_tool_rows(const struct hs_invocation *inv);
 uint64_t hs_tool_words(const struct hs_invocation *inv, enum hs_option_id id, uint64_t word_bytes);
 uint64_t hs_tool_min_words(const struct hs_invocation *inv, uint64_t word_bytes);
 
-/* Returns the options of a sheet, from the output and the invocation. `whole` is what percent are
- * of. */
+/* Returns the options of a sheet, from the output and the invocation. `whole` is 100 percent. */
 struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct hs_invocation *inv,
                                       uint64_t whole);
 

@@ -115,7 +115,7 @@ static struct hs_trace_location location_of(const struct trace_record *record, b
     return location;
 }
 
-/* True for a place that looks wrong though the search settled on it, in a trace whose writer has
+/* Tells whether a place looks wrong though the search settled on it, in a trace whose writer has
  * the fault, unless its names follow other rules. */
 static bool is_strange(struct hs_trace *trace, uint64_t code, unsigned index,
                        const struct trace_record *record)

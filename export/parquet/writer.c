@@ -107,8 +107,8 @@ static void put_schema(const struct hs_parquet *writer, struct thrift *footer)
         column_schema(&writer->columns[i].what, footer);
 }
 
-/* Writes the order of the least and greatest values: by what the column is, each. Readers do not
- * trust them without. */
+/* Writes, for each column, by which order its least and greatest values are: that of its type.
+ * Readers do not trust them without it. */
 static void put_orders(const struct hs_parquet *writer, struct thrift *footer)
 {
     thrift_list(footer, 7, writer->n_columns, THRIFT_STRUCT);

@@ -74,7 +74,7 @@ void hs_box_file_close_(struct box_file *file);
 hs_status hs_box_ask_(struct box_file *file, uint32_t kind, hs_addr vaddr, struct box_answer *ret,
                       struct hs_error *err);
 
-/* Refuses an answer that is none, on the asker's side: as if the box had died of it. */
+/* Refuses an answer that makes no sense, on the asker's side: as if the box had died of it. */
 hs_status hs_box_refuse_(struct box_file *file, struct hs_error *err);
 
 #endif

@@ -33,7 +33,7 @@ hs_status hs_dwarf_object_open_(struct hs_elf *elf, enum dwarf_purpose purpose,
                                 struct dwarf_object *ret, struct hs_error *err);
 void hs_dwarf_object_close_(struct dwarf_object *object);
 
-/* True when the first section of the purpose is there with contents. */
+/* Tells whether the first section of the purpose is there with contents. */
 bool hs_dwarf_object_present_(const struct hs_elf *elf, enum dwarf_purpose purpose);
 
 /* The section of this name as libdwarf sees it, or NULL. */

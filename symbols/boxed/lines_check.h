@@ -9,11 +9,12 @@
 
 #include "base/types.h"
 
-/* True when .debug_rnglists is a whole number of well-formed tables. */
+/* Tells whether .debug_rnglists is a whole number of well-formed tables. */
 bool hs_lines_check_ranges_(const uint8_t *bytes, size_t n_bytes);
 
-/* True when the line table at `offset` of .debug_line is well-formed: directories and files counted
- * truly, no division by zero, a program of known operations, no more than LINES_MAX_TABLE_BYTES. */
+/* Tells whether the line table at `offset` of .debug_line is well-formed: directories and files
+ * counted truly, no division by zero, a program of known operations, no more than
+ * LINES_MAX_TABLE_BYTES. */
 bool hs_lines_check_table_(const uint8_t *bytes, size_t n_bytes, uint64_t offset);
 
 /* The limits of one unit. libdwarf holds some 100 bytes per row, a row may be one byte. */

@@ -47,8 +47,9 @@ static void sink_put(const char *text, size_t n, void *context)
 typedef int library_demangler(const char *name, int options, demangle_callbackref callback,
                               void *context);
 
-/* True when there is output: a name that was left half-way is as good as a whole one that was cut.
- * Apart, so that no variable of the caller lives in a register across the jump. */
+/* Tells whether there is output: a name that was left half-way is as good as a whole one that was
+ * cut. A function of its own, so that no variable of the caller lives in a register across the
+ * jump. */
 __attribute__((noinline)) static bool library_run(library_demangler *demangler, const char *name,
                                                   int options, struct library_sink *sink)
 {

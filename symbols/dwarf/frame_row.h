@@ -35,7 +35,7 @@ struct frame_row {
     struct frame_rule rules[HS_N_REGISTERS];
 };
 
-/* True when every field of a row for `vaddr` is within its bounds: it can then be followed. */
+/* Tells whether every field of a row for `vaddr` is within its bounds: it can then be followed. */
 bool hs_frame_row_is_sound_(const struct frame_row *row, hs_addr vaddr);
 
 /* Follows a sound row from the frame `r`. Fails as hs_cfi_step; `name` is for messages. */

@@ -121,8 +121,8 @@ static void skip_block(struct machine *m, uint64_t n)
         hs_cursor_skip(&m->e.c, (size_t)n);
 }
 
-/* Steps over an operation that tells what holds the variable, if not the memory at the top of the
- * stack; false for none of these. */
+/* Executes an operation that describes what holds the variable, where that is not the memory at the
+ * top of the stack; false for other operations. */
 static bool step_description(struct machine *m, uint8_t op)
 {
     struct hs_cursor *c = &m->e.c;
@@ -236,7 +236,7 @@ static void step_rotate(struct machine *m)
     hs_expression_push_(&m->e, b);
 }
 
-/* Steps over an operation that frame tables do without; false when `op` is none of them. */
+/* Executes an operation that frame tables do without; false when `op` is none of them. */
 static bool step_rare(struct machine *m, uint8_t op)
 {
     uint64_t a;
@@ -323,7 +323,7 @@ static bool machine_step(struct machine *m, uint8_t op)
            step_typed(m, op) || hs_expression_step_(&m->e, op);
 }
 
-/* True when all of it ran. */
+/* Executes the expression to its end; false when it cannot be evaluated. */
 static bool machine_run(struct machine *m)
 {
     struct expression *e = &m->e;

@@ -29,7 +29,8 @@ uint32_t hs_debugfile_crc(uint32_t crc, const void *bytes, size_t n_bytes)
     return ~crc;
 }
 
-/* Computes the CRC of a file; with holes, it may be longer than anybody could read. */
+/* Computes the CRC of a file. False when it cannot be read, or is longer than its bytes on the disk
+ * are worth (one of holes). */
 static bool crc_of_fd(int fd, struct hs_effort effort, uint32_t *ret)
 {
     uint8_t buffer[16384];
@@ -94,8 +95,8 @@ static bool layout_agrees(const struct hs_elf *program, const struct hs_elf *deb
     return true;
 }
 
-/* Tells whether an open file is the debug file. Build-ids decide when both have one; else the
- * checksum, where there is a link that wants one. */
+/* Judges whether an open file is the debug file: its outcome. Build-ids decide when both have one;
+ * else the checksum, where there is a link that wants one. */
 static uint8_t candidate_verdict(const struct debugfile_search *search, int fd,
                                  const struct hs_elf *elf, const uint32_t *crc)
 {

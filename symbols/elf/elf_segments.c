@@ -4,8 +4,8 @@
 
 #include "elf_private.h"
 
-/* Returns the part of a segment that is in the file; what the file is too short for is left off the
- * end. */
+/* Returns the bytes of a segment that are in the file; what the file is too short for is left off
+ * the end. 0 for a segment that is too large to be read. */
 static uint64_t segment_in_file(const struct hs_elf *elf, const struct hs_elf_segment *s)
 {
     if (s->file_offset >= elf->n_file_bytes)

@@ -150,8 +150,8 @@ static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, 
     return done;
 }
 
-/* Returns the number of steps of a read, so that what is brought in little by little is given back
- * in time; a large piece is held. */
+/* Returns the steps (base/effort.h) that a read costs. A byte of a large piece costs more: it stays
+ * in memory, and what comes in little by little is given back. */
 static uint64_t view_steps(size_t n_bytes)
 {
     return VIEW_READ_STEPS + n_bytes / (n_bytes <= VIEW_LARGE_BYTES ? 64 : 4);

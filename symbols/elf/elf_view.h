@@ -55,7 +55,7 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
                          const struct hs_budget *budget, struct hs_spill *ret,
                          struct hs_error *err);
 
-/* Returns the work that a file may still cause. */
+/* Returns the work that a file may still cause; borrowed. */
 struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
 
 /* Fails as hs_elf_section_bytes_named does, without its limit for sections that are not read whole.
@@ -86,7 +86,7 @@ static inline void hs_elf_view_need_(struct elf_view *view, uint64_t at, uint64_
         hs_elf_view_fill_(view, at, n_bytes);
 }
 
-/* Tells whether all of it is there. */
+/* Tells whether all of [at, at + n_bytes) is there. */
 bool hs_elf_view_has_(const struct elf_view *view, uint64_t at, uint64_t n_bytes);
 
 /* Copies from `at`, and brings nothing in; returns how much there is of the n_bytes wanted. */

@@ -101,7 +101,7 @@ static bool choice_is_in(const struct ctypes_when *when, uint64_t number)
     return when->kind == WHEN_ODD ? number % 2 != 0 : when->low <= number && number <= when->high;
 }
 
-/* True when all conditions of a choice hold; what tells more is noted. */
+/* Tells whether all conditions of a choice hold, and notes what more the value tells. */
 static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choice *choice,
                          hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
 {

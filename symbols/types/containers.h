@@ -47,7 +47,8 @@ const struct rules_container *hs_ctypes_container_(uint8_t rule);
 bool hs_ctypes_rule_is_node_(uint8_t rule);
 /* Tells whether this is the (qualified) name of such a base. */
 bool hs_ctypes_is_link_(const char *name);
-/* Tells whether it is storage for a value: the type argument that the value is of, else -1. */
+/* Returns the number of the type argument of which records of this rule store a value; -1 for
+ * records that are no such storage. */
 int hs_ctypes_rule_storage_(uint8_t rule);
 /* Argument number `wanted`, from 0, in the text of a template's name; false when there is none. */
 bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n);

@@ -129,7 +129,8 @@ static unsigned find_text(struct find_variable *find, const struct debug_directo
     return find->n_units;
 }
 
-/* True for a symbol that compilers make and no source has: tables of classes, guards. */
+/* Tells whether a symbol is made by compilers and has no place in the source: tables of classes,
+ * guards. */
 static bool symbol_is_made(const char *name)
 {
     return strncmp(name, "_ZT", 3) == 0 || strncmp(name, "_ZG", 3) == 0;

@@ -332,8 +332,8 @@ const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);
 
 /* rules.c */
-/* Returns the name in a place of a member of `type` that its compiler named: NULL when it is passed
- * through. `before`: the member of whose type this one is, "" at first. */
+/* Returns what a place calls a member of `type` that its compiler named; NULL when the place goes
+ * on through it without a name. `before`: the member of whose type this one is, "" at first. */
 const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
                                    const char *name);
 /* qt.c: the record with the same arguments as a container of Qt; 0 when it is not described. */

@@ -25,9 +25,10 @@ hs_ctype hs_ctypes_node_(struct hs_ctypes *types, hs_ctype container, const char
     return n < 0 || (size_t)n >= sizeof(text) ? 0 : hs_ctypes_find(types, type.file, text);
 }
 
-/* Returns the type of the content of a list's word: the value where that is a pointer or one of
- * Qt's classes that are no more than that, a pointer to it where it is larger; of other small
- * classes the program says it (Q_DECLARE_TYPEINFO), and nothing that is left. 0 then. */
+/* Returns the type of the content of a list's word: the value itself where that is a pointer or one
+ * of Qt's classes of a pointer's size, a pointer to the value where it is larger. Whether other
+ * small classes are stored in the word, the program decides (Q_DECLARE_TYPEINFO), and debug
+ * information does not tell: 0. */
 static hs_ctype qt_item(struct hs_ctypes *types, hs_ctype value, hs_type_file file)
 {
     static const char *const movable[] = {

@@ -199,8 +199,9 @@ struct slots_alternative {
     uint64_t begin, end, null_at; /* UINT64_MAX: no such word */
 };
 
-/* Makes an alternative; remains of others around its value say nothing. Of those that nothing tells
- * apart, an empty one is taken for none. */
+/* Makes an alternative: the bytes of a member; or, of one with conditions, all of the union, since
+ * what is left of others around its value tells nothing. False for one without conditions that is
+ * empty. */
 static bool alternative_make(struct hs_ctypes *types, const struct ctypes_member *member,
                              struct slots_alternative *ret)
 {

@@ -215,7 +215,7 @@ static hs_status mark(struct running *r, struct hs_error *err)
     return status;
 }
 
-/* True if a text pasted into a shell cannot end the paste. */
+/* Tells whether a text pasted into a shell cannot end the paste. */
 static bool is_safe(const char *text)
 {
     for (const char *at = text, *end = text + strlen(text); at < end;)

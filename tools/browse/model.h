@@ -83,7 +83,7 @@ hs_status hs_browse_compare(struct hs_browse *browse, const char *older, struct 
 hs_status hs_browse_mark(struct hs_browse *browse, bool in_words, struct hs_buffer *ret,
                          struct hs_error *err);
 void hs_browse_unmark(struct hs_browse *browse);
-/* Tells whether a row that has its name is marked. */
+/* Tells whether the row is marked. Rows of types are compared by name. */
 bool hs_browse_is_marked(const struct hs_browse *browse, const struct hs_browse_level *level,
                          size_t row);
 
@@ -119,7 +119,7 @@ hs_status hs_browse_close_snapshot(struct hs_browse *browse, hs_status status,
 /* Reads a list that was not read. */
 hs_status hs_browse_read(struct hs_browse *browse, struct hs_browse_level *level,
                          struct hs_error *err);
-/* Finds the subject of the row under the cursor. HS_USAGE when it is nothing. */
+/* Finds the subject of the row under the cursor. HS_USAGE when it has none. */
 hs_status hs_browse_what_of_row(struct hs_browse *browse, struct hs_browse_what *ret,
                                 struct hs_error *err);
 /* The key of the slot, or else of the root, that keeps a node; 0, all, when there is none. */
@@ -151,7 +151,8 @@ hs_status hs_browse_name_rows(struct hs_browse *browse, struct hs_browse_level *
  * block. HS_USAGE when there is none. */
 hs_status hs_browse_resolve(struct hs_browse *browse, struct hs_browse_what what,
                             struct hs_browse_what *ret, struct hs_error *err);
-/* Returns the size of that name in an older snapshot. HS_BROWSE_UNKNOWN without one. */
+/* Returns the words, or the detail, of the row with that name in the older snapshot; 0 when it has
+ * no such row, HS_BROWSE_UNKNOWN without an older snapshot. */
 uint64_t hs_browse_before(const struct hs_browse *browse, enum hs_key_list list, const char *name,
                           bool is_detail);
 

@@ -42,7 +42,7 @@ uint32_t hs_browse_key_find(const struct hs_browse_owners *owners, const char *p
 /* The first key below number 0 of this name; HS_NO_KEY: none. O(roots). */
 uint32_t hs_browse_key_of_root(const struct hs_browse_owners *owners, const char *name);
 
-/* Tells whether it is of what no root reaches. */
+/* Tells whether a key is of what no root reaches. */
 bool hs_browse_key_is_lost(const struct hs_browse_owners *owners, uint64_t key);
 
 /* The contents of an older snapshot: words by name. */

@@ -45,7 +45,8 @@ static hs_node keeper_of(struct hs_browse *browse, hs_node root)
     return variable == HS_NO_NODE ? root : variable;
 }
 
-/* Finds, among the largest children of a node and theirs, the first block of the type. */
+/* Finds the first block of the type among the largest children of a node, else among those of the
+ * largest child, and so on a few levels down; HS_NO_NODE when there is none. */
 static hs_status child_of_type(struct hs_browse *browse, hs_node node,
                                const struct hs_bitmap *types, hs_node *ret, struct hs_error *err)
 {

@@ -252,7 +252,7 @@ static hs_status fill(const char *text, size_t n_bytes, size_t width, struct hs_
     return status;
 }
 
-/* The lines of the screen. */
+/* The lines of the screen that something is drawn on, and how. */
 struct lines {
     size_t y, n;
     attr_t look;

@@ -38,8 +38,8 @@ struct hs_browse_look {
     bool in_words; /* else bytes with units */
 };
 
-/* Tells whether there is a terminal that can be drawn on: HS_USAGE with the reason, and `instead`
- * as what prints the same. Nothing is written. */
+/* Checks that there is a terminal that can be drawn on. HS_USAGE with the reason, and a hint of
+ * what prints the same of `path`. Writes nothing. */
 hs_status hs_browse_screen_check(const char *path, struct hs_error *err);
 /* Takes the terminal. HS_USAGE when it is of a kind that nobody describes. */
 hs_status hs_browse_screen_open(const char *path, struct hs_error *err);

@@ -23,9 +23,8 @@ struct hs_comparison {
 
 /* Opens the named snapshots: two or more snapshots or key files, or one folder of a watch; with
  * `baseline` (NULL: none) one is enough. The keys of snapshots that have none are computed and
- * kept. What does not belong together is refused (HS_USAGE), and of what may be misread it is
- * talked; in a folder damaged files and those of other processes are left out. *ret:
- * hs_comparison_fini. */
+ * kept. What does not belong together is refused (HS_USAGE), and what may be misread is warned of;
+ * in a folder damaged files and those of other processes are left out. *ret: hs_comparison_fini. */
 hs_status hs_comparison_open(struct hs_tool *tool, const char *const *paths, size_t n,
                              const char *baseline, struct hs_comparison *ret, struct hs_error *err);
 void hs_comparison_fini(struct hs_comparison *comparison);

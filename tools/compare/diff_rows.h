@@ -9,8 +9,8 @@ struct hs_diff_rows {
     size_t n;
 };
 
-/* Counts the rows of one list: what is found first, then by score, then by how much they changed.
- * Without `all` those alone that changed, and of keys only those whose own blocks did. */
+/* Lists the rows of one list: first those found to grow, then by score, then by how much they
+ * changed. Without `all` only rows that changed, and of keys only those whose own blocks did. */
 hs_status hs_diff_rows_of(const struct hs_series *series, enum hs_key_list list, bool all,
                           struct hs_diff_rows *ret, struct hs_error *err);
 void hs_diff_rows_fini(struct hs_diff_rows *rows);

@@ -288,8 +288,8 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     return print_list(tool, inv, listing, err);
 }
 
-/* Tells which question to ask next when the table answers little: who keeps it is many roots, or
- * has no name. */
+/* Says which question to ask next when the table answers little: most has no root, many roots, or a
+ * root without a name. */
 static void talk_unattributed(struct hs_tool *tool, const struct listing *listing)
 {
     const struct hs_attribution *a = &listing->attribution;

@@ -13,8 +13,8 @@ enum { NAME_BYTES = 1024 };
 
 /* ---- what a point is called */
 
-/* Writes a path by which one root comes to it, as source would write it; "" when no member on the
- * way has a name. */
+/* Writes a path by which one root comes to the point, as source would write it; "" when no member
+ * on the way has a name. */
 static hs_status expression(struct hs_view *view, const struct hs_cut_point *point, char *text,
                             size_t n_bytes, struct hs_error *err)
 {

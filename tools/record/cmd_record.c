@@ -63,7 +63,8 @@ static void talk_sender(const struct hs_sender *sender, const char *place)
             trouble != NULL ? ": " : "", trouble != NULL ? trouble : "");
 }
 
-/* Passes on the program's exit: its own status wins: who runs a program through us wants that. */
+/* Passes on the program's exit. Its own status wins over ours: whoever runs a program through us
+ * wants that. */
 static hs_status pass_on(struct hs_tool *tool, const struct hs_recording *r, struct hs_error *err)
 {
     tool->exit_code = r->exit_code;

@@ -212,7 +212,8 @@ static hs_status begin_file(struct hs_record_files *files, const struct hs_packe
     return HS_OK;
 }
 
-/* Counts a packet that is in the file; others are not said to be. */
+/* Counts a packet's allocations: as written, or as cut off when the file has failed; ids that no
+ * packet brought count as missing. */
 static void count(struct hs_record_file *file, const struct hs_packet *packet)
 {
     uint64_t n_allocs = packet->id_end - packet->id_begin;

@@ -133,8 +133,8 @@ static void free_peer(struct hs_gather_peer *peer)
     hs_free(peer);
 }
 
-/* Reports refusals at a bounded rate: what anybody can make us say must not fill a disk: after some
- * lines the rest is only counted. */
+/* Reports how many refusals were only counted, once the time of their lines is over: what anybody
+ * can make us say must not fill a disk. */
 static void talk_refusals(struct hs_gather *gather, uint64_t now)
 {
     if (now - gather->lines_begun_ns < LINES_NS)
@@ -155,8 +155,8 @@ static void talk_refusal(struct hs_gather *gather, const char *from, const char 
         gather->n_unsaid++;
 }
 
-/* Closes a connection; who proved nothing is told in few words. The caller has taken it off the
- * list. */
+/* Closes a connection and says why, of one that proved nothing at a bounded rate. The caller has
+ * taken it off the list. */
 static void let_go(struct hs_gather_peer *peer, const char *why)
 {
     hs_record_files_close(&peer->files);

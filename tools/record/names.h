@@ -13,7 +13,7 @@
 
 struct hs_namer;
 
-/* Returns the address in a placeholder name: "+0x1f3c". */
+/* Reads the address in a placeholder name ("+0x1f3c"); false for any other name. */
 bool hs_namer_address(const char *function, uint64_t *ret);
 
 /* `debug_dirs` are borrowed until free; HS_DEBUG_DIRECTORY comes after them. */

@@ -87,8 +87,7 @@ static hs_status open_first(struct hs_recording *r, struct hs_error *err)
     return hs_record_file_new(AT_FDCWD, name, r->access, &r->first, err);
 }
 
-/* Runs the program, whatever becomes of the trace: who starts a service through us wants the
- * service. */
+/* Goes on without the trace: whoever starts a service through us wants the service. */
 static void go_without(struct hs_recording *r, struct hs_error *why)
 {
     r->is_failed = true;

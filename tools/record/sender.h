@@ -22,7 +22,7 @@ HS_DEFINE_AUTO(hs_sender, free)
 
 /* Whole packets, which are taken all or none. */
 bool hs_sender_put(struct hs_sender *sender, const void *bytes, size_t n_bytes);
-/* Returns the descriptor and events to wait for: a descriptor, or -1. */
+/* Returns the descriptor to wait for, or -1; *ret_events: what to wait for (poll(2)). */
 int hs_sender_poll(const struct hs_sender *sender, short *ret_events);
 /* Sends what can be sent now. */
 void hs_sender_work(struct hs_sender *sender);

@@ -231,7 +231,8 @@ static hs_status hear_frame(struct hs_wire_peer *peer, const uint8_t *frame, siz
     }
 }
 
-/* Returns the length of the message that begins in `in`; 0: not to be told yet. */
+/* Finds the length of the message that begins in `in`; 0 while too little of it is there. HS_FORMAT
+ * when it is none of this protocol. */
 static hs_status message_bytes(const struct hs_wire_peer *peer, size_t *ret, struct hs_error *err)
 {
     struct hs_cursor c = hs_cursor_make(peer->in.bytes, peer->in.n_bytes);

@@ -12,7 +12,7 @@
 #include "served.h"
 #include "worker.h"
 
-/* The bytes of a quick answer of the thread that sends: for single objects. */
+/* The memory of the thread that sends for quick answers, about single objects. */
 #define QUICK_BYTES ((uint64_t)48 << 20)
 /* The longest time that a request, or its answer, may be under way. */
 #define SLOWEST_NS ((uint64_t)20 * 1000000000)
@@ -171,8 +171,8 @@ static void refuse_all(struct waiter *waiter, const struct hs_error *err)
     hs_server_finish(&waiter->exchange, err->status, err, NULL);
 }
 
-/* Answers quick questions here, if their snapshot is open; the rest by the worker, a question that
- * several have once. */
+/* Answers a quick question here, if its snapshot is open; leaves others to the worker. A question
+ * that several ask is asked once. */
 static void ask(struct hs_http *http, struct waiter *waiter)
 {
     struct hs_question *question = &waiter->exchange.question;

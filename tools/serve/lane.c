@@ -122,8 +122,8 @@ bool hs_lane_is_ready(struct hs_lane *lane, const struct hs_question *question)
     return lent != NULL;
 }
 
-/* Prepares a view; what is read here goes to no answer: of a file that is not whole any more it is
- * forgotten. */
+/* Prepares a view for answers to come, a piece at a time; true when there is more to do. A view of
+ * a file that turns out to be cut is closed. */
 static bool prepare_view(struct hs_lane *lane, struct hs_lent_view *lent)
 {
     struct hs_error ignored = HS_ERROR_INIT;

@@ -37,7 +37,7 @@ hs_status hs_listen_port(uint64_t port, struct hs_listener *ret, struct hs_error
     return HS_OK;
 }
 
-/* True for a socket whose listener is gone. */
+/* Tells whether a path is a socket whose listener is gone. */
 static bool is_left_behind(const struct sockaddr_un *address)
 {
     struct stat about;

@@ -21,9 +21,9 @@ struct hs_served_now {
     uint64_t found_ns;
 };
 
-/* Lists again the files that are there: the list, whose user the caller is, or the one that is
- * given, when it is still true: of a folder it is looked at again after a second. HS_IO when there
- * is nothing; an empty folder is an empty list. O(files). */
+/* Replaces *now (NULL at first) by a list of the files that are there now, which the caller then
+ * uses, unless the one given still holds: a folder is looked at again after a second. HS_IO when
+ * there is nothing; an empty folder is an empty list. O(files). */
 hs_status hs_served_refresh(const struct hs_serve_what *what, struct hs_served_now **now,
                             struct hs_error *err);
 void hs_served_let_go(struct hs_served_now *now);

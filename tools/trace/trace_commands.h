@@ -26,7 +26,7 @@
     X(lifetimes, HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS))                                         \
     X(export, HS_TRACE_FILTERS | HS_BIT(HS_OPT_EXPORT_TO))                                      \
     X(names, HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_PROGRESS))
-/* The special values that some of them take. */
+/* The options that only some of these commands take. */
 #define HS_TRACE_SPECIAL                                                                  \
     (HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS) | HS_BIT(HS_OPT_DEPTH) | HS_OPTIONS_OF_LEAST | \
      HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_EXPORT_TO))

@@ -51,7 +51,7 @@ static hs_status check_keys(const struct hs_invocation *inv, const struct hs_wat
     return HS_OK;
 }
 
-/* True for an option of a profile that is pushed, too. */
+/* Tells whether an option also names a profile that is pushed. */
 static bool is_name(enum hs_option_id id)
 {
     return id == HS_OPT_HOST || id == HS_OPT_SERVICE;

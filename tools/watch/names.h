@@ -11,7 +11,7 @@
 /* The name of snapshot `number` (at most HS_WATCH_MAX_NUMBER), made at this time. */
 void hs_watch_name_format(int64_t unix_s, uint64_t number, char *name);
 
-/* Tells whether it is such a name, to the letter; its number. */
+/* Tells whether it is such a name, to the letter, and reads its number. */
 bool hs_watch_name_parse(const char *name, uint64_t *ret_number);
 
 /* The same of the name of a snapshot's key file, NAME.keys. */

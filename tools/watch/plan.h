@@ -31,8 +31,8 @@ uint64_t hs_watch_plan_wait_ns(const struct hs_watch_plan *plan, uint64_t now_ns
 /* Takes the ticks that are due: how many, so that all but one were missed. */
 uint64_t hs_watch_plan_take(struct hs_watch_plan *plan, uint64_t now_ns);
 
-/* Tells whether to try after so many ticks that were taken: whether a dump may be tried now, or
- * failures still make it rest. */
+/* Tells, when n_ticks were taken, whether a dump may be tried now, or failures still make it
+ * rest. */
 bool hs_watch_plan_may_try(struct hs_watch_plan *plan, uint64_t n_ticks);
 
 void hs_watch_plan_succeeded(struct hs_watch_plan *plan);

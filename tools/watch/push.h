@@ -32,7 +32,7 @@ struct hs_watch_push {
  * with a hint. */
 hs_status hs_watch_push_init(const char *url, const char *service, const char *host,
                              uint64_t every_ns, struct hs_watch_push *ret, struct hs_error *err);
-/* Tells whether the program that sends is there. HS_USAGE with a hint. */
+/* Checks that the program that sends is there. HS_USAGE with a hint. */
 hs_status hs_watch_push_check(struct hs_error *err);
 
 /* An empty file without a name for the profile of a dump; -1 when there is none. The caller's. */

@@ -37,7 +37,7 @@ void hs_watch_fini(struct hs_watch *watch);
 /* Writes event=end to the log. */
 void hs_watch_talk_end(struct hs_watch *watch, const char *why);
 
-/* Tells whether the process behind a descriptor of it has ended. */
+/* Tells whether the process behind its descriptor (a pidfd) has ended. */
 bool hs_watch_is_gone(int target_fd);
 /* Another tracer, a debugger say, holds it: it will not do so for ever. */
 bool hs_watch_is_traced(pid_t pid);

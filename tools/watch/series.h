@@ -38,7 +38,7 @@ hs_status hs_watch_series_scan(int dir_fd, uint64_t first_number, struct hs_watc
                                struct hs_error *err);
 void hs_watch_series_fini(struct hs_watch_series *series);
 
-/* Returns the number of the oldest that have to go for at most `keep` to stay (0: all), of at most
+/* Returns how many of the oldest have to go so that at most `keep` stay (0: all), of at most
  * keep_bytes together (0: no bound). The newest always stays. */
 size_t hs_watch_series_excess(const struct hs_watch_series *series, uint64_t keep,
                               uint64_t keep_bytes);

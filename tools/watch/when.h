@@ -32,7 +32,7 @@ hs_status hs_watch_when_add(struct hs_watch_when *when, const char *text, struct
 const struct hs_watch_condition *hs_watch_when_holds(const struct hs_watch_when *when,
                                                      uint64_t rss_bytes, uint64_t base_bytes);
 
-/* Tells whether there is one of HS_WATCH_GROWING. */
+/* Tells whether one of the conditions is HS_WATCH_GROWING, which needs key files. */
 bool hs_watch_when_needs_keys(const struct hs_watch_when *when);
 /* The first of these that this rate exceeds, or NULL. */
 const struct hs_watch_condition *hs_watch_when_grows(const struct hs_watch_when *when,

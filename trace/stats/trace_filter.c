@@ -68,7 +68,7 @@ static bool fits_shape(const struct hs_trace_filter *filter, const struct hs_sta
     return !filter->has_size || hs_stats_span_has(size, n_bytes);
 }
 
-/* Finds the patterns, the inside ones first, that match a frame of each code. */
+/* Returns the patterns that match a frame of the code: a bit each, those of `inside` first. */
 static uint32_t mask_of_code(const struct hs_places *places, const uint32_t *of_function,
                              uint32_t code)
 {
@@ -90,7 +90,8 @@ static void mask_functions(const struct hs_trace_filter *filter, const struct hs
         }
 }
 
-/* Finds the backtraces that fit: their mask has all inside bits and none of the others. */
+/* Computes for each backtrace which patterns match one of its frames: it fits when these are all of
+ * `inside` and none of `not inside`. */
 static hs_status mask_stacks(const struct hs_trace_filter *filter, struct hs_trace_objects *objects,
                              const struct hs_places *places, uint32_t *masks, struct hs_error *err)
 {

@@ -149,7 +149,7 @@ static hs_status add_end(struct hs_trace_objects *objects, const struct hs_trace
     return HS_OK;
 }
 
-/* Sees the peak; what is alive at a time is known when the time is over. */
+/* Notes the peak; what is alive at a time is known when the time is over. */
 static void see_peak(struct hs_trace_counts *counts, uint64_t now_us, uint64_t n_live_samples)
 {
     if (n_live_samples > counts->n_peak_samples) {

@@ -43,7 +43,8 @@ void hs_sql_close(struct hs_sql *sql);
 hs_status hs_sql_attach(struct hs_sql *sql, const char *path, const char *name,
                         struct hs_error *err);
 
-/* Returns an attached snapshot: `at` counts from 0; false behind the last. Borrowed. */
+/* Finds attached snapshot number `at`, from 0; false behind the last. *ret_name and *ret_path are
+ * borrowed. */
 bool hs_sql_attached(const struct hs_sql *sql, unsigned at, const char **ret_name,
                      const char **ret_path);
 

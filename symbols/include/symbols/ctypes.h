@@ -146,10 +146,9 @@ HS_DEFINE_AUTO(hs_ctypes, free)
  * weak references: borrowed until free. Before the first question. Without, none does either. */
 void hs_ctypes_use_rules(struct hs_ctypes *types, const struct hs_rules *rules);
 
-/* Bounds the memory, 0 for what is kept unless told: of large sections between two questions (64
- * MiB; they are read again when they are wanted again), and of records that are listed (as much as
- * they take; beyond that the list of what has a record within it is not gone on with, which
- * hs_ctypes_was_full tells). */
+/* Bounds memory, 0 for the default: that of large sections between two questions (64 MiB; they are
+ * read again when they are needed again), and that of lists of records (no bound; beyond one, no
+ * more records are listed by what is inside them, which hs_ctypes_was_full tells). */
 void hs_ctypes_bound(struct hs_ctypes *types, size_t piece_bytes, size_t list_bytes);
 bool hs_ctypes_was_full(const struct hs_ctypes *types);
 /* Large compressed sections of files that are added from now on go to temporary files where
@@ -342,8 +341,8 @@ hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type);
 enum hs_cfirst { HS_CFIRST_UNKNOWN, HS_CFIRST_NUMBER, HS_CFIRST_POINTER };
 enum hs_cfirst hs_ctypes_first(struct hs_ctypes *types, hs_ctype type);
 
-/* Counts the records that a `type` begins with, one within the other: an heir has more than its
- * base. */
+/* Counts the records that a `type` begins with, one within the other: a derived class has more than
+ * its base. */
 unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type);
 
 /* Is it a node of a container, or the base of nodes that links lead to? Each has a block of its

@@ -44,8 +44,8 @@ size_t hs_demangle_type(const char *name, char *out, size_t n_out);
  * copied. Same output rules as hs_demangle; n_out must not be 0. */
 size_t hs_shorten_type(const char *name, char *out, size_t n_out);
 
-/* True when `name` is a symbol that the OCaml compiler makes for a unit or for something in one:
- * "caml" and a capital. */
+/* Tells whether `name` is a symbol that the OCaml compiler makes for a unit or for something in
+ * one: "caml" and a capital. */
 bool hs_is_ocaml_symbol(const char *name);
 
 #endif

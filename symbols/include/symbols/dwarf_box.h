@@ -31,13 +31,13 @@ hs_status hs_dwarf_box_new(const struct hs_dwarf_box_options *options, struct hs
 void hs_dwarf_box_free(struct hs_dwarf_box *box);
 HS_DEFINE_AUTO(hs_dwarf_box, free)
 
-/* Returns the notes about what is missing and why, a sentence each: files that broke the box, a box
- * that cannot be started. Texts last as long as the box. No box has no notes. */
+/* The notes about what is missing and why, a sentence each: files that broke the box, a box that
+ * cannot be started. Texts last as long as the box. NULL has no notes. */
 size_t hs_dwarf_box_n_notes(const struct hs_dwarf_box *box);
 const char *hs_dwarf_box_note(const struct hs_dwarf_box *box, size_t number);
 
-/* The confinement of the process, in words, of the last answer; "" before the first one. `text` has
- * HS_DWARF_BOX_HOW_BYTES. */
+/* Writes how the process is confined, in words, by its last answer; "" before the first one. `text`
+ * has HS_DWARF_BOX_HOW_BYTES. */
 #define HS_DWARF_BOX_HOW_BYTES 128
 void hs_dwarf_box_how(const struct hs_dwarf_box *box, char *text);
 

@@ -166,7 +166,7 @@ size_t hs_elf_copy_at(struct hs_elf *elf, hs_addr vaddr, void *ret, size_t n_byt
  */
 const char *hs_elf_imported_at(struct hs_elf *elf, hs_addr vaddr);
 
-/* True when the symbols come from .symtab, so that local (C `static`) names are among them. */
+/* Tells whether the symbols come from .symtab, so that local (C `static`) names are among them. */
 bool hs_elf_has_symtab(const struct hs_elf *elf);
 /* Symbols with an address, sorted by (vaddr, global first, name); borrowed. */
 const struct hs_elf_symbol *hs_elf_symbols(const struct hs_elf *elf, size_t *ret_n);

@@ -18,7 +18,7 @@ struct hs_source {
     uint32_t line;
 };
 
-/* True when the file has DWARF worth opening (.debug_info with contents). */
+/* Tells whether the file has DWARF worth opening (.debug_info with contents). */
 bool hs_dwarf_present(const struct hs_elf *elf);
 
 /* Opens the debug information of `elf` (the program itself or its debug file) in the box; both are
