@@ -31,8 +31,8 @@ struct hs_group_kinds {
     uint64_t reserved_bytes;
 };
 
-/* One pass over the types of the blocks. Resident: a byte per block, two when there are more than
- * 255 types; types beyond 65,534 count as none. */
+/* Finds the kinds in one pass over the types of the blocks. Resident: a byte per block, two when
+ * there are more than 255 types; types beyond 65,534 count as none. */
 hs_status hs_group_kinds_init(struct hs_view *view, struct hs_group_kinds *ret,
                               struct hs_error *err);
 void hs_group_kinds_fini(struct hs_group_kinds *kinds);
@@ -80,8 +80,8 @@ void hs_group_tree_fini(struct hs_group_tree *tree);
  * the first type. */
 uint32_t hs_group_largest(const struct hs_group_tree *tree, uint32_t group, uint32_t except);
 
-/* Words that hang on plain pointers of C++ to records of the program: no smart pointer and no
- * container has them, so that nothing says who frees them. By the types of groups. O(groups). */
+/* Sums the words that hang on plain pointers of C++ to records of the program: no smart pointer and
+ * no container has them, so that nothing says who frees them. By the types of groups. O(groups). */
 hs_status hs_group_plain_words(const struct hs_group_tree *tree, uint64_t *ret,
                                struct hs_error *err);
 

@@ -9,7 +9,8 @@
 /* Suspects of a smaller heap are found as fast as a file is read. */
 #define HS_KEPT_SUSPECTS_LEAST_BLOCKS ((uint64_t)1 << 18)
 
-/* *ret_found is false where nothing is kept that answers the query. HS_LIMIT. */
+/* Finds the suspects that are kept. *ret_found is false where nothing is kept that answers the
+ * query. HS_LIMIT. */
 hs_status hs_kept_suspects_find(const struct hs_view *view, const struct hs_suspect_query *query,
                                 struct hs_suspects *ret, bool *ret_found, struct hs_error *err);
 /* Keeps what was found. That no place takes the file is no failure. HS_LIMIT. */

@@ -4,7 +4,7 @@
 
 #include "analysis/series.h"
 
-/* From scores: what is found, and what the series says. HS_LIMIT. */
+/* Finds, from the scores, what grew and what the series says. HS_LIMIT. */
 hs_status series_growth_find(struct hs_series *series, struct hs_error *err);
 
 /* The sites of samples at and below the first found. `rows`: by table, the rows of its keys. */

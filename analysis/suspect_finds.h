@@ -4,7 +4,7 @@
 
 #include "analysis/suspects.h"
 
-/* One more row, of which nothing is known but its list. Valid until the next one is added. */
+/* Adds one more row, of which nothing is known but its list. Valid until the next one is added. */
 hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list,
                          struct hs_suspect **ret, struct hs_error *err);
 

@@ -20,7 +20,8 @@ enum hs_type_rank {
     HS_RANK_MAIN        /* of the main module of Python */
 };
 
-/* By its name and form. A smart pointer or a shared allocation of X is as much as X. */
+/* Ranks a type by its name and form. A smart pointer or a shared allocation of X is as much as
+ * X. */
 enum hs_type_rank hs_type_rank(const char *name, unsigned form);
 
 /* Tells whether the rank is more than a container's: a name that a maintainer would use. */

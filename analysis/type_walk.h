@@ -24,8 +24,8 @@ struct hs_type_walk {
     struct hs_type_row *rows; /* of the run that is under way */
 };
 
-/* For up to *ret_lot of n_types types at a time, as the budget has room. HS_LIMIT when there is not
- * a byte for each block. */
+/* Begins a walk for up to *ret_lot of n_types types at a time, as the budget has room. HS_LIMIT
+ * when there is not a byte for each block. */
 hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct hs_type_walk *ret,
                             uint32_t *ret_lot, struct hs_error *err);
 void hs_type_walk_fini(struct hs_type_walk *walk);

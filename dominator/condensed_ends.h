@@ -11,17 +11,18 @@ struct ends_reader {
     uint32_t n_nodes, n_ends;
 };
 
-/* Without ends there is nothing to read. */
+/* Opens the ends for reading; without any there is nothing to read. */
 hs_status condensed_ends_open(const struct hs_condensed *condensed, struct ends_reader *ret,
                               struct hs_error *err);
 void condensed_ends_close(struct ends_reader *reader);
-/* *ret_more false when there is none left. */
+/* Reads the next end; *ret_more is false when there is none left. */
 hs_status condensed_ends_next(struct ends_reader *reader, uint32_t *ret_end, bool *ret_more,
                               struct hs_error *err);
 /* The nodes that lead to it, until *ret_node is HS_NONE. */
 hs_status condensed_ends_node(struct ends_reader *reader, uint32_t *ret_node, struct hs_error *err);
 
-/* At least the number of ends that a node leads to, and less than twice; 0 where there are none. */
+/* Returns at least the number of ends that a node leads to, and less than twice that; 0 where there
+ * are none. */
 static inline uint64_t condensed_ends_of(const struct hs_condensed *condensed, uint32_t node)
 {
     const uint8_t *degree = condensed->ends.degree;
@@ -48,7 +49,7 @@ struct ends_batch {
 /* The least that condensed_ends_batch_init takes of the budget. */
 uint64_t condensed_ends_batch_bytes(const struct hs_condensed *condensed, uint64_t least,
                                     uint32_t n_searches);
-/* Room for at least `least` pairs. */
+/* Begins a batch with room for at least `least` pairs. */
 hs_status condensed_ends_batch_init(const struct hs_condensed *condensed, uint64_t least,
                                     struct hs_sizes *sums, uint32_t n_searches,
                                     struct ends_batch *ret, struct hs_error *err);

@@ -9,7 +9,7 @@
 #include "dominator/condensed.h"
 #include "strong_components.h"
 
-/* Roots that are searched for together at the most, in as many passes as it takes. */
+/* The most roots that are searched for together, in as many passes as it takes. */
 #define CONDENSED_REST_MAX ((uint32_t)1 << 16)
 
 /* The inputs of a condensed graph: components, and the edges between the units that are in them. */

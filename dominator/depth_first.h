@@ -54,7 +54,7 @@ static inline void depth_first_met(struct depth_first *search, uint32_t target, 
         search->log.edges[search->log.n++] = (struct numbered_edge){target, source};
 }
 
-/* All but what waits: numbers, parents, bits and a log for so many edges. */
+/* Allocates all but what waits: numbers, parents, bits and a log for so many edges. */
 hs_status depth_first_alloc(struct depth_first *search, uint64_t n_edges, struct hs_error *err);
 
 /* The arrays that are made are reserved in the budget. */

@@ -27,7 +27,7 @@ hs_status edge_log_init(struct hs_budget *budget, uint64_t capacity, bool spills
                         struct edge_log *ret, struct hs_error *err);
 void edge_log_fini(struct edge_log *log);
 
-/* Edges that may be put behind edges[n] now. */
+/* Returns how many edges may be put behind edges[n] now. */
 static inline uint64_t edge_log_room(const struct edge_log *log)
 {
     return log->capacity - log->n;
@@ -35,12 +35,12 @@ static inline uint64_t edge_log_room(const struct edge_log *log)
 
 /* Makes room, in a spill. */
 hs_status edge_log_flush(struct edge_log *log, struct hs_error *err);
-/* No more edges come; n_all is set. */
+/* Ends the log: no more edges come; n_all is set. */
 hs_status edge_log_end(struct edge_log *log, struct hs_error *err);
 
-/* Block by block: `keep` moves what is to stay to the front and says how many these are; sets
- * n_kept. A spill stays as it is: `keep` is asked again whenever it is read, and must say the same.
- */
+/* Filters block by block: `keep` moves what is to stay to the front and says how many these are;
+ * sets n_kept. A spill stays as it is: `keep` is asked again whenever it is read, and must say the
+ * same. */
 hs_status edge_log_filter(struct edge_log *log,
                           uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
                           void *context, struct hs_error *err);

@@ -6,12 +6,12 @@
 #include "base/bitmap.h"
 #include "base/budget.h"
 
-/* Zeroed numbers; HS_LIMIT says that `what` has no room. */
+/* Allocates zeroed numbers; HS_LIMIT says that `what` has no room. */
 hs_status engine_array_init(struct hs_budget *budget, size_t n, const char *what, uint32_t **ret,
                             struct hs_error *err);
 void engine_array_fini(struct hs_budget *budget, uint32_t **array, size_t n);
 
-/* Without ranks. */
+/* Allocates a bitmap without ranks. */
 hs_status engine_bitmap_init(struct hs_budget *budget, size_t n_bits, const char *what,
                              struct hs_bitmap *ret, struct hs_error *err);
 void engine_bitmap_fini(struct hs_budget *budget, struct hs_bitmap *map);
@@ -26,7 +26,7 @@ struct engine_stack {
     size_t n_reserved, capacity, size; /* elements; bytes of one */
 };
 
-/* At least one element; without a budget all of them at once. */
+/* Maps addresses for `capacity` elements (not 0), of which one is reserved; without a budget all. */
 hs_status engine_stack_init(struct hs_budget *budget, size_t capacity, size_t size,
                             const char *what, struct engine_stack *ret, struct hs_error *err);
 /* Makes n_reserved at least n, n <= capacity. */

@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-/* After a sweep that moved each begin to the next one's place. */
+/* Restores the begins after a sweep that moved each to the next one's place. */
 void unit_rows_restore(uint32_t *begin, uint32_t n);
 /* Counts in begin[1 ...] become begins. */
 void unit_rows_accumulate(uint32_t *begin, uint32_t n);

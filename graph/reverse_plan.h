@@ -7,7 +7,7 @@
 #define HS_REVERSE_MAX_NODES ((uint64_t)HS_SWEEP_RUN << 31) /* runs have 32 bits */
 #define HS_REVERSE_MAX_EDGES ((uint64_t)1 << 56)
 
-/* In-edges of each run of HS_SWEEP_RUN nodes: of the tree first, then of the blocks. */
+/* The in-edges of each run of HS_SWEEP_RUN nodes: of the tree first, then of the blocks. */
 struct hs_reverse_counts {
     uint64_t n_runs, n_tree_runs;
     const uint64_t *of_blocks;
@@ -27,7 +27,7 @@ struct hs_reverse_plan {
     uint64_t buffer_words; /* open extents; in memory all extents */
 };
 
-/* For `usable` bytes. HS_LIMIT when they are too few for any plan. */
+/* Makes a plan for `usable` bytes. HS_LIMIT when they are too few for any plan. */
 hs_status hs_reverse_plan(const struct hs_reverse_counts *counts, const struct hs_sweep *forward,
                           uint64_t usable, unsigned n_threads, struct hs_reverse_plan *ret,
                           struct hs_error *err);

@@ -44,7 +44,7 @@ hs_node trail_node(const struct trail *trail, uint64_t entry);
 /* The entry that was looked at when this one was put; entry > 0. */
 uint64_t trail_from(const struct trail *trail, uint64_t entry);
 
-/* No entries; theirs, and no other marks, are taken away. */
+/* Removes all entries; their marks, and no others, are taken away. */
 void trail_clear(struct trail *trail);
 
 #endif

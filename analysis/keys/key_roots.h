@@ -4,7 +4,7 @@
 
 #include "key_table.h"
 
-/* In which round of a tier a root comes. */
+/* The rounds of a tier, in the order in which its roots come. */
 enum key_round { KEY_ROUND_NAMES, KEY_ROUND_OTHERS, KEY_ROUND_TLS, KEY_ROUND_STACKS, KEY_N_ROUNDS };
 enum key_round key_roots_round(enum hs_root_kind kind);
 

@@ -10,7 +10,7 @@
 #include "base/table.h"
 #include "key_kinds.h"
 
-/* So many are told apart in the search; the largest of these stay (key_prune.h). */
+/* The number of keys told apart in the search; the largest of these stay (key_prune.h). */
 #define KEYS_SEARCHED (4 * HS_KEYS_MOST)
 
 struct key_table {

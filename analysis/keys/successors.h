@@ -19,8 +19,8 @@ struct successors {
     uint64_t reserved_bytes;
 };
 
-/* Two passes over the edges in memory, one for a file. Resident: 4 bytes a node and an edge, or n/8
- * bytes and some MiB. HS_LIMIT, HS_IO, HS_FORMAT. */
+/* Finds the successors: two passes over the edges in memory, one for a file. Resident: 4 bytes a
+ * node and an edge, or n/8 bytes and some MiB. HS_LIMIT, HS_IO, HS_FORMAT. */
 hs_status successors_open(struct hs_view *view, bool in_file, struct successors *ret,
                           struct hs_error *err);
 void successors_close(struct successors *rows);

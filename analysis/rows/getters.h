@@ -22,7 +22,7 @@ static inline struct hs_row_value some(uint64_t value, uint64_t nothing)
     return value == nothing ? none : number(value);
 }
 
-/* Unknown where there is none, or an empty one. */
+/* Returns a text as a value; unknown where there is none, or an empty one. */
 static inline struct hs_row_value text(const char *value)
 {
     bool is_known = value != NULL && value[0] != '\0';

@@ -13,7 +13,7 @@ hs_packed_skip index_cells_skip_set;
 /* HS_NO_NODE for none. HS_FORMAT for what is no node, or the node itself. */
 hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecessors, hs_node node,
                            hs_node *ret, struct hs_error *err);
-/* Not HS_NO_NODE, without looking at predecessors. */
+/* Tells whether the dominator is not HS_NO_NODE, without looking at predecessors. */
 hs_status index_cells_has_idom(struct hs_packed *idoms, hs_node node, bool *ret,
                                struct hs_error *err);
 hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_sizes *ret,
@@ -22,7 +22,7 @@ hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_
 /* The tier of a node and its set: 0 for no top unit, HS_SET_OTHERS for one without a number. */
 hs_status index_cells_owner(struct hs_packed *owners, uint64_t n_sets, hs_node node,
                             unsigned *ret_tier, uint32_t *ret_set, struct hs_error *err);
-/* One of 1 .. n_sets; its first top unit is a node. */
+/* Reads one set of 1 .. n_sets; its first top unit is a node. */
 hs_status index_cells_set(struct hs_packed *sets, uint32_t set, struct hs_owner_set *ret,
                           struct hs_error *err);
 

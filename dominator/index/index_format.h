@@ -42,7 +42,7 @@
 #define INDEX_TIER_BITS 2
 #define INDEX_OWNER_OTHERS ((uint64_t)HS_SET_OTHERS)
 
-/* In the order of the file. */
+/* The sections, in the order of the file. */
 enum index_section {
     INDEX_REACHABLE,
     INDEX_PREDECESSORS,
@@ -88,8 +88,8 @@ static inline uint64_t index_page_end(uint64_t offset)
     return (offset + INDEX_PAGE - 1) / INDEX_PAGE * INDEX_PAGE;
 }
 
-/* Roots in all rows of SET_ROOTS: they take a part of the time and of the room that all else takes.
- */
+/* Returns the most roots in all rows of SET_ROOTS: they take a part of the time and of the room
+ * that all else takes. */
 static inline uint64_t index_max_listed(uint64_t n_nodes)
 {
     const uint64_t least = (uint64_t)1 << 20, most = (uint64_t)1 << 26;

@@ -39,7 +39,7 @@ hs_status index_output_open_memory(uint64_t capacity, struct hs_budget *budget,
 /* An uncommitted file is removed, but a part file when it is to be kept. */
 void index_output_close(struct index_output *out, bool keep_part);
 
-/* Bytes so far. */
+/* Returns the bytes so far. */
 uint64_t index_output_size(const struct index_output *out);
 hs_status index_output_append(struct index_output *out, const void *bytes, uint64_t n_bytes,
                               struct hs_error *err);
@@ -51,8 +51,8 @@ hs_status index_output_patch(struct index_output *out, uint64_t at, const void *
 /* Forgets what comes behind `size`. */
 hs_status index_output_cut(struct index_output *out, uint64_t size, struct hs_error *err);
 
-/* [begin, end), written; `begin` a multiple of the system's page. A map of a file is returned in
- * *ret_map, for hs_map_close; memory needs none, then it is zero. */
+/* Gives [begin, end), written, for reading; `begin` a multiple of the system's page. A map of a
+ * file is returned in *ret_map, for hs_map_close; memory needs none, then it is zero. */
 hs_status index_output_view(struct index_output *out, uint64_t begin, uint64_t end,
                             struct hs_map *ret_map, const uint8_t **ret, struct hs_error *err);
 

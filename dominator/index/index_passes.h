@@ -17,7 +17,8 @@
 hs_status index_passes_build(const struct index_work *work, struct index_writer *writer,
                              struct hs_error *err);
 
-/* Upper bound on the disk that its temporary files take. Of `forward` only the counts are used. */
+/* Returns an upper bound on the disk that its temporary files take. Of `forward` only the counts
+ * are used. */
 uint64_t index_passes_disk_bytes(const struct hs_sweep *forward);
 
 /* The memory of the largest chunk's weak and ephemeron edges; and whether any ephemeron holds

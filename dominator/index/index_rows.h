@@ -6,7 +6,7 @@
 
 #include "index_write.h"
 
-/* Self loops are left out. 8 bytes per node. */
+/* Writes the rows of predecessors, without self loops. 8 bytes per node. */
 hs_status index_rows_put_predecessors(struct index_writer *writer, const struct hs_graph *graph,
                                       const struct hs_progress *progress, struct hs_error *err);
 

@@ -56,7 +56,7 @@ hs_status index_write_begin(struct index_writer *writer, enum index_section sect
                             struct hs_error *err);
 hs_status index_write_end(struct index_writer *writer, struct hs_error *err);
 
-/* Rows of PREDECESSORS (no self loops) and DOMINATED. */
+/* Writes rows of PREDECESSORS (no self loops) and DOMINATED. */
 hs_status index_write_rows(struct index_writer *writer, const struct hs_piece *piece,
                            struct hs_error *err);
 /* The same as a sink of hs_reverse and sweeps. */
@@ -70,11 +70,11 @@ hs_status index_write_owner(struct index_writer *writer, hs_node node, unsigned 
 /* The sets, from 1 on. */
 hs_status index_write_set(struct index_writer *writer, const struct hs_owner_set *set,
                           struct hs_error *err);
-/* n_tree sizes. */
+/* Writes n_tree sizes. */
 hs_status index_write_reachable(struct index_writer *writer, const struct hs_sizes *sizes,
                                 struct hs_error *err);
 
-/* All sections are there: the output may be committed. */
+/* Finishes the file when all sections are there: the output may be committed. */
 hs_status index_write_finish(struct index_writer *writer, struct hs_error *err);
 
 /* Closing takes zeroed ones. */

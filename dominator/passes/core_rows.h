@@ -28,7 +28,7 @@ hs_status core_rows_open(const struct hs_budget *budget, const char *what, struc
                          struct hs_error *err);
 void core_rows_close(struct core_rows *rows);
 hs_status core_rows_put(struct core_rows *rows, const struct core_row *row, struct hs_error *err);
-/* Nodes may start again from 0; the place for core_rows_read. */
+/* Lets nodes start again from 0; returns the place for core_rows_read. */
 uint64_t core_rows_restart(struct core_rows *rows);
 
 struct core_row_reader {
@@ -36,7 +36,7 @@ struct core_row_reader {
     uint32_t last;
 };
 
-/* Rows between two places, or all of them; the rows are sealed. */
+/* Reads the rows between two places, or all of them; the rows are sealed. */
 hs_status core_rows_read(const struct core_rows *rows, uint64_t begin, uint64_t end,
                          struct core_row_reader *ret, struct hs_error *err);
 hs_status core_rows_read_all(const struct core_rows *rows, struct core_row_reader *ret,

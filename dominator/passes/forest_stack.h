@@ -26,7 +26,8 @@ struct forest_stack {
     struct hs_budget *budget;
 };
 
-/* For so many frames at most; `half` 0: as many as it takes to get by with half of the spills. */
+/* Begins a stack of so many frames at most; `half` 0: as many as it takes to get by with half of
+ * the spills. */
 hs_status forest_stack_init(struct hs_budget *budget, uint64_t max_frames, uint64_t half,
                             struct forest_stack *ret, struct hs_error *err);
 void forest_stack_fini(struct forest_stack *stack);

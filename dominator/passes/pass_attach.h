@@ -43,7 +43,7 @@ hs_status attach_spread_run(struct attach_work *work, struct core_rows *rows, st
 /* Turns low and high into answers. */
 hs_status attach_ask_run(struct attach_work *work, struct hs_error *err);
 
-/* pass_attach_run with its counts. */
+/* Runs pass_attach_run, with its counts. */
 hs_status pass_attach_counted(const struct hs_passes_input *input, struct hs_passes *passes,
                               struct pass_attach_counts *ret, struct hs_error *err);
 

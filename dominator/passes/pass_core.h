@@ -31,7 +31,7 @@ struct core_work {
     struct pass_core_counts counts;
 };
 
-/* region[node] is final. */
+/* Resolves a node: region[node] is final. */
 hs_status core_work_resolve(struct core_work *work, uint32_t node, struct hs_error *err);
 
 /* Resolves nodes that are reached in two ways which have nothing but one node in common, and peels
@@ -42,17 +42,17 @@ hs_status core_labels_resolve(struct core_work *work, struct peel *peel, struct 
  * file; closes the rows. */
 hs_status core_graph_resolve(struct core_work *work, struct core_rows *rows, struct hs_error *err);
 
-/* passes->region, put aside while nobody asks for it, and again. */
+/* Puts passes->region aside while nobody asks for it, and brings it back. */
 hs_status core_work_region_park(struct hs_passes *passes, struct hs_parked *ret,
                                 struct hs_error *err);
 hs_status core_work_region_fetch(struct hs_passes *passes, struct hs_parked *parked,
                                  struct hs_error *err);
 
-/* passes->sequence, when there is a spill of it; closes that. */
+/* Brings passes->sequence back, when there is a spill of it; closes that. */
 hs_status core_work_sequence_fetch(struct hs_passes *passes, struct hs_parked *parked,
                                    struct hs_error *err);
 
-/* pass_core_run with its counts. */
+/* Runs pass_core_run, with its counts. */
 hs_status pass_core_counted(const struct hs_passes_input *input, struct hs_passes *passes,
                             struct pass_core_counts *ret, struct hs_error *err);
 

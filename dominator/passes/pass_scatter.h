@@ -51,7 +51,7 @@ static inline uint64_t pass_scatter_leave(uint64_t now, uint64_t given_back, uin
     return now > missing ? now : missing;
 }
 
-/* As few parts as the budget allows. HS_LIMIT when SCATTER_PARTS do not do. */
+/* Begins with as few parts as the budget allows. HS_LIMIT when SCATTER_PARTS do not do. */
 hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_budget *budget,
                             const char *what, struct pass_scatter *ret, struct hs_error *err);
 void pass_scatter_fini(struct pass_scatter *scatter);
@@ -59,7 +59,7 @@ void pass_scatter_fini(struct pass_scatter *scatter);
 /* Returns the number of parts: one in memory, the others in files first. */
 uint64_t pass_scatter_parts(uint64_t n_keys, unsigned row_bytes, uint64_t room);
 
-/* Bytes that hold a number. */
+/* Returns the bytes that hold a number. */
 static inline unsigned pass_scatter_width(uint64_t max)
 {
     return max == 0 ? 1 : (71 - (unsigned)__builtin_clzll(max)) / 8;
@@ -93,7 +93,7 @@ struct pass_scatter_sink {
     void *context;
 };
 
-/* Once, when all are put: every key. */
+/* Emits every key, once, when all are put. */
 hs_status pass_scatter_emit(struct pass_scatter *scatter, const struct pass_scatter_sink *sink,
                             struct hs_error *err);
 

@@ -37,7 +37,7 @@ struct pass_stack {
     const char *what;
 };
 
-/* For at most max_rows of whole words. */
+/* Begins a stack of at most max_rows of whole words. */
 hs_status pass_stack_init(struct hs_budget *budget, const char *what, uint64_t max_rows,
                           size_t row_bytes, struct pass_stack *ret, struct hs_error *err);
 void pass_stack_fini(struct pass_stack *stack);

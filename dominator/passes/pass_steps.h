@@ -9,7 +9,7 @@
 hs_status pass_bitmap_init(struct hs_budget *budget, uint64_t n_bits, const char *what,
                            struct hs_bitmap *ret, struct hs_error *err);
 void pass_bitmap_fini(struct hs_budget *budget, struct hs_bitmap *map);
-/* region and sequence: n zeroed numbers. */
+/* Allocates n zeroed numbers, for region and sequence. */
 hs_status pass_array_init(struct hs_budget *budget, uint64_t n, const char *what, uint32_t **ret,
                           struct hs_error *err);
 void pass_array_fini(struct hs_budget *budget, uint32_t **array, uint64_t n);
@@ -32,7 +32,7 @@ struct pass_query {
  * the queries. */
 hs_status pass_answer_run(struct hs_passes *passes, struct pass_query *queries, uint64_t n,
                           const struct hs_progress *progress, struct hs_error *err);
-/* Returns the memory taken beside the queries: the path from the root. */
+/* Returns the memory taken beside the queries: the path from the head. */
 uint64_t pass_answer_bytes(const struct hs_passes *passes);
 
 /* core: is_reached, region, sequence. */

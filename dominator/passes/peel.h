@@ -50,11 +50,11 @@ hs_status peel_init(const struct peel_rule *rule, uint32_t n_nodes, struct hs_bu
                     const struct hs_progress *progress, struct peel *ret, struct hs_error *err);
 void peel_fini(struct peel *peel);
 
-/* Round 0: rows in ascending order of nodes, without the nodes themselves among their sources;
- * works in the row. */
+/* Puts a row of round 0: rows in ascending order of nodes, without the nodes themselves among their
+ * sources; works in the row. */
 hs_status peel_put(struct peel *peel, struct core_row *row, struct hs_error *err);
 
-/* No more rows come. */
+/* Begins to peel: no more rows come. */
 hs_status peel_begin(struct peel *peel, struct hs_error *err);
 /* The rounds that are worth it, at least one. Then `rows` is what is left. The caller may resolve
  * nodes by other means and come back. */

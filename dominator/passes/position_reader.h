@@ -24,7 +24,7 @@ static inline void position_reader_close(struct position_reader *reader)
     hs_spill_reader_close(&reader->depths);
 }
 
-/* Exactly n_positions times. */
+/* Reads the next position; to be called exactly n_positions times. */
 static inline hs_status position_next(struct position_reader *reader, hs_node *ret_node,
                                       uint64_t *ret_depth, struct hs_error *err)
 {

@@ -72,8 +72,8 @@ struct heapsnap_options {
                               MiB. What has no room is done by passes over temporary files */
     const char *spill_dir; /* where these go; NULL: TMPDIR or /var/tmp. Borrowed until close */
     unsigned n_threads;    /* 0: as many as there are processors, at most 8 */
-    /* During long work, now and then: done <= total, or total is 0. Not 0 ends the work with
-     * HEAPSNAP_LIMIT. May be NULL. */
+    /* Is called now and then during long work: done <= total, or total is 0. Not 0 ends the work
+     * with HEAPSNAP_LIMIT. May be NULL. */
     int (*progress)(void *context, const char *phase, uint64_t done, uint64_t total);
     void *context;
 };
@@ -147,10 +147,11 @@ struct heapsnap_edge {
     uint64_t offset_words;  /* in the source; HEAPSNAP_NO_OFFSET when it has none, as of a root */
     const char *edge_class; /* "exact", "interior", "past_end", "guessed", "weak", ... Borrowed */
 };
-/* Where a node points, by offset; weak pointers too. */
+/* Finds where a node points, by offset; weak pointers too. */
 int heapsnap_targets(struct heapsnap *snap, uint64_t node, struct heapsnap_edge **ret,
                      size_t *ret_n, struct heapsnap_error *err);
-/* Who points at a block: at most `most` sources (0: all) are looked into; a hub has millions. */
+/* Finds who points at a block: at most `most` sources (0: all) are looked into; a hub has
+ * millions. */
 int heapsnap_sources(struct heapsnap *snap, uint64_t node, uint64_t most,
                      struct heapsnap_edge **ret, size_t *ret_n, struct heapsnap_error *err);
 
@@ -178,8 +179,8 @@ struct heapsnap_type {
 int heapsnap_types(struct heapsnap *snap, struct heapsnap_type **ret, size_t *ret_n,
                    struct heapsnap_error *err);
 
-/* Blocks that nothing surely keeps. `certain`: nothing leads to them at all; `possible`: only words
- * that may be no pointers. */
+/* The blocks that nothing surely keeps. `certain`: nothing leads to them at all; `possible`: only
+ * words that may be no pointers. */
 struct heapsnap_leaks {
     uint64_t certain_blocks, certain_words;
     uint64_t possible_blocks, possible_words;
@@ -190,21 +191,21 @@ int heapsnap_get_leaks(struct heapsnap *snap, struct heapsnap_leaks *ret,
 
 /* ---- since 0.2: what several roots keep, keys, groups of leaks, all blocks */
 
-/* What several roots keep together: by the exact set of those that reach it. */
+/* A set of several roots with what they keep together: by the exact set of those that reach it. */
 struct heapsnap_set {
     uint32_t id; /* from 1 on */
     uint64_t n_roots;
     uint64_t retained_words, retained_objects;
 };
-/* Those that retain most first. */
+/* Finds the sets, those that retain most first. */
 int heapsnap_sets(struct heapsnap *snap, struct heapsnap_set **ret, size_t *ret_n,
                   struct heapsnap_error *err);
 /* The nodes of a set's roots; none of a set whose roots were too many to list. */
 int heapsnap_set_roots(struct heapsnap *snap, uint32_t set, uint64_t **ret, size_t *ret_n,
                        struct heapsnap_error *err);
 
-/* Who keeps what, by names that are the same in the next dump, after a restart and on another host:
- * "cache > struct entry > char[]". */
+/* A key: who keeps what, by names that are the same in the next dump, after a restart and on
+ * another host: "cache > struct entry > char[]". */
 struct heapsnap_key {
     const char *key;  /* borrowed; "" for the first, which is the whole heap */
     const char *form; /* "all", "root", "type", "unreached" */
@@ -228,7 +229,8 @@ struct heapsnap_leak_group {
     uint64_t held_words; /* of all lost blocks that hang on them, their own included */
     uint64_t first;      /* the node at the lowest address */
 };
-/* Certain ones first, then those that hold most. A few passes over the blocks. */
+/* Finds the groups of leaks: certain ones first, then those that hold most. A few passes over the
+ * blocks. */
 int heapsnap_leak_groups(struct heapsnap *snap, struct heapsnap_leak_group **ret, size_t *ret_n,
                          struct heapsnap_error *err);
 

@@ -25,19 +25,19 @@ __attribute__((weak)) extern int heapsnap_record_switch_v1(int is_on);
 __attribute__((weak)) extern int heapsnap_record_is_on_v1(void);
 __attribute__((weak)) extern int heapsnap_record_flush_v1(void);
 
-/* 1: samples are taken from now on. 0: there is no recorder here. */
+/* Starts sampling. 1: samples are taken from now on. 0: there is no recorder here. */
 static inline int heapsnap_record_start(void)
 {
     return heapsnap_record_switch_v1 ? heapsnap_record_switch_v1(1) : 0;
 }
 
-/* No more samples are taken. 0: there is no recorder here. */
+/* Stops sampling. 0: there is no recorder here. */
 static inline int heapsnap_record_stop(void)
 {
     return heapsnap_record_switch_v1 ? heapsnap_record_switch_v1(0) : 0;
 }
 
-/* 1: samples are being taken. */
+/* Returns 1 while samples are being taken. */
 static inline int heapsnap_record_is_on(void)
 {
     return heapsnap_record_is_on_v1 ? heapsnap_record_is_on_v1() : 0;

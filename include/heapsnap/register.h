@@ -124,8 +124,8 @@ static inline void heapsnap_push_(struct heapsnap_record *record, uint32_t kind,
     __atomic_store_n(&heapsnap_registry_v1.first, record, __ATOMIC_RELEASE);
 }
 
-/* [address, address + n_bytes) keeps blocks alive. `name` is what listings show; it is copied, and
- * cut after 63 bytes. Does nothing for a record that is registered. */
+/* Registers a root: [address, address + n_bytes) keeps blocks alive. `name` is what listings show;
+ * it is copied, and cut after 63 bytes. Does nothing for a record that is registered. */
 static inline void heapsnap_register_root(struct heapsnap_record *record, const char *name,
                                           const void *address, size_t n_bytes, unsigned flags)
 {
@@ -141,10 +141,10 @@ static inline void heapsnap_register_root(struct heapsnap_record *record, const 
     heapsnap_unlock_();
 }
 
-/* [address, address + n_bytes) holds blocks of block_bytes (at least 8) each from its start on;
- * with block_bytes 0 all of it is one block. `live_bits` (may be NULL) is a bitmap that the program
- * keeps itself: which blocks are in use. Without it every block that has been touched counts as in
- * use, and none is ever called a leak. */
+/* Registers a pool: [address, address + n_bytes) holds blocks of block_bytes (at least 8) each from
+ * its start on; with block_bytes 0 all of it is one block. `live_bits` (may be NULL) is a bitmap
+ * that the program keeps itself: which blocks are in use. Without it every block that has been
+ * touched counts as in use, and none is ever called a leak. */
 static inline void heapsnap_register_pool(struct heapsnap_record *record, const char *name,
                                           const void *address, size_t n_bytes, size_t block_bytes,
                                           const void *live_bits)

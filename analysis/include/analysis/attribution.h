@@ -23,15 +23,16 @@ struct hs_attribution {
     uint64_t unread_words;
 };
 
-/* Owned and attributed words in percent of what is reached and what was not read. */
+/* Returns owned and attributed words in percent of what is reached and what was not read. */
 double hs_owned_percent(const struct hs_attribution *attribution);
 double hs_attributed_percent(const struct hs_attribution *attribution);
 
 /* Tells whether a root (a variable, or a leaf below none) has a name in this sense. O(1). */
 bool hs_root_is_named(const struct hs_view *view, hs_node root);
 
-/* Heap words of blocks of each tier: what hangs on a runtime's own tables and on what is borrowed,
- * and what on doubt alone, by the policy of the index. O(n): decodes the sizes of all chunks. */
+/* Sums the heap words of blocks of each tier: what hangs on a runtime's own tables and on borrowed
+ * references, and what on doubt alone, by the policy of the index. O(n): decodes the sizes of all
+ * chunks. */
 hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
                         struct hs_error *err);
 

@@ -36,7 +36,7 @@ struct hs_loose_block {
 hs_status hs_block_file_look(const struct hs_view *view, hs_node node, struct hs_loose_block *ret,
                              bool *ret_found, struct hs_error *err);
 
-/* *ret is the block of the chunk that contains the address, HS_NO_NODE where none does. */
+/* Finds the block of the chunk that contains the address; *ret is HS_NO_NODE where none does. */
 hs_status hs_block_file_find_address(const struct hs_view *view, uint64_t chunk, hs_addr address,
                                      hs_node *ret, bool *ret_found, struct hs_error *err);
 
@@ -51,7 +51,7 @@ struct hs_edge_row {
 hs_status hs_block_file_row(const struct hs_view *view, hs_node node, struct hs_edge_row *ret,
                             bool *ret_found, struct hs_error *err);
 
-/* Weak edges to the node, of blocks and of roots: appended. *ret_found: false while chunks are
+/* Appends the weak edges to the node, of blocks and of roots. *ret_found: false while chunks are
  * missing, or when there are too many to be kept. */
 hs_status hs_block_file_weak(const struct hs_view *view, hs_node node, struct hs_links *links,
                              bool *ret_found, struct hs_error *err);

@@ -17,8 +17,8 @@ struct hs_estimate {
     uint64_t n_blocks, n_samples; /* that it comes from: exact */
 };
 
-/* Words that the sample stands for; 0 when the sampler's period is not known. *ret_variance may be
- * NULL. */
+/* Returns the words that the sample stands for; 0 when the sampler's period is not known.
+ * *ret_variance may be NULL. */
 double hs_sample_words(const struct hs_sampler *sampler, const struct hs_sample *sample,
                        double *ret_variance);
 
@@ -26,9 +26,9 @@ void hs_estimate_add(struct hs_estimate *estimate, const struct hs_sampler *samp
                      const struct hs_sample *sample);
 void hs_estimate_join(struct hs_estimate *estimate, const struct hs_estimate *other);
 
-/* Rounded to whole words, at most UINT64_MAX. */
+/* Returns the estimate, rounded to whole words, at most UINT64_MAX. */
 uint64_t hs_estimate_words(const struct hs_estimate *estimate);
-/* One standard error. */
+/* Returns one standard error, rounded likewise. */
 uint64_t hs_estimate_error_words(const struct hs_estimate *estimate);
 
 #endif

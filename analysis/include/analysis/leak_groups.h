@@ -54,8 +54,8 @@ struct hs_leak_query {
     uint64_t min_words, max_rows;               /* words of a group */
 };
 
-/* Two passes over the chunks; 4 bytes per lost block, lazily backed. Groups without an unsuppressed
- * block are left out. */
+/* Finds the groups in two passes over the chunks; 4 bytes per lost block, lazily backed. Groups
+ * without an unsuppressed block are left out. */
 hs_status hs_leak_groups_find(struct hs_view *view, const struct hs_leak_set *set,
                               const struct hs_leak_query *query, struct hs_leak_groups *ret,
                               struct hs_error *err);

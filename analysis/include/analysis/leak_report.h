@@ -22,8 +22,8 @@ struct hs_leak_report {
                                          "". NULL: none has any */
 };
 
-/* hs_leak_set_find and hs_leak_groups_find; roots that the query suppresses count as holding what
- * they lead to. */
+/* Finds the set of lost blocks and its groups (hs_leak_set_find, hs_leak_groups_find); roots that
+ * the query suppresses count as holding what they lead to. */
 hs_status hs_leak_report_find(struct hs_view *view, const struct hs_leak_query *query,
                               struct hs_leak_report *ret, struct hs_error *err);
 void hs_leak_report_fini(struct hs_leak_report *report);
@@ -44,8 +44,8 @@ const char *hs_leak_perhaps(const struct hs_leak_report *report, const struct hs
                             char *text, size_t n_bytes);
 /* Tells whether a lost block is a head: it hangs on no other one. */
 bool hs_leak_is_head(const struct hs_leak_report *report, hs_node node);
-/* From the head on which the group's first block hangs to that block. On failure `fold` holds what
- * hs_path_fold_fini frees. */
+/* Finds the path from the head on which the group's first block hangs to that block. On failure
+ * `fold` holds what hs_path_fold_fini frees. */
 hs_status hs_leak_path(const struct hs_leak_report *report, const struct hs_leak_group *group,
                        struct hs_path_fold *fold, struct hs_error *err);
 /* Writes that path of group `at` as source would write it, begun by the type of the head; empty

@@ -8,7 +8,7 @@
 /* The root that a path begins at, of the leaf that is its first node. */
 hs_node hs_path_root(const struct hs_view *view, hs_node leaf);
 
-/* Shortest paths from up to `limit` roots (0: all) to a block. */
+/* Finds shortest paths from up to `limit` roots (0: all) to a block. */
 hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
                       struct hs_paths *ret, struct hs_error *err);
 

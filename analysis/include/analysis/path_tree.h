@@ -24,7 +24,7 @@
 /* In place of an offset: HS_NO_OFFSET where paths end, or */
 #define HS_PATH_TREE_ANY (UINT64_MAX - 1) /* one of many members or words */
 
-/* As the type of a target: of its block nothing is known but the size. */
+/* The type of a target of whose block nothing is known but the size. */
 #define HS_PATH_TREE_UNTYPED (UINT32_MAX - 1)
 
 struct hs_path_tree_node {
@@ -109,7 +109,7 @@ struct hs_instances {
     struct hs_budget *budget;
 };
 
-/* Two passes over the types. At most HS_INSTANCES_MOST targets. */
+/* Finds the blocks of a type in two passes over the types. At most HS_INSTANCES_MOST targets. */
 hs_status hs_instances_of(struct hs_view *view, struct hs_type_family type,
                           struct hs_instances *ret, struct hs_error *err);
 void hs_instances_fini(struct hs_instances *instances);

@@ -46,7 +46,7 @@ struct hs_root_rows {
     struct hs_set_rows sets;
 };
 
-/* Weak roots keep nothing and are no rows. O(tree), no block is read. */
+/* Selects the rows. Weak roots keep nothing and are no rows. O(tree), no block is read. */
 hs_status hs_root_rows_select(const struct hs_view *view, const struct hs_root_query *query,
                               struct hs_root_rows *ret, struct hs_error *err);
 void hs_root_rows_fini(struct hs_root_rows *rows);

@@ -84,15 +84,15 @@ HS_ROWS_ENUM(blocks, BLOCKS)
 HS_ROWS_NOUNS(HS_ROWS_DECLARED)
 extern const struct hs_row_column hs_block_columns[HS_BLOCKS_N];
 
-/* All rows of the snapshot, whose view must have an index. What it costs stands in the header of
- * the noun's own analysis. On failure `ret` is empty. */
+/* Makes all rows of the snapshot, whose view must have an index. What it costs stands in the header
+ * of the noun's own analysis. On failure `ret` is empty. */
 hs_status hs_rows_find(struct hs_view *view, const struct hs_noun *noun, struct hs_rows *ret,
                        struct hs_error *err);
-/* Rows of a state that the caller has made and keeps. HS_LIMIT. */
+/* Makes the rows of a state that the caller has made and keeps. HS_LIMIT. */
 hs_status hs_rows_of(struct hs_view *view, const struct hs_noun *noun, void *state, uint64_t n,
                      struct hs_rows *ret, struct hs_error *err);
 void hs_rows_fini(struct hs_rows *rows);
-/* Rows of roots by their nodes, which need no memory and no hs_rows_fini. */
+/* Makes the rows of roots by their nodes, which need no memory and no hs_rows_fini. */
 struct hs_rows hs_rows_of_roots(const struct hs_view *view);
 
 /* Begins another row: texts that were made for the last one are gone. */
@@ -100,7 +100,8 @@ static inline void hs_rows_begin(struct hs_rows *rows)
 {
     rows->n_text = 0;
 }
-/* One value of row `at` < n. A text lives until hs_rows_begin. HS_FORMAT of a damaged trace. */
+/* Reads one value of row `at` < n. A text lives until hs_rows_begin. HS_FORMAT of a damaged
+ * trace. */
 static inline hs_status hs_rows_get(struct hs_rows *rows, uint64_t at, unsigned column,
                                     struct hs_row_value *ret, struct hs_error *err)
 {
@@ -116,8 +117,8 @@ static inline bool hs_rows_is_made(const struct hs_rows *rows, const char *text)
     return text >= rows->text && text < rows->text + HS_ROWS_TEXT_BYTES;
 }
 
-/* Room for a text of the row that is read: n_bytes, empty. The texts of all columns of a row must
- * fit. */
+/* Returns the room for a text of the row that is read: n_bytes, empty. The texts of all columns of
+ * a row must fit. */
 static inline char *hs_rows_room(struct hs_rows *rows, size_t n_bytes)
 {
     char *room = rows->text + rows->n_text;

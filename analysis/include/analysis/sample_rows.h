@@ -25,8 +25,8 @@ struct hs_sample_list {
     const struct hs_sample_rows *rows;
 };
 
-/* Those that retain at least `min_words`, at most `max_rows`. O(samples * log samples), each chunk
- * that has one decoded once. */
+/* Selects the rows that retain at least `min_words`, at most `max_rows`. O(samples * log samples),
+ * each chunk that has one decoded once. */
 hs_status hs_sample_rows_select(struct hs_view *view, uint64_t min_words, uint64_t max_rows,
                                 struct hs_sample_rows *ret, struct hs_error *err);
 void hs_sample_rows_fini(struct hs_sample_rows *rows);

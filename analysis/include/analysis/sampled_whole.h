@@ -15,8 +15,8 @@ struct hs_sampled_whole {
     double later_seconds; /* HS_SINCE_LATER: how long the process had run */
 };
 
-/* One for each sampler: *ret (hs_free) has as many as the snapshot. Where the process has both an
- * OCaml heap and blocks of malloc, one pass over sizes and types. */
+/* Estimates the whole by each sampler: *ret (hs_free) has as many as the snapshot. Where the
+ * process has both an OCaml heap and blocks of malloc, one pass over sizes and types. */
 hs_status hs_sampled_wholes(const struct hs_sample_join *join, struct hs_sampled_whole **ret,
                             struct hs_error *err);
 

@@ -140,13 +140,14 @@ struct hs_series_score hs_series_score(const uint64_t *values, const uint64_t *t
 #define HS_SERIES_LEAST_RATE_NS ((uint64_t)360 * 1000000000)
 #define HS_SERIES_MOST_SPANS 100
 
-/* Words an hour that a row grows by: NAN where times are not known, or too near to tell. */
+/* Returns the words an hour that a row grows by: NAN where times are not known, or too near to
+ * tell. */
 double hs_series_rate(const struct hs_series *series, uint32_t row);
 
-/* Hours until what was available is taken; where that is not known, *ret_doubles, until as much is
- * added as was resident. The process grows as it did from the first snapshot to the last, or, where
- * that is not known, by so many words an hour. NAN when nothing is known, when it does not grow, or
- * so little that nothing is to be said of then. */
+/* Returns the hours until what was available is taken; where that is not known, *ret_doubles, until
+ * as much is added as was resident. The process grows as it did from the first snapshot to the
+ * last, or, where that is not known, by so many words an hour. NAN when nothing is known, when it
+ * does not grow, or so little that nothing is to be said of then. */
 double hs_series_hours_left(const struct hs_series *series, double words_per_hour,
                             bool *ret_doubles);
 

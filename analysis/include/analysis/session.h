@@ -14,9 +14,10 @@ struct hs_session {
     const struct hs_out_access *access; /* of the files that are written; NULL: the default */
     const struct hs_progress *progress;
     struct hs_policy policy; /* of the index that is asked for */
-    /* One line for a person, without a final newline; NULL: nobody reads it. */
+    /* Takes one line for a person, without a final newline; NULL: nobody reads it. */
     void (*say)(void *context, const char *line);
-    /* Before the index of a snapshot is computed, which is long work; NULL: nobody asks. */
+    /* Is called before the index of a snapshot is computed, which is long work; NULL: nobody
+     * asks. */
     void (*before_index)(void *context, const struct hs_snap *snap);
     void *context; /* of both */
 };

@@ -16,7 +16,7 @@ struct hs_set_tops {
 struct hs_set_tops hs_set_tops_of(const struct hs_view *view, uint32_t set);
 bool hs_set_tops_next(struct hs_set_tops *tops, hs_node *ret);
 
-/* All of them as targets of paths, each with all that it retains. */
+/* Makes all of them targets of paths, each with all that it retains. */
 hs_status hs_instances_of_set(struct hs_view *view, uint32_t set, struct hs_instances *ret,
                               struct hs_error *err);
 

@@ -29,7 +29,7 @@ void hs_surroundings_fini(struct hs_surroundings *around);
 hs_status hs_surroundings_place(const struct hs_surroundings *around, const struct hs_link *link,
                                 bool is_out, char *text, struct hs_error *err);
 
-/* Before row `from` is shown: at the first of a piece, looks up what the piece's nodes are, for
+/* Looks up, before row `from` is shown and at the first of a piece, what the piece's nodes are, for
  * hs_view_facts to know. */
 hs_status hs_surroundings_keep_links(const struct hs_surroundings *around,
                                      const struct hs_links *links, size_t from,

@@ -158,10 +158,10 @@ struct hs_suspects {
     uint64_t largest_words;
 };
 
-/* Two walks of the dominator tree below each suspect, each block visited twice in all; a search for
- * paths to each joint one; what leaks costs (leak_report.h), and one pass over the chunks for
- * waste. Resident: 1 or 2 bytes per block and at most 20 MiB, of the budget: HS_LIMIT when there is
- * less. */
+/* Finds the suspects by two walks of the dominator tree below each, each block visited twice in
+ * all; a search for paths to each joint one; what leaks costs (leak_report.h), and one pass over
+ * the chunks for waste. Resident: 1 or 2 bytes per block and at most 20 MiB, of the budget:
+ * HS_LIMIT when there is less. */
 hs_status hs_suspects_find(struct hs_view *view, const struct hs_suspect_query *query,
                            struct hs_suspects *ret, struct hs_error *err);
 void hs_suspects_fini(struct hs_suspects *suspects);

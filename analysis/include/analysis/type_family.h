@@ -12,7 +12,7 @@
 #include "analysis/view.h"
 #include "base/bitmap.h"
 
-/* In the order of the option's choices. */
+/* The levels of a family, in the order of the option's choices. */
 enum hs_type_level { HS_TYPE_CONSTRUCTOR, HS_TYPE_INSTANCE, HS_TYPE_HEAD };
 
 enum { HS_TYPE_NAME_BYTES = 4096 };

@@ -14,7 +14,8 @@ struct hs_type_paths {
     struct hs_path_tree_sums *sums; /* owned */
 };
 
-/* All blocks of a type, or one of every `stride` when there are very many; all tops of a set. */
+/* Finds the paths to all blocks of a type, or to one of every `stride` when there are very many; to
+ * all tops of a set. */
 hs_status hs_type_paths_find(struct hs_view *view, struct hs_type_family type,
                              struct hs_type_paths *ret, struct hs_error *err);
 hs_status hs_set_paths_find(struct hs_view *view, uint32_t set, struct hs_type_paths *ret,

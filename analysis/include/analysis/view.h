@@ -49,11 +49,11 @@ hs_status hs_view_open(const struct hs_session *session, const char *path, enum 
 /* The same with more say over the index. */
 hs_status hs_view_open_index(const struct hs_session *session, const char *path, bool rebuild,
                              struct hs_view *ret, struct hs_error *err);
-/* For a view that was opened without: its index when one is kept, which is not computed for it. */
+/* Opens the index of a view that was opened without, when one is kept; none is computed. */
 hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err);
-/* Another index of the view's snapshot, by one of the policies without more say: opened, or, where
- * none is kept, computed and kept as the view's own would be. *ret is the caller's, and to be
- * closed before the view. */
+/* Opens another index of the view's snapshot, by one of the policies without options: where none is
+ * kept, it is computed and kept as the view's own would be. *ret is the caller's, and to be closed
+ * before the view. */
 hs_status hs_view_policy_index(const struct hs_view *view, enum hs_policy_kind policy,
                                struct hs_index **ret, struct hs_error *err);
 /* Fills in where the index of the view is kept, and its policy. `cache`, of n bytes (PATH_MAX), is
@@ -122,8 +122,9 @@ hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node);
 hs_status hs_view_retaining_roots(const struct hs_view *view, const hs_node *nodes, size_t n,
                                   hs_node *roots, struct hs_error *err);
 
-/* For walks of the dominator tree that met more nodes than there are. An index is checked for sums
- * and ranges when it is opened, but one that was made to mislead may still go round in a circle. */
+/* Fails for a walk of the dominator tree that met more nodes than there are. An index is checked
+ * for sums and ranges when it is opened, but one that was made to mislead may still go round in a
+ * circle. */
 hs_status hs_view_fail_circle(const struct hs_view *view, struct hs_error *err);
 
 /* NULL for the empty string: JSON's null. */

@@ -27,10 +27,10 @@ struct hs_best {
     unsigned n_roots;            /* fewer than asked for when more free nothing more */
     struct hs_sizes freed;
 };
-/* ret[i] for i + 1 roots, 1 <= n <= HS_BEST_MOST. The single one and the pair are the best there
- * are; larger ones are found from each of the HS_BEST_SEEDS sets with most words and from the best
- * smaller one, step by step by the largest gain: a bound from below. O(roots of small sets *
- * seeds). */
+/* Finds the best sets of roots: ret[i] for i + 1 roots, 1 <= n <= HS_BEST_MOST. The single one and
+ * the pair are the best there are; larger ones are found from each of the HS_BEST_SEEDS sets with
+ * most words and from the best smaller one, step by step by the largest gain: a bound from below.
+ * O(roots of small sets * seeds). */
 #define HS_BEST_SEEDS 64
 hs_status hs_best_find(const struct hs_view *view, unsigned n, struct hs_best *ret,
                        struct hs_error *err);

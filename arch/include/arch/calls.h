@@ -5,7 +5,7 @@
 
 #include "arch/processor.h"
 
-/* Calls that a mere stop may break off: those of which the next is true when it has. */
+/* Tells whether a mere stop may break off the call: the next function says when it has. */
 bool hs_call_may_break_off(uint64_t number);
 /* A call that failed with EINTR because of the stop, or of a signal; one of those that have done
  * nothing then. Or one that the kernel would start again with all of its time. */
@@ -30,8 +30,9 @@ bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_
 /* Tells whether the call returned having done part of what it was asked for; by_file: that may be
  * what its file waits for. */
 bool hs_regs_call_is_cut(const struct hs_regs *regs, struct hs_partial_call *ret);
-/* One that closes files: asleep, it waits until the data of a socket is with its peer (SO_LINGER,
- * socket(7)). It returns as if all were done when a signal comes, and cannot be made again. */
+/* Tells whether the call closes files: asleep, it waits until the data of a socket is with its peer
+ * (SO_LINGER, socket(7)). It returns as if all were done when a signal comes, and cannot be made
+ * again. */
 bool hs_call_closes(uint64_t number);
 /* Tells whether the call closed a file before its data was sent. */
 bool hs_regs_call_has_closed(const struct hs_regs *regs);
@@ -73,24 +74,26 @@ struct hs_wait hs_regs_wait(const struct hs_regs *regs);
 struct hs_wait hs_regs_wait_kept(const struct hs_regs *framed);
 /* Returns the number of the call that these registers are about to make. */
 uint64_t hs_regs_call_number(const struct hs_regs *regs);
-/* May it be one of these, asleep? */
+/* Tells whether it may be one of these, asleep. */
 bool hs_call_is_kept(uint64_t number);
-/* Another limit for a call that starts again: of HS_WAIT_MS; of the forms in memory. */
+/* Sets another limit for a call that starts again: of HS_WAIT_MS; of the forms in memory. */
 void hs_regs_wait_ms(struct hs_regs *regs, const struct hs_wait *wait, uint64_t ms);
 void hs_regs_wait_at(struct hs_regs *regs, const struct hs_wait *wait, hs_addr at);
 
 /* Tells whether a call made by hs_regs_call is one of this processor's 64-bit mode. */
 bool hs_regs_may_call(const struct hs_regs *regs);
-/* To run next: the call instruction at `code`, with this number and these arguments. */
+/* Prepares the registers to run next the call instruction at `code`, with this number and these
+ * arguments. */
 void hs_regs_call(struct hs_regs *regs, hs_addr code, hs_addr stack, uint64_t number,
                   const uint64_t arguments[5]);
 /* Returns the result of a call: negative numbers of errno. */
 int64_t hs_regs_call_result(const struct hs_regs *regs);
-/* To run next: the sigreturn at `code`, by the frame at `frame` (arch/sigframe.h). */
+/* Prepares the registers to run next the sigreturn at `code`, by the frame at `frame`
+ * (arch/sigframe.h). */
 void hs_regs_sigreturn(struct hs_regs *regs, hs_addr code, hs_addr frame);
 
-/* Short sequences of code that a program has somewhere: what calls, what returns from a handler,
- * what ends the thread or the process. Several may serve one purpose. */
+/* The purposes of short sequences of code that a program has somewhere: what calls, what returns
+ * from a handler, what ends the thread or the process. Several may serve one purpose. */
 enum hs_code_purpose { HS_CODE_CALL, HS_CODE_SIGRETURN, HS_CODE_LEAVE };
 
 struct hs_code_sequence {

@@ -59,9 +59,9 @@ struct hs_constant_call {
     uint64_t second;
 };
 
-/* Those of one function that begins with `code`, up to where it ends: behind a return or a jump,
- * unless a jump before leads further. Returns how many, `capacity` at the most. As fast as a
- * harvest. */
+/* Finds such calls of one function that begins with `code`, up to where it ends: behind a return or
+ * a jump, unless a jump before leads further. Returns how many, `capacity` at the most. As fast as
+ * a harvest. */
 size_t hs_operands_constant_calls(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
                                   struct hs_constant_call *ret, size_t capacity);
 

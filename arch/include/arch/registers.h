@@ -16,7 +16,7 @@ static inline bool hs_register_known(const struct hs_registers *r, enum hs_regis
     return (r->known >> number & 1) != 0;
 }
 
-/* Those of a stopped thread: all known. */
+/* Returns the registers of a stopped thread: all known. */
 struct hs_registers hs_registers_of(const struct hs_regs *regs);
 
 /* "rax"; static. `number` is below HS_N_REGISTERS. */

@@ -11,7 +11,7 @@
 
 #include "arch/processor.h"
 
-/* Lowest room for a handler of a signal that comes while the thread is armed. */
+/* The least room for a handler of a signal that comes while the thread is armed. */
 #define HS_SIGFRAME_BELOW ((hs_addr)8192)
 /* The bytes that must be free below the stack pointer, the area and what lies below it included. */
 #define HS_SIGFRAME_STACK_BYTES ((hs_addr)40 << 10)
@@ -26,7 +26,7 @@ struct hs_sigframe_place {
     hs_addr end;
 };
 
-/* Two steps: chooses the base in a stack that begins at `stack_begin`, so that no page table is
+/* Chooses in two steps the base in a stack that begins at `stack_begin`, so that no page table is
  * needed for it where that can be; then the place for so many bytes of state. False when there is
  * no room. A stack pointer outside of the stack is given as the stack's end. */
 bool hs_sigframe_choose(hs_addr stack_begin, hs_addr stack_pointer, size_t xstate_bytes,

@@ -49,8 +49,8 @@ void hs_pages_free(void *memory, size_t n, size_t size);
  * again. `memory` is page-aligned; a last part of a page is zeroed by hand. */
 void hs_pages_discard(void *memory, size_t n_bytes);
 
-/* Fault injection: the nth allocation from now (1 = the next) fails, and with `sticky` all after
- * it; 0 switches it off. */
+/* Injects faults: the nth allocation from now (1 = the next) fails, and with `sticky` all after it;
+ * 0 switches it off. */
 void hs_alloc_fail_at(uint64_t nth, bool sticky);
 
 /* Allocations since the program began, for the loop that fails each in turn. */

@@ -13,11 +13,13 @@
 #include "base/load.h"
 #include "base/types.h"
 
-/* Index of the first of `n` things whose `field` is greater than `key`; n when there is none. */
+/* Finds the index of the first of `n` things whose `field` is greater than `key`; n when there is
+ * none. */
 #define HS_FIRST_ABOVE(items, n, field, key) \
     hs_bisect_((items), (n), sizeof *(items), HS_FIELD_AT_(items, field), (key), true)
 
-/* Index of the first of `n` things whose `field` is at least `key`; n when there is none. */
+/* Finds the index of the first of `n` things whose `field` is at least `key`; n when there is
+ * none. */
 #define HS_FIRST_FROM(items, n, field, key) \
     hs_bisect_((items), (n), sizeof *(items), HS_FIELD_AT_(items, field), (key), false)
 
@@ -38,7 +40,7 @@
         hs_low_;                                            \
     })
 
-/* Offset of a field of 64 bits; any other does not compile. */
+/* The offset of a field of 64 bits; any other does not compile. */
 #define HS_FIELD_AT_(items, field) \
     (offsetof(__typeof__(*(items)), field) / (sizeof((items)->field) == sizeof(uint64_t)))
 

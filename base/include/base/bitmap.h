@@ -39,7 +39,7 @@ static inline void hs_bitmap_clear(struct hs_bitmap *map, uint64_t at)
  * HS_LIMIT. */
 hs_status hs_bitmap_index(struct hs_bitmap *map, uint64_t *ret_n_set, struct hs_error *err);
 
-/* Set bits in [0, at), at <= n_bits. Needs the index. */
+/* Counts the bits that are set in [0, at), at <= n_bits. Needs the index. */
 uint64_t hs_bitmap_rank(const struct hs_bitmap *map, uint64_t at);
 
 /* The position of set bit number `rank`, from 0, which there must be. Needs the index. O(log). */

@@ -32,9 +32,9 @@ struct hs_budget {
     struct hs_budget_cache *caches; /* borrowed, in a list */
 };
 
-/* limit 0: the default, a quarter of what is available, at least HS_BUDGET_MIN_BYTES. Never more
- * than hs_memory_bound says, but for UINT64_MAX, no limit. threads 0: as many as there are
- * processors, at most 8. */
+/* Begins a budget. limit 0: the default, a quarter of what is available, at least
+ * HS_BUDGET_MIN_BYTES. Never more than hs_memory_bound says, but for UINT64_MAX, no limit. threads
+ * 0: as many as there are processors, at most 8. */
 void hs_budget_init(uint64_t limit_bytes, const char *spill_dir, unsigned n_threads,
                     struct hs_budget *ret);
 
@@ -63,9 +63,9 @@ struct hs_memory_groups {
 /* Finds the memory groups of the process `who` ("self", "1234"), with a directory for /proc.
  * Returns the bytes available to it, as above. */
 uint64_t hs_memory_groups_find(const char *proc, const char *who, struct hs_memory_groups *ret);
-/* At least so much is available: file pages of the groups count as used, whose number is the dear
- * part of the true answer. About 10 us and as much for each group; the answers above take up to
- * 2 ms. 0 when there are groups that did not fit. */
+/* Returns a bound from below of what is available: file pages of the groups count as used, whose
+ * number is the dear part of the true answer. About 10 us and as much for each group; the answers
+ * above take up to 2 ms. 0 when there are groups that did not fit. */
 uint64_t hs_memory_available_at_least(const struct hs_memory_groups *groups);
 
 /* The limits that others have set for this process: what its control groups (v1 or v2) and its
@@ -89,7 +89,8 @@ hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const ch
 /* The hint of who would need more than the limit: what could be changed. Returns err's status. */
 hs_status hs_budget_hint(const struct hs_budget *budget, struct hs_error *err);
 void hs_budget_release(struct hs_budget *budget, uint64_t n_bytes);
-/* From then on until it is removed; it must not move. Twice is once. Either may be NULL. */
+/* Counts a cache from then on until it is removed; it must not move. Adding it twice is adding it
+ * once. Either may be NULL. */
 void hs_budget_add_cache(struct hs_budget *budget, struct hs_budget_cache *cache);
 void hs_budget_remove_cache(struct hs_budget *budget, struct hs_budget_cache *cache);
 /* Returns the bytes that can still be reserved. UINT64_MAX for NULL and for no limit. */

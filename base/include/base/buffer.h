@@ -46,7 +46,7 @@ static inline void hs_buffer_put_varint(struct hs_buffer *b, uint64_t value)
     hs_buffer_put_u8(b, (uint8_t)value);
 }
 
-/* Small numbers of either sign become small codes. */
+/* Encodes a number of either sign so that small ones become small codes. */
 static inline uint64_t hs_zigzag_encode(int64_t value)
 {
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
@@ -58,7 +58,7 @@ static inline int64_t hs_zigzag_decode(uint64_t value)
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* As hs_cursor_zigzag reads it. At most HS_VARINT_MAX_BYTES. */
+/* Puts a number as hs_cursor_zigzag reads it. At most HS_VARINT_MAX_BYTES. */
 static inline void hs_buffer_put_zigzag(struct hs_buffer *b, int64_t value)
 {
     hs_buffer_put_varint(b, hs_zigzag_encode(value));

@@ -30,7 +30,7 @@ uint16_t hs_cursor_u16(struct hs_cursor *c);
 uint32_t hs_cursor_u32(struct hs_cursor *c);
 uint64_t hs_cursor_u64(struct hs_cursor *c);
 
-/* LEB128, at most 10 bytes, no bits beyond the 64th. */
+/* Reads a LEB128 number of at most 10 bytes, with no bits beyond the 64th. */
 uint64_t hs_cursor_varint(struct hs_cursor *c);
 int64_t hs_cursor_zigzag(struct hs_cursor *c);
 

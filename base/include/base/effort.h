@@ -36,8 +36,8 @@ static inline struct hs_effort hs_effort_of_bytes(uint64_t n_bytes)
  * does not; where the file system does not tell, by its size. */
 struct hs_effort hs_effort_of_file(int fd);
 
-/* For one thing that may be left out while the rest goes on: false when there is not so much left.
- */
+/* Takes steps for one thing that may be left out while the rest goes on: false when there is not so
+ * much left. */
 static inline bool hs_effort_hold(struct hs_effort *effort, uint64_t n_bytes)
 {
     bool fits = n_bytes <= effort->left;

@@ -56,7 +56,8 @@ hs_status hs_out_open_fd(int fd, const char *name, struct hs_out *ret, struct hs
 hs_status hs_out_open_path_as(const char *path, const struct hs_out_access *access,
                               struct hs_out *ret, struct hs_error *err);
 hs_status hs_out_open_path(const char *path, struct hs_out *ret, struct hs_error *err);
-/* Buffered. HS_IO when the system refuses; then the output has failed and can only be closed. */
+/* Writes through a buffer. HS_IO when the system refuses; then the output has failed and can only
+ * be closed. */
 hs_status hs_out_write(struct hs_out *out, const void *bytes, size_t n_bytes, struct hs_error *err);
 /* Flushes; for a path also fsync, its name, close. After it only close may be called. */
 hs_status hs_out_commit(struct hs_out *out, struct hs_error *err);

@@ -22,8 +22,8 @@ struct hs_long_buffer {
                               0: no such limit. For who knows that the disk has room */
 };
 
-/* Room for `more` bytes (far fewer than HS_LONG_BUFFER_FREE_BYTES) in the tail. A NULL budget has
- * no limit. HS_IO when the disk is full. */
+/* Makes room for `more` bytes (far fewer than HS_LONG_BUFFER_FREE_BYTES) in the tail. A NULL budget
+ * has no limit. HS_IO when the disk is full. */
 hs_status hs_long_buffer_grow(struct hs_long_buffer *b, struct hs_budget *budget, size_t more,
                               struct hs_error *err);
 static inline hs_status hs_long_buffer_room(struct hs_long_buffer *b, struct hs_budget *budget,
@@ -47,7 +47,7 @@ struct hs_bytes_sink {
 hs_status hs_long_buffer_read(struct hs_long_buffer *b, const struct hs_bytes_sink *sink,
                               struct hs_error *err);
 
-/* Empty again, without a limit; a small tail is kept, the rest given back. */
+/* Empties it, without a limit; a small tail is kept, the rest given back. */
 void hs_long_buffer_clear(struct hs_long_buffer *b, struct hs_budget *budget);
 void hs_long_buffer_fini(struct hs_long_buffer *b, struct hs_budget *budget);
 

@@ -4,7 +4,8 @@
 
 #include "base/types.h"
 
-/* Levenshtein distance. Words of more than HS_EDIT_LONGEST bytes are that far from everything. */
+/* Returns the Levenshtein distance. Words of more than HS_EDIT_LONGEST bytes are that far from
+ * everything. */
 #define HS_EDIT_LONGEST 63
 unsigned hs_edit_distance(const char *a, const char *b);
 

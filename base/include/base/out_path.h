@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 
-/* For whom a new file is. All zero: for its owner alone (0600), whatever the umask says. */
+/* The access to a new file. All zero: for its owner alone (0600), whatever the umask says. */
 struct hs_out_access {
     bool has_mode, has_group;
     mode_t mode; /* up to 0777 */

@@ -63,9 +63,9 @@ struct hs_paged {
     struct hs_paged *next;    /* private: all that are alive */
 };
 
-/* At most resident_bytes (at least HS_PAGED_MIN_BYTES, at most 4 GiB) of all areas are resident;
- * they are reserved in the budget, which also says where the file lies. HS_IO when no file can be
- * made, HS_LIMIT. */
+/* Opens areas of which at most resident_bytes (at least HS_PAGED_MIN_BYTES, at most 4 GiB) are
+ * resident together; these are reserved in the budget, which also says where the file lies. HS_IO
+ * when no file can be made, HS_LIMIT. */
 hs_status hs_paged_new(struct hs_budget *budget, uint64_t resident_bytes, struct hs_paged **ret,
                        struct hs_error *err);
 void hs_paged_free(struct hs_paged *paged);
@@ -80,12 +80,12 @@ hs_status hs_paged_reserve(struct hs_paged *paged, uint64_t n_bytes, uint8_t **r
 hs_status hs_paged_store(struct hs_paged *paged, uint8_t *at, const uint8_t *bytes, size_t n_bytes,
                          struct hs_error *err);
 
-/* All areas are zero again. What the file has on disk is kept for what is stored next. */
+/* Makes all areas zero again. What the file has on disk is kept for what is stored next. */
 void hs_paged_clear(struct hs_paged *paged);
 
 /* Gives n_bytes of the budget back, or what can be given: HS_PAGED_MIN_BYTES are kept. */
 void hs_paged_shrink(struct hs_paged *paged, uint64_t n_bytes);
-/* By how much it can be shrunk. */
+/* Returns by how many bytes it can be shrunk. */
 uint64_t hs_paged_spare_bytes(const struct hs_paged *paged);
 
 /* Makes [at, at + n_bytes) of an area resident by few large reads, as far as half of the bound

@@ -13,7 +13,7 @@ struct hs_parked {
 /* `what` ("the core's order") is kept. */
 hs_status hs_parked_put(const struct hs_budget *budget, const char *what, const void *bytes,
                         uint64_t n_bytes, struct hs_parked *ret, struct hs_error *err);
-/* All of them again; closes. */
+/* Reads all of them back and closes. */
 hs_status hs_parked_get(struct hs_parked *parked, void *bytes, struct hs_error *err);
 void hs_parked_close(struct hs_parked *parked);
 

@@ -15,7 +15,7 @@ struct hs_progress {
 hs_status hs_progress_tell(const struct hs_progress *progress, const char *phase, uint64_t done,
                            uint64_t total, struct hs_error *err);
 
-/* Monotonic nanoseconds. */
+/* Returns monotonic nanoseconds. */
 uint64_t hs_now_ns(void);
 
 #endif

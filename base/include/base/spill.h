@@ -41,9 +41,10 @@ struct hs_spill {
 
 /* Returns the largest number of bytes that all temporary files of this process held at one time. */
 uint64_t hs_spill_most_bytes(void);
-/* From now on. */
+/* Counts the largest number from now on. */
 void hs_spill_most_again(void);
-/* For those who write to the descriptor themselves: the file reaches `end`. Its holes count. */
+/* Tells that the file reaches `end`, for those who write to the descriptor themselves. Its holes
+ * count. */
 void hs_spill_stored(struct hs_spill *spill, uint64_t end);
 
 /* Returns the directory of temporary files: the budget's directory; else TMPDIR, unless that is
@@ -62,10 +63,10 @@ hs_status hs_spill_write(struct hs_spill *spill, const void *bytes, size_t n_byt
 /* Empties the buffer into the file. */
 hs_status hs_spill_flush(struct hs_spill *spill, struct hs_error *err);
 
-/* n_bytes zeros that take no disk. Writes what is buffered first: for runs of pages. */
+/* Writes n_bytes zeros that take no disk: for runs of pages. Writes what is buffered first. */
 hs_status hs_spill_skip(struct hs_spill *spill, uint64_t n_bytes, struct hs_error *err);
 
-/* LEB128 as hs_buffer_put_varint. */
+/* Writes LEB128 as hs_buffer_put_varint. */
 static inline hs_status hs_spill_put_varint(struct hs_spill *spill, uint64_t value,
                                             struct hs_error *err)
 {
@@ -171,7 +172,7 @@ static inline hs_status hs_spill_get_fixed(struct hs_spill_reader *reader, unsig
     return HS_OK;
 }
 
-/* n_bytes in place: borrowed until the next call; n_bytes <= HS_SPILL_BUFFER_BYTES / 2. */
+/* Reads n_bytes in place: borrowed until the next call; n_bytes <= HS_SPILL_BUFFER_BYTES / 2. */
 static inline hs_status hs_spill_get_bytes(struct hs_spill_reader *reader, size_t n_bytes,
                                            const uint8_t **ret, struct hs_error *err)
 {
@@ -183,7 +184,8 @@ static inline hs_status hs_spill_get_bytes(struct hs_spill_reader *reader, size_
     return HS_OK;
 }
 
-/* Fixed numbers from the end of [begin, end) to its begin. Do not mix with the calls above. */
+/* Reads fixed numbers from the end of [begin, end) to its begin. Do not mix with the calls
+ * above. */
 static inline hs_status hs_spill_get_fixed_back(struct hs_spill_reader *reader, unsigned n_bytes,
                                                 uint64_t *ret, struct hs_error *err)
 {

@@ -41,9 +41,9 @@ static inline uint64_t hs_hash_fold_(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Two folded multiplications, as wyhash has them. After the first alone, keys at equal distances
- * stay at nearly equal ones, and under one secret of a thousand these are so small, or so near to a
- * part of the table, that runs of a thousand slots are full. */
+/* Hashes by two folded multiplications, as wyhash has them. After the first alone, keys at equal
+ * distances stay at nearly equal ones, and under one secret of a thousand these are so small, or so
+ * near to a part of the table, that runs of a thousand slots are full. */
 static inline uint64_t hs_hash(uint64_t key)
 {
     uint64_t secret = hs_hash_secret();
@@ -56,7 +56,7 @@ static inline uint64_t hs_hash_pair(uint64_t a, uint64_t b)
     return hs_hash(hs_hash(a) ^ b);
 }
 
-/* XXH3 of bytes. */
+/* Hashes bytes with XXH3. */
 uint64_t hs_hash_bytes(const void *bytes, size_t n);
 
 struct hs_table {
@@ -68,10 +68,11 @@ struct hs_table {
 /* A zeroed table is valid and empty. */
 void hs_table_fini(struct hs_table *table);
 
-/* Bytes that the table has to grow by before `n_more` numbers can be added: for a budget. */
+/* Returns the bytes that the table has to grow by before `n_more` numbers can be added: for a
+ * budget. */
 size_t hs_table_growth_bytes(const struct hs_table *table, size_t n_more);
 
-/* Room for `n_more` numbers: as many calls of hs_table_add cannot fail then. */
+/* Makes room for `n_more` numbers: as many calls of hs_table_add cannot fail then. */
 hs_status hs_table_reserve(struct hs_table *table, size_t n_more, struct hs_error *err);
 
 /* Adds a number whose content is not in the table. Fails with HS_LIMIT. */
@@ -133,7 +134,7 @@ static inline uint64_t hs_dict_get(const struct hs_dict *map, uint64_t key, uint
 /* Sets the value of a key, known or not. Fails with HS_LIMIT; then nothing has changed. */
 hs_status hs_dict_put(struct hs_dict *map, uint64_t key, uint64_t value, struct hs_error *err);
 
-/* Bytes that the map has to grow by before one more key can be put: for a budget. */
+/* Returns the bytes that the map has to grow by before one more key can be put: for a budget. */
 size_t hs_dict_growth_bytes(const struct hs_dict *map);
 
 #endif

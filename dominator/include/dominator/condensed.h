@@ -58,7 +58,7 @@ struct hs_condensed {
     uint64_t reserved_bytes;  /* for the rest */
 };
 
-/* Nodes and ends. */
+/* Counts nodes and ends. */
 static inline uint64_t hs_condensed_places(const struct hs_condensed *condensed)
 {
     return (uint64_t)condensed->n_nodes + condensed->ends.n;

@@ -33,7 +33,7 @@ struct hs_domtree {
     struct hs_budget *budget; /* borrowed: what both were taken from; NULL: none */
 };
 
-/* Node 0 must exist. HS_LIMIT when out of memory or interrupted. */
+/* Finds the immediate dominators. Node 0 must exist. HS_LIMIT when out of memory or interrupted. */
 hs_status hs_domtree_build(const struct hs_graph *graph, const struct hs_progress *progress,
                            struct hs_domtree *ret, struct hs_error *err);
 /* The same, but the graph is freed in any case, as soon as it has been searched: half way. */

@@ -29,7 +29,7 @@ struct hs_reachable_task {
     struct hs_budget *budget; /* what is taken beside tree and weights; NULL: no limit */
 };
 
-/* *ret has n_tree entries, freed with hs_free. HS_LIMIT. */
+/* Finds reachable sizes: *ret has n_tree entries, freed with hs_free. HS_LIMIT. */
 hs_status hs_reachable_find(const struct hs_reachable_task *task,
                             const struct hs_progress *progress, struct hs_sizes **ret,
                             struct hs_error *err);

@@ -13,7 +13,7 @@ struct hs_retained {
     uint64_t *wide;   /* owned; NULL when narrow */
 };
 
-/* Two sweeps, O(n). */
+/* Sums the subtrees in two sweeps, O(n). */
 hs_status hs_retained_sum(const struct hs_domtree *tree, const struct hs_weights *weights,
                           enum hs_dimension dimension, struct hs_retained *ret,
                           struct hs_error *err);

@@ -35,7 +35,7 @@ static inline uint64_t hs_unit_sizes_wide(uint64_t n_words, uint64_t n_objects)
 /* Returns the most bytes that n sizes take of which n_wide are wide. */
 uint64_t hs_unit_sizes_bytes(uint64_t n, uint64_t n_wide);
 
-/* All zero. */
+/* Allocates n sizes, all zero. */
 hs_status hs_unit_sizes_init(uint64_t n, struct hs_budget *budget, struct hs_unit_sizes *ret,
                              struct hs_error *err);
 void hs_unit_sizes_fini(struct hs_unit_sizes *sizes);

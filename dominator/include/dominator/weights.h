@@ -43,7 +43,7 @@ struct hs_weights {
 
 hs_status hs_weights_init(uint32_t n_nodes, uint32_t n_tree, struct hs_weights *ret,
                           struct hs_error *err);
-/* Nodes in ascending order, each at most once. */
+/* Sets the weight of a node: nodes in ascending order, each at most once. */
 hs_status hs_weights_set(struct hs_weights *weights, uint32_t node, uint64_t words, bool is_static,
                          struct hs_error *err);
 /* Decodes the sizes of all chunks. HS_FORMAT when they do not add up to the trailer's totals. */

@@ -20,8 +20,8 @@ struct hs_graph {
     uint64_t target_capacity;
 };
 
-/* Room for `capacity` edges and no edge yet: `begin` and `target` are zero, lazily backed. For
- * graphs that do not come from a snapshot; n_tree >= 1 tree nodes come first. */
+/* Makes a graph with room for `capacity` edges and no edge yet: `begin` and `target` are zero,
+ * lazily backed. For graphs that do not come from a snapshot; n_tree >= 1 tree nodes come first. */
 hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, struct hs_graph *ret,
                         struct hs_error *err);
 
@@ -52,8 +52,7 @@ static inline const uint32_t *hs_graph_row(const struct hs_graph *graph, uint32_
     return graph->target + graph->begin[node];
 }
 
-/* Every edge reversed; sources ascending per target. O(n + m), 4 bytes per node and per edge.
- * */
+/* Reverses every edge; sources ascending per target. O(n + m), 4 bytes per node and per edge. */
 hs_status hs_graph_reverse(const struct hs_graph *graph, struct hs_graph *ret,
                            struct hs_error *err);
 

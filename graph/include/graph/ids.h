@@ -18,14 +18,14 @@ struct hs_ids {
     struct hs_budget *budget; /* borrowed: what it was taken from */
 };
 
-/* Bytes per number for numbers below `bound`. */
+/* Returns the bytes per number for numbers below `bound`. */
 static inline unsigned hs_ids_width(uint64_t bound)
 {
     return bound < UINT32_MAX ? 4 : 5;
 }
 
-/* n zeroed numbers, each below `bound`, reserved in the budget (NULL: no limit). HS_LIMIT for
- * bounds of 2^40 and more. */
+/* Allocates n zeroed numbers, each below `bound`, reserved in the budget (NULL: no limit). HS_LIMIT
+ * for bounds of 2^40 and more. */
 hs_status hs_ids_init(uint64_t n, uint64_t bound, struct hs_budget *budget, const char *what,
                       struct hs_ids *ret, struct hs_error *err);
 void hs_ids_fini(struct hs_ids *ids);

@@ -100,9 +100,9 @@ struct hs_packed_pool {
     struct hs_budget *budget; /* borrowed; nor more than is left of it. NULL: no limit */
 };
 
-/* Once it stands where it stays, its members are its own, and the budget is there: gives back what
- * of them is resident, and the budget lets go of what is near when it needs the room, until the
- * pool ends. */
+/* Begins the pool, once it stands where it stays, its members are its own, and the budget is there:
+ * gives back what of them is resident, and the budget lets go of what is near when it needs the
+ * room, until the pool ends. */
 void hs_packed_pool_begin(struct hs_packed_pool *pool);
 void hs_packed_pool_end(struct hs_packed_pool *pool);
 
@@ -128,7 +128,7 @@ struct hs_packed {
 hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
                          hs_packed_skip *skip, struct hs_packed *ret, struct hs_error *err);
 void hs_packed_close(struct hs_packed *packed);
-/* All of it, with its table. */
+/* Returns the bytes of all of it, its table included. */
 uint64_t hs_packed_map_bytes(const struct hs_packed *packed);
 
 /* The cell of a node < n_nodes as a cursor that ends where its page does. Steps over at most 127

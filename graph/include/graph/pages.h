@@ -9,7 +9,7 @@
 /* Requests for huge pages under memory that is there already: a bitmap that is read all over. */
 void hs_dense_advise(void *memory, size_t n_bytes);
 
-/* n zeroed elements; freed with hs_pages_free(memory, n, size). */
+/* Allocates n zeroed elements; freed with hs_pages_free(memory, n, size). */
 hs_status hs_dense_pages(size_t n, size_t size, void **ret, struct hs_error *err);
 
 #endif

@@ -46,8 +46,8 @@ struct hs_paths {
     struct hs_budget *budget; /* borrowed: what `nodes` are taken from */
 };
 
-/* No path at all (an unreached block) is HS_OK with n_paths 0. HS_LIMIT when out of memory, over
- * the budget or asked to end; HS_FORMAT when a row is damaged. */
+/* Finds the paths. No path at all (an unreached block) is HS_OK with n_paths 0. HS_LIMIT when out
+ * of memory, over the budget or asked to end; HS_FORMAT when a row is damaged. */
 hs_status hs_paths_find(const struct hs_predecessors *predecessors,
                         const struct hs_path_query *query, struct hs_paths *ret,
                         struct hs_error *err);

@@ -34,7 +34,7 @@ struct hs_reverse_options {
 hs_status hs_reverse(const struct hs_sweep *forward, const struct hs_reverse_options *options,
                      const struct hs_piece_sink *sink, struct hs_error *err);
 
-/* Upper bound on the disk it needs. */
+/* Returns an upper bound on the disk it needs. */
 uint64_t hs_reverse_disk_bytes(const struct hs_sweep *forward);
 
 #endif

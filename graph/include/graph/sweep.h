@@ -17,9 +17,9 @@
  * ahead, and at least for one: a chunk of a heap, unpacked and decoded. More where a chunk has more
  * edges, as one with a block of millions of pointers has (hs_sweep_slot_bytes). */
 #define HS_SWEEP_SLOT_BYTES ((uint64_t)3 << 20)
-/* Nodes that share a counter of in-edges. */
+/* The nodes that share a counter of in-edges. */
 #define HS_SWEEP_RUN 1024
-/* Nodes and targets of one piece at most. */
+/* The most nodes and targets of one piece. */
 #define HS_PIECE_NODES ((uint32_t)1 << 16)
 #define HS_PIECE_TARGETS ((uint64_t)1 << 20)
 

@@ -22,7 +22,7 @@
 
 enum { HS_PRSTATUS_BYTES = 392, HS_PRSTATUS_REGS_BYTES = 34 * 8 };
 
-/* NT_PRSTATUS, and what further notes tell. */
+/* The registers of NT_PRSTATUS, and what further notes tell. */
 struct hs_regs {
     uint64_t x[31], sp, pc, pstate;
     uint64_t tpidr;      /* NT_ARM_TLS */
@@ -44,7 +44,7 @@ static inline hs_addr hs_regs_thread_pointer(const struct hs_regs *regs)
     return regs->tpidr;
 }
 
-/* Another base of the program's own: there is none. */
+/* Returns another base of the program's own: there is none. */
 static inline hs_addr hs_regs_second_base(const struct hs_regs *regs)
 {
     (void)regs;
@@ -63,7 +63,7 @@ static inline bool hs_regs_in_call(const struct hs_regs *regs)
     return regs->system_call >= 0;
 }
 
-/* DWARF's numbers: x0 to x30, sp, pc. */
+/* The registers by DWARF's numbers: x0 to x30, sp, pc. */
 enum hs_register {
     HS_REG_FP = 29,
     HS_REG_SP = 31,

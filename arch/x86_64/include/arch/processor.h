@@ -20,10 +20,10 @@
 #define HS_CALL_BYTES_MAX 7                  /* the longest call through memory, without prefixes */
 #define HS_ENTRY_SP_BELOW_CFA 8              /* of the stack pointer when a function is entered */
 
-/* struct elf_prstatus of a core, and the registers in it. */
+/* The sizes of struct elf_prstatus of a core, and of the registers in it. */
 enum { HS_PRSTATUS_BYTES = 336, HS_PRSTATUS_REGS_BYTES = 27 * 8 };
 
-/* As the kernel gives them: PTRACE_GETREGS, NT_PRSTATUS (struct user_regs_struct). */
+/* The registers as the kernel gives them: PTRACE_GETREGS, NT_PRSTATUS (struct user_regs_struct). */
 struct hs_regs {
     uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
     uint64_t orig_rax, rip, cs, eflags, rsp, ss, fs_base, gs_base, ds, es, fs, gs;
@@ -45,7 +45,7 @@ static inline hs_addr hs_regs_thread_pointer(const struct hs_regs *regs)
     return regs->fs_base;
 }
 
-/* Another base of the program's own; 0: it has none. */
+/* Returns another base of the program's own; 0: it has none. */
 static inline hs_addr hs_regs_second_base(const struct hs_regs *regs)
 {
     return regs->gs_base;
@@ -64,7 +64,7 @@ static inline bool hs_regs_in_call(const struct hs_regs *regs)
     return (int64_t)regs->orig_rax >= 0;
 }
 
-/* DWARF's numbers. */
+/* The registers by DWARF's numbers. */
 enum hs_register {
     HS_RAX,
     HS_RDX,

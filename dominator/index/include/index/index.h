@@ -56,7 +56,7 @@ struct hs_index_options {
     bool must_read;           /* HS_IO when a kept one is there and cannot be read */
     struct hs_budget *budget; /* chooses the engine; NULL: no limit. Borrowed until close */
     const struct hs_progress *progress; /* may be NULL */
-    /* Told of a kept index that is of no use, and why; may be NULL. */
+    /* Is told of a kept index that is of no use, and why; may be NULL. */
     void (*stale)(void *context, const char *path, const char *why);
     void *context;
 };
@@ -100,7 +100,7 @@ struct hs_index_estimate {
 void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budget,
                        struct hs_index_estimate *ret);
 
-/* By which policy it was computed. */
+/* Returns the policy by which it was computed. */
 enum hs_policy_kind hs_index_policy(const struct hs_index *index);
 /* Returns the path of the index; NULL when it is only in memory. */
 const char *hs_index_path(const struct hs_index *index);
@@ -118,16 +118,16 @@ hs_node hs_index_idom(struct hs_index *index, hs_node node);
 bool hs_index_is_reached(struct hs_index *index, hs_node node);
 /* The subtree of the dominator tree. Zero for unreached blocks. */
 struct hs_sizes hs_index_retained(struct hs_index *index, hs_node node);
-/* All that strong edges reach from a node of the root tree (any level). Exact. */
+/* Returns all that strong edges reach from a node of the root tree (any level). Exact. */
 struct hs_sizes hs_index_reachable(struct hs_index *index, hs_node tree_node);
-/* Everything reached / not reached from any root. */
+/* Returns everything reached / not reached from any root. */
 struct hs_sizes hs_index_reached_total(const struct hs_index *index);
 struct hs_sizes hs_index_unreached_total(const struct hs_index *index);
 
 /* Predecessors by strong and ephemeron edges, ascending, root tree nodes included, the node itself
  * left out. To be read with hs_row_next; the number is row.n. */
 struct hs_row hs_index_predecessors(struct hs_index *index, hs_node node);
-/* Children in the dominator tree, by ascending node. */
+/* Returns the children in the dominator tree, by ascending node. */
 struct hs_row hs_index_dominated(struct hs_index *index, hs_node node);
 /* For who comes to the same rows again, in no order: where the row that was found last begins, and
  * the row of a node that begins there. Saves the search in a page, which is most of the work. */
@@ -150,7 +150,7 @@ struct hs_sizes hs_index_other_sets(const struct hs_index *index, uint64_t *ret_
  * tree that is no root (all, kind, module, unit): its set, or HS_SET_OTHERS. 0 for any other node:
  * the set of a block is that of the last block on the way up from it to the root tree. */
 uint32_t hs_index_set_of(struct hs_index *index, hs_node node);
-/* enum hs_tier; HS_TIER_NONE for what is not reached. */
+/* Returns the tier, enum hs_tier; HS_TIER_NONE for what is not reached. */
 unsigned hs_index_tier(struct hs_index *index, hs_node node);
 
 /* The children that retain most: at most `most`, by descending retained words, then node.

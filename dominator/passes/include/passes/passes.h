@@ -80,8 +80,8 @@ struct hs_passes_counts {
     uint64_t forward_bytes, backward_bytes; /* what the sweeps take of the budget */
     uint64_t first_bytes;                   /* of the sinks */
 };
-/* Enough, whatever the graph; for hs_passes_reachable, until the components are found of what
- * several roots share. */
+/* Returns what is enough, whatever the graph; for hs_passes_reachable, until the components are
+ * found of what several roots share. */
 uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts);
 /* Returns the most disk space that all of it has at one time, with what is left of the budget. */
 uint64_t hs_passes_disk_bytes(const struct hs_passes_counts *counts, uint64_t left);
@@ -98,8 +98,8 @@ uint64_t hs_passes_count_bytes(uint64_t n_nodes);
 
 /* ---- what follows from it, node by node in ascending order ---- */
 
-/* Every node once: its immediate dominator, HS_NO_NODE for node 0 and unreached ones. Most of what
- * was needed to find them is given back before the first is put. */
+/* A sink that gets every node once with its immediate dominator, HS_NO_NODE for node 0 and
+ * unreached ones. Most of what was needed to find them is given back before the first is put. */
 struct hs_idom_sink {
     hs_status (*put)(void *context, hs_node node, hs_node idom, struct hs_error *err);
     void *context;
@@ -118,7 +118,8 @@ struct hs_weight_source {
 };
 struct hs_weight_source hs_weights_of_snap(const struct hs_snap *snap);
 
-/* Every node once: what it retains; zero for unreached ones. As hs_idom_sink. */
+/* A sink that gets every node once with what it retains; zero for unreached ones. As
+ * hs_idom_sink. */
 struct hs_retained_sink {
     hs_status (*put)(void *context, hs_node node, const struct hs_sizes *retained,
                      struct hs_error *err);
