@@ -35,7 +35,7 @@ struct fleet_table {
     const struct hs_noun *noun; /* NULL: blocks, which are read chunk by chunk */
 };
 
-/* fleet_rows.c: sets the columns of the sheet's table; writes all of its rows. */
+/* Sets the columns of the sheet's table, and writes all of its rows (fleet_rows.c). */
 void hs_fleet_columns(struct fleet_sheet *sheet);
 hs_status hs_fleet_write_rows(struct hs_view *view, struct fleet_sheet *sheet,
                               struct hs_error *err);

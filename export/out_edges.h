@@ -34,7 +34,7 @@ static inline void hs_out_edges_of(struct hs_out_edges *edges, uint32_t block)
     edges->first_extra = edges->extra;
 }
 
-/* Over the same block once more. */
+/* Begins the edges of the same block once more. */
 static inline void hs_out_edges_again(struct hs_out_edges *edges)
 {
     edges->at = edges->chunk->edge_begin[edges->block];

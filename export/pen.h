@@ -29,12 +29,12 @@ static inline bool hs_pen_ok(const struct hs_pen *pen)
     return pen->status == HS_OK;
 }
 
-/* Room for n bytes, which may be put into `buffer` then; false when there is none. */
+/* Makes room for n bytes, which may be put into `buffer` then; false when there is none. */
 bool hs_pen_room(struct hs_pen *pen, size_t n_bytes);
 
 void hs_pen_bytes(struct hs_pen *pen, const void *bytes, size_t n_bytes);
 void hs_pen_byte(struct hs_pen *pen, uint8_t byte);
-/* Decimal, and lower-case hexadecimal without a prefix. */
+/* Writes a number in decimal, and in lower-case hexadecimal without a prefix. */
 void hs_pen_number(struct hs_pen *pen, uint64_t number);
 void hs_pen_hex(struct hs_pen *pen, uint64_t number);
 /* A name from the target, as hs_text_sanitise has it. */
@@ -48,7 +48,7 @@ static inline void hs_pen_clean(struct hs_pen *pen, const char *name, enum hs_te
 /* The same as a JSON string, in quotes. */
 void hs_pen_json(struct hs_pen *pen, const char *name);
 
-/* Text of our own. */
+/* Writes a text of our own. */
 static inline void hs_pen_text(struct hs_pen *pen, const char *text)
 {
     hs_pen_bytes(pen, text, strlen(text));

@@ -30,7 +30,7 @@ void hs_proto_name(struct hs_proto *p, unsigned field, const char *name);
 /* A part of a text between its begin and its end: of our own, and from the target. */
 void hs_proto_text(struct hs_proto *p, const char *text);
 void hs_proto_clean(struct hs_proto *p, const char *name);
-/* One number of a packed field, between its begin and its end. */
+/* Puts one number of a packed field, between its begin and its end. */
 void hs_proto_packed(struct hs_proto *p, uint64_t value);
 
 /* Hands all that is written to the pen, with the first failure if there was one. */

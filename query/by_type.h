@@ -23,8 +23,8 @@ struct hs_sql_by_type_wants {
 
 /* Tells whether there is room for it: in a quarter of what is left of the budget, and in 1 GiB. */
 bool hs_sql_by_type_fits(const struct hs_sql_source *source, struct hs_sql_by_type_wants wants);
-/* Two passes over the chunks; 4 to 13 bytes a block. HS_LIMIT when over the budget or interrupted.
- */
+/* Copies the blocks in two passes over the chunks; 4 to 13 bytes a block. HS_LIMIT when over the
+ * budget or interrupted. */
 hs_status hs_sql_by_type_make(struct hs_sql_source *source, struct hs_sql_by_type_wants wants,
                               struct hs_sql_by_type *ret, struct hs_error *err);
 void hs_sql_by_type_fini(struct hs_sql_by_type *all);

@@ -22,7 +22,7 @@ struct hs_sql_place {
     bool is_hard;            /* more is refused */
 };
 
-/* hs_sql_open at a place. */
+/* Opens a connection as hs_sql_open, at a place. */
 hs_status hs_sql_open_at(const struct hs_session *session, const struct hs_sql_place *place,
                          const struct hs_sql_limits *limits, struct hs_sql **ret,
                          struct hs_error *err);

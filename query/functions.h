@@ -4,7 +4,7 @@
 
 #include "hub.h"
 
-/* SQLite's result code. */
+/* Registers the functions. Returns SQLite's result code. */
 int hs_sql_functions_register(struct hs_sql_hub *hub);
 
 #endif

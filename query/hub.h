@@ -53,17 +53,17 @@ hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char
 /* The same of a view that is open: it is the hub's until its owner has released the hub. */
 hs_status hs_sql_hub_lend(struct hs_sql_hub *hub, struct hs_view *view, const char *name,
                           struct hs_error *err);
-/* To be told of each look at the pointers of one block: from the ninth on each makes a part of the
- * view's file of single blocks (analysis/block_file.h), so that after as many as there are chunks a
- * look costs no decoding of 65,536 blocks any more. */
+/* Counts each look at the pointers of one block: from the ninth on each makes a part of the view's
+ * file of single blocks (analysis/block_file.h), so that after as many as there are chunks a look
+ * costs no decoding of 65,536 blocks any more. */
 void hs_sql_source_looked(struct hs_sql_source *source);
 /* NULL name: the first. NULL when there is none. */
 struct hs_sql_source *hs_sql_hub_find(const struct hs_sql_hub *hub, const char *name);
 
-/* Damage that any snapshot's index has met, in place of success. */
+/* Returns the status, or, in place of success, damage that any snapshot's index has met. */
 hs_status hs_sql_hub_check(const struct hs_sql_hub *hub, hs_status status, struct hs_error *err);
 
-/* Between statements. */
+/* Begins a statement: to be called between statements. */
 void hs_sql_hub_begin(struct hs_sql_hub *hub, uint64_t timeout_ns);
 
 #endif

@@ -19,7 +19,7 @@ enum {
     HS_SQL_N_NODE_COLUMNS
 };
 
-/* One of them. Decodes the node's chunk only where the column is of a block. HS_FORMAT. */
+/* Gives one of them. Decodes the node's chunk only where the column is of a block. HS_FORMAT. */
 hs_status hs_sql_node_column(struct hs_sql_source *source, hs_node node, int column,
                              sqlite3_context *ret, struct hs_error *err);
 /* An offset in bytes; NULL where there is none. */

@@ -20,10 +20,10 @@
 #define HS_SQL_COLUMN(noun, name, kind, get) ", " #name " " HS_SQL_TYPE_##kind
 #define HS_SQL_COLUMNS(NOUN) (&(HS_ROWS_##NOUN(HS_SQL_COLUMN))[2])
 
-/* All rows of a noun, made when they are first asked for. */
+/* Finds all rows of a noun, made when they are first asked for. */
 hs_status hs_sql_rows_of(struct hs_sql_source *source, const struct hs_noun *noun,
                          struct hs_rows **ret, struct hs_error *err);
-/* One value of one row as SQLite's; of TIME in seconds, as SQLite's own functions of time. */
+/* Gives one value of one row as SQLite's; of TIME in seconds, as SQLite's own functions of time. */
 hs_status hs_sql_put_value(const struct hs_sql_source *source, struct hs_rows *rows, uint64_t at,
                            unsigned column, sqlite3_context *ret, struct hs_error *err);
 

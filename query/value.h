@@ -22,8 +22,8 @@ void hs_sql_put_safe(const struct hs_sql_source *source, sqlite3_context *ret, c
  * text: then nothing equals it. */
 bool hs_sql_whole(sqlite3_value *value, uint64_t *ret);
 
-/* [*ret_first, *ret_end) of the rows that may be above and below the plan's values, within what is
- * there: never too few. NULL leaves none. */
+/* Finds [*ret_first, *ret_end) of the rows that may be above and below the plan's values, within
+ * what is there: never too few. NULL leaves none. */
 void hs_sql_range(const struct hs_sql_plan *plan, uint64_t *ret_first, uint64_t *ret_end);
 
 /* The node that a function's argument means: a whole number is a node's, text is WHAT as the

@@ -14,7 +14,7 @@ struct hs_record_holder {
 void hs_record_held_open(struct hs_record_holder *holder, int socket);
 void hs_record_held_close(struct hs_record_holder *holder);
 
-/* Around each change of the packets. True: the reader has taken what they held. */
+/* Begins and ends each change of the packets. True: the reader has taken what they held. */
 bool hs_record_held_begin(const struct hs_record_holder *holder);
 void hs_record_held_end(const struct hs_record_holder *holder, struct hs_record_packet *names,
                         struct hs_record_packet *events, uint64_t now_us);

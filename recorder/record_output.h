@@ -28,7 +28,7 @@ bool hs_record_output_file(struct hs_record_output *output, const char *pattern,
 /* A socket that was inherited; a duplicate of it is used. */
 bool hs_record_output_socket(struct hs_record_output *output, int fd);
 void hs_record_output_close(struct hs_record_output *output);
-/* All of the packet, or false and none of it. */
+/* Writes all of the packet, or none of it and says false. */
 bool hs_record_output_packet(struct hs_record_output *output, const void *bytes, size_t n_bytes);
 
 #endif

@@ -38,11 +38,12 @@ void hs_record_python_cut(struct hs_record_backtrace *backtrace);
 bool hs_record_python_mix(struct hs_record_table *table, struct hs_record_backtrace *backtrace);
 
 /* ---- record_script.c: places */
-/* n bytes at an address, if all of them may be read; NULL. Holds until hs_record_script_begin. */
+/* Returns n bytes at an address, if all of them may be read; else NULL. Holds until
+ * hs_record_script_begin. */
 const uint8_t *hs_record_script_bytes(uint64_t at, uint64_t n_bytes);
 /* A word; 0 when it cannot be read. */
 uint64_t hs_record_script_word(uint64_t at);
-/* Another sample: pages may have gone. */
+/* Begins another sample: pages may have gone. */
 void hs_record_script_begin(void);
 /* The place of an instruction (its address) of a code object, as a frame: HS_RECORD_SCRIPT and
  * where it is kept; 0 when it has no name, or no room. */

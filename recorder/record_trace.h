@@ -31,7 +31,7 @@ struct hs_record_trace {
 /* The first packet of a process whose output is open. */
 void hs_record_trace_begin(struct hs_record_trace *trace, const struct hs_record_info *info,
                            uint64_t now_us);
-/* One sample (its id is next_id, which then counts on), and the end of one. */
+/* Writes one sample (its id is next_id, which then counts on), and the end of one. */
 void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record_slot *sample,
                            const uint64_t *frames, unsigned n_frames, uint64_t now_us);
 void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us);

@@ -35,7 +35,7 @@ struct hs_record_frame {
     uint64_t return_address;
 };
 
-/* Return addresses, the innermost first, and where the stack of each frame begins: that of its
+/* The return addresses, the innermost first, and where the stack of each frame begins: that of its
  * caller ends it. */
 struct hs_record_backtrace {
     unsigned n;

@@ -8,11 +8,12 @@
 hs_status pack_bits(const uint64_t *values, size_t n, unsigned width, struct hs_buffer *b,
                     struct hs_error *err);
 
-/* DELTA_BINARY_PACKED: blocks of 128 differences, each less the smallest of its block, in four
- * groups of 32 that have a width of their own. Differences wrap around, so every value is told. */
+/* Encodes as DELTA_BINARY_PACKED: blocks of 128 differences, each less the smallest of its block,
+ * in four groups of 32 that have a width of their own. Differences wrap around, so every value is
+ * told. */
 hs_status pack_deltas(const int64_t *values, size_t n, struct hs_buffer *b, struct hs_error *err);
 
-/* Dictionary indices, all below 2^width: the width, then one bit-packed run. */
+/* Encodes dictionary indices, all below 2^width: the width, then one bit-packed run. */
 hs_status pack_indices(const uint64_t *indices, size_t n, unsigned width, struct hs_buffer *b,
                        struct hs_error *err);
 

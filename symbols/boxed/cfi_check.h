@@ -8,8 +8,8 @@
 
 #include "dwarf_object.h"
 
-/* Register columns that libdwarf is told of: the 17 we know, and the vector, x87 and flag registers
- * (17 to 66 in the psABI) that hand-written tables mention. */
+/* The register columns that libdwarf is told of: the 17 we know, and the vector, x87 and flag
+ * registers (17 to 66 in the psABI) that hand-written tables mention. */
 enum { CFI_N_COLUMNS = 67 };
 
 /* Checks every record of .eh_frame (`is_eh`) or .debug_frame. HS_FORMAT names the first bad one.

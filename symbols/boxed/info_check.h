@@ -10,7 +10,7 @@
 
 #include "symbols/elf.h"
 
-/* *ret is true when .debug_info is safe to be read by others. Fails with HS_LIMIT. */
+/* Checks .debug_info: *ret is true when it is safe to be read by others. Fails with HS_LIMIT. */
 hs_status hs_info_check_(struct hs_elf *elf, bool *ret, struct hs_error *err);
 
 #endif

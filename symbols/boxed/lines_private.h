@@ -8,13 +8,13 @@
 #include "boxed/line_reader.h"
 #include "dwarf_object.h"
 
-/* [begin, end) of code, part of unit `unit`. */
+/* The part [begin, end) of the code of unit `unit`. */
 struct dwarf_range {
     hs_addr begin, end;
     uint32_t unit;
 };
 
-/* From vaddr to the next row. Line 0 and file 0: here a sequence ends. */
+/* A row from vaddr to the next row. Line 0 and file 0: here a sequence ends. */
 struct dwarf_row {
     hs_addr vaddr;
     hs_str file;

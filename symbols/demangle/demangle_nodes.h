@@ -5,8 +5,9 @@
 #include "demangle_private.h"
 #include "demangle_text.h"
 
-/* All of `out` is one template, closed, and `template` is what stands before its arguments: what a
- * container allocates gets the name of the container, when that is no longer. Cost: linear. */
+/* Shortens `out`, all of which is one template, closed, and `template` what stands before its
+ * arguments: what a container allocates gets the name of the container, when that is no longer.
+ * Cost: linear. */
 void hs_shorten_node_(struct demangle_out *out, struct piece template);
 
 #endif

@@ -6,10 +6,11 @@
 
 #include "symbols/demangle.h"
 
-/* Longest mangled name that is tried and longest readable one that is kept: the rest is cut. */
+/* The longest mangled name that is tried and the longest readable one that is kept: the rest is
+ * cut. */
 enum { DEMANGLE_MAX_NAME = 4096, DEMANGLE_MAX_TEXT = 8192 };
 
-/* Text being written to a room that it need not fit in. */
+/* A text being written to a room that it need not fit in. */
 struct demangle_out {
     char *text;
     size_t n, room; /* room without the NUL */
@@ -27,8 +28,8 @@ static inline void hs_demangle_put_text_(struct demangle_out *out, const char *t
         hs_demangle_put_(out, *text);
 }
 
-/* Each writes the readable form to out[0, n_out) and gives its length, or 0 when the name is none
- * of that language, is too long or too deep, or the library refuses it. Names of functions come
+/* Writes the readable form to out[0, n_out) and returns its length, or 0 when the name is none of
+ * that language, is too long or too deep, or the library refuses it. Names of functions come
  * without parameters and return types. */
 size_t hs_demangle_cxx_(const char *name, char *out, size_t n_out);
 size_t hs_demangle_rust_(const char *name, char *out, size_t n_out);

@@ -5,7 +5,8 @@
 
 #include "symbols/cfi.h"
 
-/* All expressions of a row together; compilers' have some 10 bytes, a signal trampoline's 60. */
+/* The most bytes of all expressions of a row together; compilers' have some 10 bytes, a signal
+ * trampoline's 60. */
 enum { FRAME_ROW_EXPRESSION_BYTES = 4096 };
 
 enum frame_rule_kind {

@@ -19,7 +19,8 @@ enum {
 /* Contents larger than this are not read: no linker makes such a section, a sparse file may. */
 #define ELF_MAX_CONTENT (UINT64_C(2) << 30)
 
-/* Deflate makes at most 1032 bytes of one: a larger claim is a lie, not a reason to allocate. */
+/* Tells whether a claim is possible: deflate makes at most 1032 bytes of one, so that a larger
+ * claim is a lie, not a reason to allocate. */
 static inline bool hs_elf_claim_is_possible_(uint64_t n_claimed_bytes, uint64_t n_packed_bytes)
 {
     return n_claimed_bytes <= ELF_MAX_CONTENT && n_claimed_bytes / 1032 <= n_packed_bytes;

@@ -49,8 +49,8 @@ struct elf_view {
     struct hs_spill unpacked; /* owned; may not be open */
 };
 
-/* elf_unpack.c: a section of zlib's. Fails with HS_FORMAT for others and for damaged ones, HS_IO
- * where the temporary file cannot be written, HS_LIMIT. */
+/* Unpacks a section of zlib's (elf_unpack.c). Fails with HS_FORMAT for others and for damaged ones,
+ * HS_IO where the temporary file cannot be written, HS_LIMIT. */
 hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *section,
                          const struct hs_budget *budget, struct hs_spill *ret,
                          struct hs_error *err);
@@ -74,9 +74,8 @@ void hs_elf_view_close_(struct elf_view *view);
 void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_whole_bytes,
                           uint64_t *ret_piece_bytes);
 
-/* [at, at + n_bytes), as far as the section goes, is there from now on until the next drop. Each
- * call takes from the effort of the file; when that is spent nothing more is brought in, and loops
- * end. */
+/* Brings in [at, at + n_bytes), as far as the section goes, until the next drop. Each call takes
+ * from the effort of the file; when that is spent nothing more is brought in, and loops end. */
 void hs_elf_view_fill_(struct elf_view *view, uint64_t at, uint64_t n_bytes);
 static inline void hs_elf_view_need_(struct elf_view *view, uint64_t at, uint64_t n_bytes)
 {
@@ -91,7 +90,7 @@ bool hs_elf_view_has_(const struct elf_view *view, uint64_t at, uint64_t n_bytes
 
 /* Copies from `at`, and brings nothing in; returns how much there is of the n_bytes wanted. */
 size_t hs_elf_view_peek_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes);
-/* As above, and takes nothing from the effort of the file. */
+/* Copies bytes as above, and takes nothing from the effort of the file. */
 size_t hs_elf_view_copy_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes);
 
 /* Gives everything back. */

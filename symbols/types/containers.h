@@ -50,7 +50,8 @@ bool hs_ctypes_is_link_(const char *name);
 /* Returns the number of the type argument of which records of this rule store a value; -1 for
  * records that are no such storage. */
 int hs_ctypes_rule_storage_(uint8_t rule);
-/* Argument number `wanted`, from 0, in the text of a template's name; false when there is none. */
+/* Finds argument number `wanted`, from 0, in the text of a template's name; false when there is
+ * none. */
 bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n);
 
 #endif

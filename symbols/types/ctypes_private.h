@@ -27,7 +27,8 @@ const char *hs_ctypes_name_of_(struct hs_ctypes *types, hs_type_file file,
 const char *hs_ctypes_short_name_of_(struct hs_ctypes *types, hs_type_file file,
                                      const struct debug_entry *entry);
 
-/* As hs_debug_file_name_, kept: valid until the types are freed; "" when unknown. */
+/* Returns the name as hs_debug_file_name_, kept: valid until the types are freed; "" when
+ * unknown. */
 const char *hs_ctypes_file_name_(struct hs_ctypes *types, hs_type_file file,
                                  const struct debug_unit *unit, uint64_t number);
 

@@ -48,8 +48,8 @@ typedef bool directory_visit(void *context, size_t unit);
 void hs_directory_units_(struct debug_info *info, const struct debug_directory *directory,
                          uint64_t hash, directory_visit *visit, void *context);
 
-/* aranges.c: lists the code of units in info->ranges, and sets the bit of each unit in
- * `told` that .debug_aranges speaks of. */
+/* Lists the code of units in info->ranges, and sets the bit of each unit in `told` that
+ * .debug_aranges speaks of (aranges.c). */
 void hs_directory_ranges_(struct debug_info *info, uint64_t *told);
 
 #endif

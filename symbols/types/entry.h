@@ -168,7 +168,7 @@ struct debug_value {
 
 bool hs_entry_read_(struct debug_info *info, hs_die die, struct debug_entry *ret);
 
-/* One attribute of the entry itself, raw (origins are not followed). O(attributes). */
+/* Finds one attribute of the entry itself, raw (origins are not followed). O(attributes). */
 bool hs_entry_value_(struct debug_info *info, const struct debug_entry *entry, uint16_t attribute,
                      struct debug_value *ret);
 bool hs_entry_has_(struct debug_info *info, const struct debug_entry *entry, uint16_t attribute);
@@ -183,12 +183,13 @@ const char *hs_entry_text_(struct debug_info *info, const struct debug_entry *en
 /* The text of a value that was read already. */
 const char *hs_entry_value_text_(struct debug_info *info, const struct debug_entry *entry,
                                  const struct debug_value *value);
-/* Another entry: unit-local, global and signature forms. 0 when absent. */
+/* Finds another entry that this one refers to: unit-local, global and signature forms. 0 when
+ * absent. */
 hs_die hs_entry_reference_(struct debug_info *info, const struct debug_entry *entry,
                            uint16_t attribute);
 bool hs_entry_address_(struct debug_info *info, const struct debug_entry *entry, uint16_t attribute,
                        hs_addr *ret);
-/* DW_OP_addrx and the like: entry `index` of the unit's part of .debug_addr. */
+/* Reads entry `index` of the unit's part of .debug_addr, for DW_OP_addrx and the like. */
 bool hs_debug_indexed_address_(struct debug_info *info, const struct debug_unit *unit,
                                uint64_t index, hs_addr *ret);
 
@@ -205,8 +206,8 @@ bool hs_entry_covers_(struct debug_info *info, const struct debug_entry *entry, 
 /* The lowest address of the entry's code (DW_AT_low_pc, DW_AT_entry_pc or the first range). */
 bool hs_entry_low_(struct debug_info *info, const struct debug_entry *entry, hs_addr *ret);
 
-/* DW_AT_specification or DW_AT_abstract_origin; false when the entry has neither. A caller that
- * goes on and on stops after DEBUG_MAX_HOPS. */
+/* Finds DW_AT_specification or DW_AT_abstract_origin; false when the entry has neither. A caller
+ * that goes on and on stops after DEBUG_MAX_HOPS. */
 bool hs_entry_origin_(struct debug_info *info, const struct debug_entry *entry,
                       struct debug_entry *ret);
 /* The value of the entry or, when it has none, of what it completes. `ret_holder` (may be NULL) is
@@ -240,8 +241,8 @@ bool hs_walk_next_(struct debug_walk *walk, struct debug_entry *ret);
 /* The children of the entry given last are not given. */
 void hs_walk_skip_(struct debug_walk *walk, const struct debug_entry *last);
 
-/* Name of file `number` (DW_AT_decl_file, DW_AT_call_file) in the unit's line table, written as
- * directory/file; returns its length, 0 when unknown; cut at n_text - 1. */
+/* Writes the name of file `number` (DW_AT_decl_file, DW_AT_call_file) in the unit's line table as
+ * directory/file. Returns its length, 0 when unknown; cut at n_text - 1. */
 size_t hs_debug_file_name_(struct debug_info *info, const struct debug_unit *unit, uint64_t number,
                            char *text, size_t n_text);
 

@@ -4,8 +4,8 @@
 
 #include "entry.h"
 
-/* One (attribute, form) of an abbreviation; false at the end of its list and when damaged (the
- * cursor has then failed). `ret->number` is the value of DW_FORM_implicit_const. */
+/* Reads one (attribute, form) of an abbreviation; false at the end of its list and when damaged
+ * (the cursor has then failed). `ret->number` is the value of DW_FORM_implicit_const. */
 bool hs_form_next_(struct hs_cursor *abbreviation, struct debug_value *ret);
 
 /* Reads the value of `value->form`, which DW_FORM_indirect replaces, and advances; false when
@@ -15,7 +15,7 @@ bool hs_form_read_(struct hs_cursor *c, const struct debug_unit *unit, struct de
 /* The bytes that a value of this form takes, when they are always the same; else -1. */
 int hs_form_size_(const struct debug_unit *unit, uint16_t form);
 
-/* SLEB128: at most 10 bytes. */
+/* Reads SLEB128: at most 10 bytes. */
 int64_t hs_form_signed_(struct hs_cursor *c);
 
 /* A cursor over the unit's section at `at`, with n_bytes from there on to be read; it ends there or

@@ -41,7 +41,7 @@ struct package_row {
 hs_status hs_package_read_(struct package *package, struct hs_error *err);
 /* The unit with this number (DWO id). O(1) but for a damaged index, O(slots) then. */
 bool hs_package_find_(const struct package *package, uint64_t id, struct package_row *ret);
-/* Unit of types number `number`; false behind the last. */
+/* Finds unit of types number `number`; false behind the last. */
 bool hs_package_type_(const struct package *package, size_t number, struct package_row *ret);
 
 #endif

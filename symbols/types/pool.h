@@ -252,7 +252,7 @@ hs_die hs_ctypes_named_(struct hs_ctypes *types, hs_type_file number,
  * more. */
 bool hs_ctypes_index_for_(struct hs_ctypes *types, hs_type_file number,
                           const struct hs_elf_symbol *symbol);
-/* In *file first, then in the others: *file is then the one that has it. */
+/* Looks in *file first, then in the others: *file is then the one that has it. */
 hs_die hs_ctypes_named_any_(struct hs_ctypes *types, hs_type_file *file,
                             const struct ctypes_wanted *wanted);
 /* fixed.c: the fixed place of a variable: 1 an address, 2 an offset in the thread's block, 0
@@ -276,9 +276,9 @@ struct ctypes_type *hs_ctypes_get_(struct hs_ctypes *types, hs_ctype type);
 hs_ctype hs_ctypes_make_(struct hs_ctypes *types, const struct ctypes_type *made);
 hs_ctype hs_ctypes_pointer_to_(struct hs_ctypes *types, hs_ctype of, hs_type_file file);
 uint64_t hs_ctypes_size_(struct hs_ctypes *types, hs_ctype type);
-/* Type argument number `wanted`, from 0, of a template. */
+/* Finds type argument number `wanted`, from 0, of a template. */
 hs_ctype hs_ctypes_argument_(struct hs_ctypes *types, hs_type_file file, hs_die die, int wanted);
-/* Record or typedef by name, in `file` first. */
+/* Finds a record or typedef by name, in `file` first. */
 hs_ctype hs_ctypes_find_wanted_(struct hs_ctypes *types, hs_type_file file,
                                 const struct ctypes_wanted *wanted);
 
@@ -288,8 +288,8 @@ void hs_ctypes_member_add_(struct hs_ctypes *types, struct ctypes_type *type, ui
 
 /* choices.c: false when memory or the room for them is at its end. */
 bool hs_ctypes_when_add_(struct hs_ctypes *types, const struct ctypes_when *when);
-/* One more choice of the slots at `offset` of a record: a chain of conditions from the slot, then
- * `n` conditions from the record's start. */
+/* Adds one more choice of the slots at `offset` of a record: a chain of conditions from the slot,
+ * then `n` conditions from the record's start. */
 bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *inner,
                            uint64_t offset, uint32_t first_when, uint32_t n_whens);
 /* Marks the places where a record has a pointer and a discriminant beside it: conditions on its
@@ -323,9 +323,9 @@ bool hs_ctypes_scope_around_(struct hs_ctypes *types, hs_type_file file,
 size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,
                             const struct debug_entry *entry, char *text, size_t n_text);
 /* type_names.c */
-/* C or Objective-C, of any year. */
+/* Tells whether the language is C or Objective-C, of any year. */
 bool hs_language_is_c_(uint16_t language);
-/* C++, likewise. */
+/* Tells whether it is C++, likewise. */
 bool hs_language_is_cpp_(uint16_t language);
 const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 /* pretty.c: rewrites a name as people write it; returns its length. */

@@ -16,15 +16,15 @@ struct ctypes_variants {
     uint32_t first_when;     /* those of the values, one each, then of the default */
 };
 
-/* At a variant part whose number is so large and stands there; of no bytes: there is none. */
+/* Begins a variant part whose number is so large and stands there; of no bytes: there is none. */
 void hs_ctypes_variants_begin_(const struct hs_ctypes *types, unsigned depth, uint64_t at,
                                uint64_t n_bytes, struct ctypes_variants *ret);
-/* At an alternative. */
+/* Enters an alternative. */
 void hs_ctypes_variants_enter_(struct debug_info *info, const struct debug_entry *variant,
                                struct ctypes_variants *variants);
 /* The last member of the pool is that of the alternative. */
 void hs_ctypes_variants_added_(struct hs_ctypes *types, struct ctypes_variants *variants);
-/* After the last alternative. */
+/* Ends the part after the last alternative. */
 void hs_ctypes_variants_end_(struct hs_ctypes *types, struct ctypes_variants *variants);
 
 #endif

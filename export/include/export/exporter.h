@@ -30,7 +30,8 @@ struct hs_exporter {
      * before it commits. */
     hs_status (*write)(struct hs_view *view, const struct hs_export_target *target,
                        struct hs_error *err);
-    /* In place of it: of a format of stacks, which a snapshot's keys are, and a trace's calls. */
+    /* Writes stacks, in place of it: for a format of stacks, which a snapshot's keys are, and a
+     * trace's calls. */
     hs_status (*write_stacks)(const struct hs_stack_tree *tree,
                               const struct hs_export_target *target, struct hs_error *err);
 };

@@ -29,7 +29,7 @@
 #define HS_EXPORTER_OBJECT(name) extern const struct hs_exporter hs_exporter_##name;
 HS_EXPORTERS(HS_EXPORTER_OBJECT)
 
-/* By the number of the choice. */
+/* The exporters, by the number of the choice. */
 extern const struct hs_exporter *const hs_exporters[];
 extern const char *const hs_exporter_names[];
 

@@ -23,7 +23,7 @@ enum hs_fleet_table {
     HS_FLEET_BLOCKS,
     HS_FLEET_N_TABLES
 };
-/* As the choices of an option, in this order. */
+/* The tables as the choices of an option, in this order. */
 #define HS_FLEET_TABLES "snapshots|keys|roots|sets|types|leaks|blocks"
 
 /* Zeroed: all tables, names by default. Texts are borrowed. */

@@ -59,7 +59,7 @@ struct hs_stack_tree {
 hs_status hs_stack_tree_of_view(struct hs_view *view, struct hs_stack_tree *ret,
                                 struct hs_error *err);
 
-/* For those that build one. The number of a frame, which is added when it is new. HS_LIMIT. */
+/* Adds a frame, when it is new, for those that build a tree. *ret: its number. HS_LIMIT. */
 hs_status hs_stack_frame_add(struct hs_stack_tree *tree, const struct hs_stack_frame *frame,
                              uint32_t *ret, struct hs_error *err);
 /* A node behind the others, zeroed: *ret is borrowed until the next. HS_LIMIT. */
@@ -76,8 +76,8 @@ uint64_t hs_stack_total(const struct hs_stack_tree *tree, unsigned value);
 size_t hs_stack_path(const struct hs_stack_tree *tree, uint32_t node, uint32_t *frames, size_t most,
                      size_t *ret_cut);
 
-/* Children of all nodes, in order of their numbers: children[begin[i]] to children[begin[i + 1]]
- * are those of node i, with i = n those that stand on nothing. Both owned (hs_free). */
+/* The children of all nodes, in order of their numbers: children[begin[i]] to children[begin[i +
+ * 1]] are those of node i, with i = n those that stand on nothing. Both owned (hs_free). */
 struct hs_stack_children {
     uint32_t *begin, *children;
 };

@@ -13,9 +13,9 @@
 #include "analysis/view.h"
 #include "base/file.h"
 
-/* Made in a temporary file without a name, since SQLite seeks, and copied from front to end. Takes
- * 6 to 20 MiB of the budget for SQLite beside what each table takes by itself. HS_IO, HS_LIMIT,
- * HS_FORMAT. The view is used by nobody else meanwhile. */
+/* Writes the database, made in a temporary file without a name, since SQLite seeks, and copied from
+ * front to end. Takes 6 to 20 MiB of the budget for SQLite beside what each table takes by itself.
+ * HS_IO, HS_LIMIT, HS_FORMAT. The view is used by nobody else meanwhile. */
 hs_status hs_sql_write_database(struct hs_view *view, struct hs_out *out, struct hs_error *err);
 
 #endif

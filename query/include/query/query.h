@@ -22,8 +22,8 @@ struct hs_sql;
 
 struct hs_sql_limits {
     uint64_t timeout_ns; /* of one statement; 0: none */
-    /* Called when a statement begins and when it has ended, for who watches the time from without:
-     * one function of SQLite over a long text looks at no clock. NULL: nobody does. */
+    /* Is called when a statement begins and when it has ended, for who watches the time from
+     * without: one function of SQLite over a long text looks at no clock. NULL: nobody does. */
     void (*clock)(void *context, bool runs);
     void *context;
     const char *late_hint; /* of a statement that took longer; NULL: --timeout */

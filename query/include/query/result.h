@@ -44,8 +44,8 @@ void hs_sql_result_fini(struct hs_sql_result *result);
 hs_status hs_sql_result_add(struct hs_sql_result *result, const struct hs_sql_cell *cells,
                             struct hs_error *err);
 
-/* All rows in order, again from the first with each call; the cells are borrowed by the callback,
- * whose failure ends it. */
+/* A sink of all rows in order, again from the first with each call; the cells are borrowed by the
+ * callback, whose failure ends it. */
 struct hs_sql_row_sink {
     hs_status (*put)(void *context, const struct hs_sql_cell *cells, struct hs_error *err);
     void *context;

@@ -39,7 +39,7 @@ struct hs_json {
     struct hs_error error; /* the first failure */
 };
 
-/* Nothing is owned: there is no fini. */
+/* Begins JSON in an output. Nothing is owned: there is no fini. */
 void hs_json_init(struct hs_json *json, struct hs_out *out, enum hs_json_style style);
 void hs_json_init_buffer(struct hs_json *json, struct hs_buffer *buffer, enum hs_json_style style);
 
@@ -53,7 +53,8 @@ void hs_json_string(struct hs_json *json, const char *key, const char *text);
 void hs_json_string_n(struct hs_json *json, const char *key, const char *text, size_t n_bytes);
 void hs_json_u64(struct hs_json *json, const char *key, uint64_t value);
 void hs_json_i64(struct hs_json *json, const char *key, int64_t value);
-/* As many digits as tell it from its neighbours; null for what is no finite number. */
+/* Writes as many digits as tell the number from its neighbours; null for what is no finite
+ * number. */
 void hs_json_real(struct hs_json *json, const char *key, double value);
 void hs_json_bool(struct hs_json *json, const char *key, bool value);
 void hs_json_null(struct hs_json *json, const char *key);
@@ -61,7 +62,7 @@ void hs_json_null(struct hs_json *json, const char *key);
 void hs_json_address(struct hs_json *json, const char *key, hs_addr value);
 /* "#N"; HS_NO_NODE is written as null. */
 void hs_json_node(struct hs_json *json, const char *key, hs_node value);
-/* part / whole as a number of percent with two decimals; null when whole is 0. */
+/* Writes part / whole as a percentage with two decimals; null when whole is 0. */
 void hs_json_percent(struct hs_json *json, const char *key, uint64_t part, uint64_t whole);
 
 /* The first failure of all that was written: HS_IO, HS_LIMIT. Does not commit the output. */

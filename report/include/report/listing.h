@@ -30,7 +30,7 @@
 
 #define HS_UNKNOWN (UINT64_MAX - 1)
 
-/* For what is never 0. */
+/* Returns the value, or unknown for 0: for what is never 0. */
 static inline uint64_t hs_or_unknown(uint64_t value)
 {
     return value != 0 ? value : HS_UNKNOWN;
@@ -142,15 +142,17 @@ struct hs_list {
     bool is_block; /* JSON: the members of a row on lines of their own */
 };
 
-/* One row. Writing fails when the listing ends; what fails here is a list that the row has. */
+/* Writes one row. Writing fails when the listing ends; what fails here is a list that the row
+ * has. */
 hs_status hs_sink_row(struct hs_sink *sink, const void *row, struct hs_error *err);
-/* One row for JSON alone, of HS_PAIRS. A single member without a key is a value and no object. */
+/* Writes one row for JSON alone, of HS_PAIRS. A single member without a key is a value and no
+ * object. */
 hs_status hs_sink_pairs(struct hs_sink *sink, const struct hs_pair *members, struct hs_error *err);
-/* For JSON alone: more members of the object that is open. */
+/* Writes, for JSON alone, more members of the object that is open. */
 hs_status hs_sink_members(struct hs_sink *sink, const struct hs_pair *members,
                           struct hs_error *err);
-/* For tables, nothing elsewhere: what `n` rows that were left out are in sum, and a line that
- * belongs to the sum and is no row; such lines come last. */
+/* Writes, for tables and nothing elsewhere: what `n` rows that were left out are in sum, and a line
+ * that belongs to the sum and is no row; such lines come last. */
 void hs_sink_others(struct hs_sink *sink, uint64_t n, const void *sums);
 void hs_sink_close(struct hs_sink *sink, const void *row);
 

@@ -131,7 +131,7 @@ void hs_sheet_null(struct hs_sheet *sheet);
  * column; those of columns that are not summed are ignored. */
 void hs_sheet_fold(struct hs_sheet *sheet, uint64_t n_rows, const uint64_t *sums);
 
-/* Rows from here on are closing rows. */
+/* Begins the closing rows: all from here on. */
 void hs_sheet_close_rows(struct hs_sheet *sheet);
 
 /* Writes the sheet in its format. HS_IO, HS_LIMIT, or the first failure while it was filled. */

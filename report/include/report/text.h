@@ -26,7 +26,7 @@ enum hs_text_escape {
 hs_status hs_text_sanitise(const char *text, size_t n_bytes, enum hs_text_escape escape,
                            struct hs_buffer *b, struct hs_error *err);
 
-/* Terminal columns of one code point (0, 1 or 2) and of a sanitised text. */
+/* Returns the terminal columns of one code point (0, 1 or 2) and of a sanitised text. */
 unsigned hs_text_code_width(uint32_t code);
 size_t hs_text_width(const char *text, size_t n_bytes);
 

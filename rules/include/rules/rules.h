@@ -38,7 +38,7 @@ enum hs_rule_kind {
     HS_N_RULE_KINDS
 };
 
-/* For hs_rules_type and the like. */
+/* The languages, for hs_rules_type and the like. */
 enum hs_rule_language { HS_RULE_C = 1, HS_RULE_CPP = 2, HS_RULE_RUST = 4 };
 
 enum {
@@ -126,7 +126,7 @@ hs_status hs_rules_add(struct hs_rules *rules, const struct hs_rule_source *sour
 /* Takes a zeroed object. */
 void hs_rules_fini(struct hs_rules *rules);
 
-/* All that are shipped. */
+/* Loads all rules that are shipped. */
 hs_status hs_rules_shipped(struct hs_rules *ret, struct hs_error *err);
 
 /* Those that are shipped, those of the user, and what `given` says, in its order: "-NAME" turns a
@@ -138,7 +138,8 @@ hs_status hs_rules_shipped(struct hs_rules *ret, struct hs_error *err);
 hs_status hs_rules_load(const char *const *given, size_t n_given, struct hs_rules *ret,
                         struct hs_error *err);
 
-/* Is a NAME of `pattern` (`*`: any text, `?`: any byte)? O(n_pattern * n_name) at most. */
+/* Tells whether a name matches `pattern` (`*`: any text, `?`: any byte). O(n_pattern * n_name) at
+ * most. */
 bool hs_rules_glob(const char *pattern, size_t n_pattern, const char *name, size_t n_name);
 
 /* The first enabled rule of the kind whose pattern is that of a type's qualified name; NULL: none.
@@ -160,7 +161,7 @@ const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_k
  * "my::Ptr<int>". False when it has no room. */
 bool hs_rule_pattern_of(const char *name, char *text, size_t n_bytes);
 
-/* Is it a rule, of whatever kind, of this name? */
+/* Tells whether it is a rule, of whatever kind, of this name. */
 bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, const char *name);
 
 /* "rules 0123456789abcdef: qt, std, of the user mine": the hash and the sets that are enabled. Cut

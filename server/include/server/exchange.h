@@ -63,10 +63,10 @@ struct hs_server_options {
     size_t n_files;
 };
 
-/* Everything is copied but the files. */
+/* Makes a server; everything is copied but the files. */
 hs_status hs_server_new(const struct hs_server_options *options, struct hs_server **ret,
                         struct hs_error *err);
-/* All answers must have been let go. Takes NULL. */
+/* Frees a server, of which all answers must have been let go. Takes NULL. */
 void hs_server_free(struct hs_server *server);
 
 /* A request as it came. NULL: there was no such header. */
@@ -116,8 +116,8 @@ struct hs_exchange {
     struct hs_route *route; /* owned */
 };
 
-/* True: the answer is there. False: the question is to be answered first, by hs_server_finish. The
- * list is borrowed until then. O(answer). */
+/* Begins an exchange. True: the answer is there. False: the question is to be answered first, by
+ * hs_server_finish. The list is borrowed until then. O(answer). */
 bool hs_server_begin(struct hs_server *server, const struct hs_request *request,
                      const struct hs_served_list *list, struct hs_exchange *exchange);
 /* Gives the outcome of the question: `printed` is taken over when `status` is HS_OK. The map must

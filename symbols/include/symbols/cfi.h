@@ -41,7 +41,7 @@ hs_status hs_cfi_open(struct hs_dwarf_box *box, struct hs_elf *elf, const char *
 void hs_cfi_close(struct hs_cfi *cfi);
 HS_DEFINE_AUTO(hs_cfi, close)
 
-/* Number of functions described. */
+/* Returns the number of functions described. */
 size_t hs_cfi_n_functions(const struct hs_cfi *cfi);
 
 /* The described function [*ret_begin, *ret_end) that holds `vaddr`; false when none does. For

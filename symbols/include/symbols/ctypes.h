@@ -151,9 +151,9 @@ void hs_ctypes_use_rules(struct hs_ctypes *types, const struct hs_rules *rules);
  * more records are listed by what is inside them, which hs_ctypes_was_full tells). */
 void hs_ctypes_bound(struct hs_ctypes *types, size_t piece_bytes, size_t list_bytes);
 bool hs_ctypes_was_full(const struct hs_ctypes *types);
-/* Large compressed sections of files that are added from now on go to temporary files where
- * `budget` has them (borrowed until free; NULL: no more of them), and come in pieces like others.
- */
+/* Lets large compressed sections of files that are added from now on go to temporary files where
+ * `budget` has them (borrowed until free; NULL: no more of them), and come in pieces like
+ * others. */
 void hs_ctypes_unpack_to(struct hs_ctypes *types, const struct hs_budget *budget);
 /* HS_IO when one of them could not be read back: answers since then may lack what was in it. */
 hs_status hs_ctypes_check(const struct hs_ctypes *types, struct hs_error *err);
@@ -261,8 +261,8 @@ struct hs_ccount {
     uint8_t by, room_by, entries_bytes, room_bytes;
 };
 enum { HS_CTYPE_MAX_COUNTS = 64 };
-/* Those of a value of this type, its arrays of up to 64 elements included, in no order: how many.
- * Reads the entries of its records. */
+/* Finds those of a value of this type, its arrays of up to 64 elements included, in no order.
+ * Returns how many. Reads the entries of its records. */
 size_t hs_ctypes_counts(struct hs_ctypes *types, hs_ctype type,
                         struct hs_ccount ret[HS_CTYPE_MAX_COUNTS]);
 
@@ -274,8 +274,8 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
  * pointer that Arc::into_raw gave leads there. 0: there is none, or both are used. */
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset);
 
-/* May an array of this type have the number of its elements before them, as `new T[n]` of C++ has
- * where a T has a destructor (Itanium C++ ABI, 2.7)? Any record of C++ may. */
+/* Tells whether an array of this type may have the number of its elements before them, as `new
+ * T[n]` of C++ has where a T has a destructor (Itanium C++ ABI, 2.7). Any record of C++ may. */
 bool hs_ctypes_may_be_numbered(struct hs_ctypes *types, hs_ctype type);
 
 /* The tail of a record in its block: elements of the array that a record ends with, of no length or
@@ -302,21 +302,22 @@ size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offs
                            uint64_t least_bytes, uint64_t most_bytes,
                            hs_ctype ret[HS_CTYPE_MAX_ENCLOSING]);
 
-/* Those of C++ alone of which `part` is a base class there, at whatever depth. */
+/* Finds those of C++ alone of which `part` is a base class there, at whatever depth. */
 size_t hs_ctypes_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
                        uint64_t least_bytes, uint64_t most_bytes,
                        hs_ctype ret[HS_CTYPE_MAX_ENCLOSING]);
-/* Is there one at 0, or more of them? */
+/* Tells whether there is one at 0, or more of them. */
 bool hs_ctypes_has_heir(struct hs_ctypes *types, hs_ctype part, uint64_t least_bytes,
                         uint64_t most_bytes);
 
-/* Those of C that begin with a `part`, have no fixed size (hs_ctypes_tail) and are at most
- * `most_bytes` without what is behind them: how many; of more than HS_CTYPE_MAX_ENCLOSING the
- * smallest. Ascending by size. */
+/* Finds those of C that begin with a `part`, have no fixed size (hs_ctypes_tail) and are at most
+ * `most_bytes` without what is behind them. Returns how many; of more than HS_CTYPE_MAX_ENCLOSING
+ * the smallest. Ascending by size. */
 size_t hs_ctypes_open_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t most_bytes,
                             hs_ctype ret[HS_CTYPE_MAX_ENCLOSING]);
-/* Is this the header of objects of many types, of C, in one list: does it lead to its like, and
- * begins one with it that has no fixed size? Then the size of a block tells nothing of its type. */
+/* Tells whether this is the header of objects of many types, of C, in one list: it leads to its
+ * like, and one that has no fixed size begins with it. Then the size of a block tells nothing of
+ * its type. */
 bool hs_ctypes_is_header(struct hs_ctypes *types, hs_ctype part);
 
 /* The records (struct, class) that a file describes and that have a size in [least_bytes,
@@ -345,8 +346,8 @@ enum hs_cfirst hs_ctypes_first(struct hs_ctypes *types, hs_ctype type);
  * its base. */
 unsigned hs_ctypes_depth(struct hs_ctypes *types, hs_ctype type);
 
-/* Is it a node of a container, or the base of nodes that links lead to? Each has a block of its
- * own. */
+/* Tells whether it is a node of a container, or the base of nodes that links lead to. Each has a
+ * block of its own. */
 bool hs_ctypes_is_node(struct hs_ctypes *types, hs_ctype type);
 
 /* Writes the name of the place at `offset_bytes` of a value, as in a debugger and without a leading

@@ -26,9 +26,9 @@
  * return type and hash, types in names as hs_shorten_type has them. */
 size_t hs_demangle(const char *name, char *out, size_t n_out);
 
-/* As hs_demangle for the name of a type as C++ keeps it at run time, std::type_info::name():
- * "N2ns7DerivedE", also with "_ZTS" or '*' in front: "ns::Derived". Whole, not shortened, so that
- * it can be looked up. */
+/* Demangles, as hs_demangle, the name of a type as C++ keeps it at run time,
+ * std::type_info::name(): "N2ns7DerivedE", also with "_ZTS" or '*' in front: "ns::Derived". Whole,
+ * not shortened, so that it can be looked up. */
 size_t hs_demangle_type(const char *name, char *out, size_t n_out);
 
 /* The name of a type without what everybody leaves out: inline namespaces of the standard library,

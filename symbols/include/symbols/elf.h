@@ -31,9 +31,9 @@ struct hs_elf_identity {
     uint16_t machine;    /* EM_* of <elf.h> */
 };
 
-/* One PT_LOAD. Its memory is [vaddr, vaddr + n_memory_bytes), of which the first n_file_bytes come
- * from [file_offset, file_offset + n_file_bytes) and the rest is zero. Neither wraps; the file may
- * still be shorter than it claims. */
+/* A PT_LOAD segment. Its memory is [vaddr, vaddr + n_memory_bytes), of which the first n_file_bytes
+ * come from [file_offset, file_offset + n_file_bytes) and the rest is zero. Neither wraps; the file
+ * may still be shorter than it claims. */
 struct hs_elf_segment {
     hs_addr vaddr;
     uint64_t n_memory_bytes;
@@ -42,8 +42,8 @@ struct hs_elf_segment {
     bool readable, writable, executable;
 };
 
-/* PT_TLS. The block of the executable in a thread is [tp - roundup(n_memory_bytes, align),
- * tp), where tp is the thread pointer. */
+/* The PT_TLS segment. The block of the executable in a thread is [tp - roundup(n_memory_bytes,
+ * align), tp), where tp is the thread pointer. */
 struct hs_elf_tls {
     hs_addr vaddr; /* of the initial contents */
     uint64_t n_memory_bytes;
@@ -88,8 +88,8 @@ hs_status hs_elf_open_path(const char *path, struct hs_elf **ret, struct hs_erro
 hs_status hs_elf_open_fd(int fd, const char *name, struct hs_elf **ret, struct hs_error *err);
 hs_status hs_elf_open_memory(const void *bytes, size_t n_bytes, const char *name,
                              struct hs_elf **ret, struct hs_error *err);
-/* As hs_elf_open_fd, without reading symbols: there are none. The file need not be linked, but
- * nothing of it is relocated. */
+/* Opens a file as hs_elf_open_fd, without reading symbols: there are none. The file need not be
+ * linked, but nothing of it is relocated. */
 hs_status hs_elf_open_sections(int fd, const char *name, struct hs_elf **ret, struct hs_error *err);
 /* Closes the file: what was not read until now cannot be read any more. */
 void hs_elf_let_go(struct hs_elf *elf);
@@ -111,20 +111,21 @@ uint64_t hs_elf_data_bytes(const struct hs_elf *elf);
  */
 bool hs_elf_had_no_room(const struct hs_elf *elf);
 
-/* Position-independent (ET_DYN): the bias is chosen at run time. Otherwise it is 0. */
+/* Tells whether the file is position-independent (ET_DYN): the bias is chosen at run time.
+ * Otherwise it is 0. */
 bool hs_elf_is_dyn(const struct hs_elf *elf);
-/* Has a PT_INTERP: a program (or something that can be run as one). */
+/* Tells whether it has a PT_INTERP: a program (or something that can be run as one). */
 bool hs_elf_has_interpreter(const struct hs_elf *elf);
 hs_addr hs_elf_entry(const struct hs_elf *elf);
 
 /* The build-id in lower-case hex, "" when there is none. */
 const char *hs_elf_build_id(const struct hs_elf *elf);
 
-/* PT_LOAD segments in file order, borrowed. */
+/* Returns the PT_LOAD segments in file order, borrowed. */
 const struct hs_elf_segment *hs_elf_segments(const struct hs_elf *elf, size_t *ret_n);
 /* The segment whose memory holds `vaddr`, or NULL. */
 const struct hs_elf_segment *hs_elf_segment_at(const struct hs_elf *elf, hs_addr vaddr);
-/* [lowest, end) of all PT_LOAD memory; false without any. */
+/* Finds [lowest, end) of all PT_LOAD memory; false without any. */
 bool hs_elf_extent(const struct hs_elf *elf, hs_addr *ret_lowest, hs_addr *ret_end);
 /* False when the file has no PT_TLS. */
 bool hs_elf_tls(const struct hs_elf *elf, struct hs_elf_tls *ret);
@@ -145,16 +146,16 @@ bool hs_elf_section_at(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_se
  * 0 bytes. Fails with HS_FORMAT when they are not in the file or damaged, HS_LIMIT beyond 2 GiB. */
 hs_status hs_elf_section_bytes(struct hs_elf *elf, size_t number, const uint8_t **ret,
                                size_t *ret_n_bytes, struct hs_error *err);
-/* As above, by name. */
+/* Reads a section's bytes as above, by name. */
 hs_status hs_elf_section_bytes_named(struct hs_elf *elf, const char *name, const uint8_t **ret,
                                      size_t *ret_n_bytes, struct hs_error *err);
 
-/* [vaddr, vaddr + n_bytes) as the file has it, before any relocation; borrowed until close. NULL
- * when not all of it is backed by the file. The pages that hold it are read and kept, no others. A
- * debug file has no such bytes: ask the file that is mapped. */
+/* Returns [vaddr, vaddr + n_bytes) as the file has it, before any relocation; borrowed until close.
+ * NULL when not all of it is backed by the file. The pages that hold it are read and kept, no
+ * others. A debug file has no such bytes: ask the file that is mapped. */
 const uint8_t *hs_elf_bytes_at(struct hs_elf *elf, hs_addr vaddr, size_t n_bytes);
-/* As above what there is from `vaddr` on, up to n_most bytes or the end of its segment; NULL and 0
- * when there are none. */
+/* Returns as above what there is from `vaddr` on, up to n_most bytes or the end of its segment;
+ * NULL and 0 when there are none. */
 const uint8_t *hs_elf_bytes_from(struct hs_elf *elf, hs_addr vaddr, size_t n_most,
                                  size_t *ret_n_bytes);
 /* Copies as many bytes of a segment and keeps nothing, for those who search all of it; they bound
@@ -170,7 +171,7 @@ const char *hs_elf_imported_at(struct hs_elf *elf, hs_addr vaddr);
 bool hs_elf_has_symtab(const struct hs_elf *elf);
 /* Symbols with an address, sorted by (vaddr, global first, name); borrowed. */
 const struct hs_elf_symbol *hs_elf_symbols(const struct hs_elf *elf, size_t *ret_n);
-/* Thread-local symbols, sorted likewise by offset. */
+/* Returns thread-local symbols, sorted likewise by offset. */
 const struct hs_elf_symbol *hs_elf_tls_symbols(const struct hs_elf *elf, size_t *ret_n);
 /* The symbol of exactly this name, thread-local ones included; NULL when there is none. Of several
  * a global one is taken, else the lowest. O(1). */

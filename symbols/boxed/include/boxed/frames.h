@@ -20,7 +20,7 @@ hs_status hs_frame_tables_open(struct hs_elf *elf, struct hs_frame_tables **ret,
 void hs_frame_tables_close(struct hs_frame_tables *tables);
 HS_DEFINE_AUTO(hs_frame_tables, close)
 
-/* Number of functions described. */
+/* Returns the number of functions described. */
 size_t hs_frame_tables_n_functions(const struct hs_frame_tables *tables);
 
 /* The row for `vaddr`: without function when none holds it, without rules when they cannot be told.
