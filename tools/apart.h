@@ -22,7 +22,8 @@ struct hs_apart {
  * else what `work` returns. */
 hs_status hs_apart_run(struct hs_tool *tool, struct hs_apart *apart, struct hs_error *err);
 
-/* In the child: the time runs from now on, or not any more. As struct hs_sql_limits takes it. */
+/* Tells the child that the time runs from now on, or not any more; called in the child. As struct
+ * hs_sql_limits takes it. */
 void hs_apart_clock(void *apart, bool runs);
 
 #endif

@@ -9,12 +9,12 @@
  * a failed read, in place of a death by signal. Nothing half written stays: outputs get their names
  * at the end. */
 void hs_lost_file_watch(void);
-/* Also calls `restore` before, which gives a terminal back and may be called in a signal; NULL: no
- * more. */
+/* Calls `restore`, too, before the end: it gives a terminal back and may be called in a signal;
+ * NULL: no more. */
 void hs_lost_file_restore(void (*restore)(void));
 
-/* For a server, which goes on: from here on what is lost reads as zeros, which every reader of a
- * file takes for damage, and is remembered of the thread that met it. */
+/* Lets a server go on: from here on what is lost reads as zeros, which every reader of a file takes
+ * for damage, and is remembered of the thread that met it. */
 void hs_lost_file_go_on(void);
 /* Tells whether this thread met such a loss since it last asked. */
 bool hs_lost_file_met(void);

@@ -216,7 +216,7 @@ static inline bool hs_takes_rest(const struct hs_command *command)
 #define HS_OPTIONS_OF_FLEET                                                 \
     (HS_BIT(HS_OPT_TABLES) | HS_BIT(HS_OPT_HOST) | HS_BIT(HS_OPT_SERVICE) | \
      HS_BIT(HS_OPT_NO_ADDRESSES))
-/* Their crossing is exit code 1. */
+/* The thresholds, whose crossing is exit code 1. */
 #define HS_OPTIONS_OF_THRESHOLDS (HS_BIT(HS_OPT_FAIL_OVER) | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
 /* The options of every command that asks who keeps what. */
 #define HS_OPTIONS_OF_POLICY (HS_BIT(HS_OPT_TIER_POLICY) | HS_BIT(HS_OPT_POINTERS_IN))
@@ -270,8 +270,8 @@ int hs_choice_at(const char *choices, const char *text, size_t n_bytes);
 uint64_t hs_choices_given(const struct hs_invocation *invocation, enum hs_option_id id);
 
 const struct hs_command *hs_find_command(const char *name);
-/* Is it a command of a part that this build has not (cmake/HsParts.cmake)? Then err says which part
- * that is, and how to get it: HS_USAGE. */
+/* Tells whether it is a command of a part that this build has not (cmake/HsParts.cmake). Then err
+ * says which part that is, and how to get it: HS_USAGE. */
 bool hs_is_missing_command(const char *name, struct hs_error *err);
 
 /* The choices as "a, b, c" when the help of the option does not name them itself, else false.
@@ -287,7 +287,7 @@ hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err);
 hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, struct hs_error *err);
 hs_status hs_completion_write(struct hs_out *out, const char *shell, struct hs_error *err);
 
-/* printf into an output. */
+/* Prints into an output, as printf. */
 hs_status hs_print(struct hs_out *out, struct hs_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -71,12 +71,12 @@ static inline struct hs_budget *hs_tool_budget(struct hs_tool *tool)
 {
     return tool->budget.limit_bytes == 0 ? NULL : &tool->budget;
 }
-/* Without --spill-dir: temporary files go beside this file when that place can be written. */
+/* Lets temporary files go, without --spill-dir, beside this file when that place can be written. */
 void hs_tool_spill_beside(struct hs_tool *tool, const char *path);
 
 enum hs_format hs_tool_format(const struct hs_invocation *inv);
 
-/* Rows to print: -n, or the default of the format. UINT64_MAX = all. */
+/* Returns the rows to print: -n, or the default of the format. UINT64_MAX = all. */
 uint64_t hs_tool_rows(const struct hs_invocation *inv);
 
 /* The value of an option of HS_OPTION_WORDS, whole words of what was given in bytes; and
@@ -126,10 +126,10 @@ int hs_tool_interrupted(void);
 void hs_tool_hint(struct hs_tool *tool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Talk: a line on standard error, filled to the width of a terminal. Never fails: nobody can be
- * told. */
+/* Talks: prints a line on standard error, filled to the width of a terminal. Never fails: nobody
+ * can be told. */
 void hs_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* From now on the same line is said once, of the 256 lines before it: for a server, which runs
+/* Lets a line be said only once from now on, of the 256 lines before it: for a server, which runs
  * commands again and again. To be called before there are threads. */
 void hs_talk_once(void);
 /* "heapsnap: cannot ..." and the hint, sanitised. */

@@ -38,7 +38,7 @@ TRACE_BYTES_READER(u32, uint32_t)
 TRACE_BYTES_READER(u64, uint64_t)
 TRACE_BYTES_READER(f64, double)
 
-/* One byte below 253, or what follows 253 (u16), 254 (i32: its writer and reader take it as
+/* Reads one byte below 253, or what follows 253 (u16), 254 (i32: its writer and reader take it as
  * signed, whatever the metadata says) and 255 (i64). */
 static inline int64_t trace_bytes_vint(struct trace_bytes *b)
 {
@@ -55,7 +55,7 @@ static inline int64_t trace_bytes_vint(struct trace_bytes *b)
     }
 }
 
-/* Up to and without the NUL, which must be there; NULL (and failed) when it is not. */
+/* Reads up to and without the NUL, which must be there; NULL (and failed) when it is not. */
 static inline const char *trace_bytes_string(struct trace_bytes *b, size_t *ret_n)
 {
     const uint8_t *nul = b->at == b->end ? NULL : memchr(b->at, 0, (size_t)(b->end - b->at));

@@ -26,7 +26,7 @@ struct trace_names {
 };
 
 void hs_trace_names_init(struct trace_names *names);
-/* Part of the trace was lost: what stands in the lists is unknown. */
+/* Loses the lists: part of the trace was lost, and what stands in them is unknown. */
 void hs_trace_names_lose(struct trace_names *names);
 
 /* The file at a place without moving it. NULL: nothing is there yet. */

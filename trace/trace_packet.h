@@ -16,7 +16,7 @@ enum {
     TRACE_EVENT_PROMOTE,
     TRACE_EVENT_COLLECT
 };
-/* Short allocations: 1 to 16 words in the event's number. */
+/* The events of short allocations: 1 to 16 words in the event's number. */
 #define TRACE_EVENT_SHORT_FIRST 101
 #define TRACE_EVENT_SHORT_LAST 116
 

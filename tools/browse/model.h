@@ -54,30 +54,32 @@ static inline struct hs_browse_level *hs_browse_top(const struct hs_browse *brow
     return &browse->levels[browse->n_levels - 1];
 }
 
-/* Before the list is drawn on so many lines: reads it if it was not, scrolls it, names its rows. */
+/* Prepares the list to be drawn on so many lines: reads it if it was not, scrolls it, names its
+ * rows. */
 hs_status hs_browse_ready(struct hs_browse *browse, size_t n_lines, struct hs_error *err);
 
 /* Goes to a list: back to the one before when that is it, else one further. On failure everything
  * is as it was. */
 hs_status hs_browse_go(struct hs_browse *browse, enum hs_browse_form form,
                        struct hs_browse_what what, struct hs_error *err);
-/* Enter: into the row under the cursor, or more rows. What cannot be entered makes a note. */
+/* Enters the row under the cursor (Enter), or shows more rows. What cannot be entered makes a
+ * note. */
 hs_status hs_browse_enter(struct hs_browse *browse, struct hs_error *err);
-/* Left: false in the first list. */
+/* Goes back to the list before (Left): false in the first list. */
 bool hs_browse_leave(struct hs_browse *browse);
-/* o, p, t: holders, paths or types of the row under the cursor. */
+/* Opens holders, paths or types of the row under the cursor (o, p, t). */
 hs_status hs_browse_ask(struct hs_browse *browse, enum hs_browse_form form, struct hs_error *err);
-/* d: from the owner tree to the dominator tree, and back; from other lists to what the row under
- * the cursor dominates. */
+/* Goes from the owner tree to the dominator tree, and back (d); from other lists to what the row
+ * under the cursor dominates. */
 hs_status hs_browse_other_tree(struct hs_browse *browse, struct hs_error *err);
-/* f: the other policy. Indexes it if it was not. Where that fails the one before is opened again.
- */
+/* Takes the other policy (f). Indexes by it if that was not done. Where that fails the one before
+ * is opened again. */
 hs_status hs_browse_other_policy(struct hs_browse *browse, struct hs_error *err);
-/* m: sizes of an older snapshot, or of its key file, beside ours. HS_USAGE when they cannot be
- * compared. NULL: no more. */
+/* Shows sizes of an older snapshot, or of its key file, beside ours (m). HS_USAGE when they cannot
+ * be compared. NULL: no more. */
 hs_status hs_browse_compare(struct hs_browse *browse, const char *older, struct hs_error *err);
 
-/* M: marks the row under the cursor; that row again: no more; another one: *ret gets both side by
+/* Marks the row under the cursor (M); that row again: no more; another one: *ret gets both side by
  * side, as hs_browse_describe tells of one, and the mark stays. Goes through the heap for the types
  * of what blocks keep. HS_USAGE when the row is nothing. */
 hs_status hs_browse_mark(struct hs_browse *browse, bool in_words, struct hs_buffer *ret,
@@ -89,7 +91,7 @@ bool hs_browse_is_marked(const struct hs_browse *browse, const struct hs_browse_
 
 hs_status hs_browse_sort_by(struct hs_browse *browse, enum hs_browse_sort sort,
                             struct hs_error *err);
-/* Only rows whose name contains the text; "": all. */
+/* Shows only rows whose name contains the text; "": all. */
 hs_status hs_browse_filter(struct hs_browse *browse, const char *text, struct hs_error *err);
 /* The next row whose name contains the text: a note when there is none. */
 hs_status hs_browse_find(struct hs_browse *browse, const char *text, bool from_here,
@@ -102,7 +104,7 @@ void hs_browse_title(struct hs_browse *browse, const struct hs_browse_level *lev
                      size_t n);
 /* The command that prints the list; for a shell. `text` has HS_BROWSE_COMMAND_BYTES. */
 void hs_browse_command(struct hs_browse *browse, const struct hs_browse_level *level, char *text);
-/* i: what is known of the row under the cursor, a line each with its end. *ret is appended to. */
+/* Appends to *ret what is known of the row under the cursor (i), a line each with its end. */
 hs_status hs_browse_describe(struct hs_browse *browse, struct hs_buffer *ret, struct hs_error *err);
 
 void hs_browse_say(struct hs_browse *browse, const char *format, ...)

@@ -10,7 +10,7 @@ struct hs_folder {
 };
 
 bool hs_folder_is(const char *path);
-/* NAME.snap, and NAME.snap.keys where the snapshot itself is gone. HS_IO. */
+/* Lists NAME.snap, and NAME.snap.keys where the snapshot itself is gone. HS_IO. */
 hs_status hs_folder_list(const char *path, struct hs_folder *ret, struct hs_error *err);
 void hs_folder_fini(struct hs_folder *folder);
 

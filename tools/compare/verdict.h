@@ -6,7 +6,7 @@
 
 enum { HS_VERDICT_BYTES = 2048, HS_SPARK_BYTES = 128 };
 
-/* One to three sentences, safe to print; `are_same`: all of them are one snapshot. */
+/* Writes one to three sentences, safe to print; `are_same`: all of them are one snapshot. */
 void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, size_t n);
 
 /* The sentence is of the whole heap, whatever is found. */
@@ -18,7 +18,7 @@ bool hs_verdict_is_lost(const struct hs_series *series, uint32_t row);
 /* "+1.2 MiB", "-312 B", "0 B" of so many words. */
 void hs_verdict_change(const struct hs_series *series, double words, char *text, size_t n);
 
-/* n values as bars, at most 24 of them evenly chosen: the least is the lowest. */
+/* Draws n values as bars, at most 24 of them evenly chosen: the least is the lowest. */
 void hs_spark(const uint64_t *values, size_t n, char *text);
 
 #endif

@@ -5,7 +5,7 @@
 #include "export/fleet.h"
 #include "options.h"
 
-/* --tables, --host, --service, --no-addresses; borrowed from the invocation. */
+/* Reads --tables, --host, --service, --no-addresses; borrowed from the invocation. */
 struct hs_fleet_options hs_fleet_options_of(const struct hs_invocation *inv);
 
 #endif

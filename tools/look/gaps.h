@@ -4,7 +4,7 @@
 
 #include "trace/trace.h"
 
-/* After the last event: one line for each kind of gap that there is. */
+/* Prints one line for each kind of gap that there is, after the last event. */
 void hs_trace_tell_gaps(const char *path, const struct hs_trace *trace);
 
 #endif

@@ -7,7 +7,7 @@
 #include "report/listing.h"
 #include "tool.h"
 
-/* Owner, state, bytes, resident bytes, blocks: rows of JSON. The context is the view. */
+/* Writes rows of JSON: owner, state, bytes, resident bytes, blocks. The context is the view. */
 hs_status hs_memory_rows(void *context, struct hs_sink *sink, struct hs_error *err);
 
 /* A listing of keys and values: its record, and one line. */
@@ -15,7 +15,7 @@ extern const struct hs_record hs_info_record;
 void hs_info_line(struct hs_sink *sink, const char *key, const char *value);
 /* Lines of it; the rows themselves only when they have no table. */
 void hs_memory_lines(struct hs_sink *sink, const struct hs_view *view, bool with_rows);
-/* One for each binary without debug information: where it would be found. */
+/* Prints one hint for each binary without debug information: where it would be found. */
 void hs_memory_hints(struct hs_sink *sink, const struct hs_view *view);
 
 /* The rows as a table; the TOTAL is the process's resident size. */

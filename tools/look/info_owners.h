@@ -6,7 +6,7 @@
 #include "analysis/owner_summary.h"
 #include "tool.h"
 
-/* For a table. */
+/* Prints them as a table. */
 hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_owner_summary *owners,
                                unsigned word_bytes, struct hs_error *err);
 /* Members of JSON, null where nothing is known; `pairs` has HS_INFO_OWNER_PAIRS. */

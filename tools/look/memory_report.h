@@ -6,7 +6,7 @@
 #include "snapshot/reader.h"
 #include "tool.h"
 
-/* Before an index is computed: engine, memory, disk, time. Nothing without -v. */
+/* Prints the plan before an index is computed: engine, memory, disk, time. Nothing without -v. */
 void hs_tool_talk_plan(const struct hs_tool *tool, const struct hs_snap *snap);
 
 /* Says how much of the limit was taken, with the allocator's own statistics (of jemalloc; others

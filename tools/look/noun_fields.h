@@ -57,7 +57,7 @@ static inline void hs_cell_text(uint64_t *cell, const char *text)
 hs_status hs_noun_load(struct hs_rows *rows, uint64_t at, uint64_t *cells, struct hs_error *err);
 hs_status hs_noun_load_but(struct hs_rows *rows, uint64_t at, uint64_t known, uint64_t *cells,
                            struct hs_error *err);
-/* All cells unknown: of lines that are no rows. */
+/* Makes all cells unknown: for lines that are no rows. */
 void hs_noun_clear(const struct hs_noun *noun, uint64_t *cells);
 /* The cells as members of a JSON object: room for n_columns and an end. */
 void hs_noun_members(const struct hs_noun *noun, const uint64_t *cells, struct hs_pair *members);

@@ -11,7 +11,7 @@
 struct hs_session hs_tool_session(struct hs_tool *tool, const char *path);
 hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                             struct hs_view *ret, struct hs_error *err);
-/* With the index, which `rebuild` computes anew. */
+/* Opens a view with its index, which `rebuild` computes anew. */
 hs_status hs_tool_open_view_index(struct hs_tool *tool, const char *path, bool rebuild,
                                   struct hs_view *ret, struct hs_error *err);
 

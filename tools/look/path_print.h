@@ -8,7 +8,8 @@
 
 extern const struct hs_record hs_path_record;
 
-/* Path `at`: in JSON an object with root, slot, length, expression and steps, else its lines. */
+/* Writes path `at`: in JSON an object with root, slot, length, expression and steps, else its
+ * lines. */
 hs_status hs_path_put(struct hs_sink *sink, struct hs_view *view, const struct hs_paths *paths,
                       size_t at, bool with_why, struct hs_error *err);
 

@@ -8,7 +8,7 @@
 /* The cells of a root's line: HS_ROOTS_N. */
 hs_status hs_root_load(const struct hs_view *view, const struct hs_root_row *row, uint64_t *cells,
                        struct hs_error *err);
-/* One object: the columns of roots, `group` and `more`. */
+/* Writes one object: the columns of roots, `group` and `more`. */
 hs_status hs_root_put(struct hs_sink *sink, const struct hs_view *view,
                       const struct hs_root_row *row, const struct hs_pair *more,
                       struct hs_error *err);

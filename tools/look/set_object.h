@@ -11,7 +11,7 @@ struct hs_set_of {
     uint32_t set;
     uint64_t most;
 };
-/* One object: its id, sizes, and its roots; nothing of set 0. */
+/* Writes one object: the set's id, sizes, and its roots; nothing of set 0. */
 hs_status hs_set_one(void *context, struct hs_sink *sink, struct hs_error *err);
 
 /* `object set:N`: its roots, and its largest top units. */

@@ -14,7 +14,7 @@ void hs_set_names(const struct hs_view *view, const struct hs_set_rows *sets, si
                   enum hs_group_by group_by, char *text);
 /* "roots", "modules", ... */
 const char *hs_set_noun(enum hs_group_by group_by);
-/* One element of JSON's "sets". */
+/* Writes one element of JSON's "sets". */
 hs_status hs_set_put(struct hs_sink *sink, const struct hs_view *view,
                      const struct hs_set_rows *sets, size_t row, enum hs_group_by group_by,
                      struct hs_error *err);

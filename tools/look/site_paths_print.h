@@ -6,7 +6,7 @@
 #include "analysis/site_paths.h"
 #include "tool.h"
 
-/* As hs_site_paths_find takes `name` and `limit`. */
+/* Prints the ways; `name` and `limit` as hs_site_paths_find takes them. */
 hs_status hs_site_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_sample_join *join, const char *name, uint64_t limit,
                               struct hs_error *err);

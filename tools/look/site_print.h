@@ -5,7 +5,7 @@
 #include "analysis/sample_join.h"
 #include "tool.h"
 
-/* One object: function, file, line, module, offset. */
+/* Writes one object: function, file, line, module, offset. */
 hs_status hs_frame_put(struct hs_sink *sink, const struct hs_frame *frame, struct hs_error *err);
 
 /* The context of the rows below. */

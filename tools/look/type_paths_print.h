@@ -7,7 +7,7 @@
 #include "set_object.h"
 #include "tool.h"
 
-/* Table, TSV and NDJSON. */
+/* Prints the tree as table, TSV or NDJSON. */
 hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
                               const struct hs_type_paths *paths, struct hs_error *err);
 /* The members "instances" (of a set: "set") of a document, and those of the tree. `ret` stays where

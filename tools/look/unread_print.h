@@ -5,7 +5,7 @@
 #include "analysis/unread.h"
 #include "tool.h"
 
-/* Under a table: nothing where little is missing. */
+/* Prints the remark under a table: nothing where little is missing. */
 void hs_unread_talk(const struct hs_view *view);
 
 #endif

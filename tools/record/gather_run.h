@@ -25,8 +25,8 @@ struct hs_gather {
     uint64_t n_lines, n_unsaid;
 };
 
-/* Until SIGINT or SIGTERM. A sender's faults are said and end that sender alone. HS_IO, HS_LIMIT.
- */
+/* Gathers until SIGINT or SIGTERM. A sender's faults are said and end that sender alone. HS_IO,
+ * HS_LIMIT. */
 hs_status hs_gather_run(struct hs_gather *gather, struct hs_error *err);
 void hs_gather_fini(struct hs_gather *gather);
 

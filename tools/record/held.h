@@ -10,7 +10,7 @@
 struct hs_held;
 
 struct hs_held_list {
-    /* Called for each packet that is taken; borrowed. */
+    /* Is called for each packet that is taken; borrowed. */
     void (*take)(void *context, const uint8_t *bytes, size_t n_bytes);
     void *context;
     struct hs_held *areas; /* owned */
@@ -26,7 +26,7 @@ void hs_held_add(struct hs_held_list *list, int fd, pid_t pid);
 /* Takes what is held, unless it is being changed just then: whoever changes it so often sends it
  * before long. Lets go of processes that are gone. Looks every 400 ms at most. */
 void hs_held_look(struct hs_held_list *list);
-/* Everything has ended: takes all and lets go. */
+/* Ends the list when everything has ended: takes all and lets go. */
 void hs_held_finish(struct hs_held_list *list);
 
 #endif

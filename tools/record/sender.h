@@ -20,7 +20,7 @@ hs_status hs_sender_open(const char *place, const struct hs_token *token, struct
 void hs_sender_free(struct hs_sender *sender);
 HS_DEFINE_AUTO(hs_sender, free)
 
-/* Whole packets, which are taken all or none. */
+/* Puts whole packets, which are taken all or none. */
 bool hs_sender_put(struct hs_sender *sender, const void *bytes, size_t n_bytes);
 /* Returns the descriptor to wait for, or -1; *ret_events: what to wait for (poll(2)). */
 int hs_sender_poll(const struct hs_sender *sender, short *ret_events);

@@ -48,7 +48,7 @@ void hs_token_fini(struct hs_token *token);
 /* ---- what both sides compute ---- */
 
 void hs_wire_random(uint8_t *bytes, size_t n_bytes);
-/* In constant time. */
+/* Compares in constant time. */
 bool hs_wire_same(const uint8_t *a, const uint8_t *b, size_t n_bytes);
 void hs_wire_sender_mac(const struct hs_token *token, const uint8_t *greeting, const uint8_t *body,
                         uint8_t *ret);
@@ -80,9 +80,9 @@ struct hs_wire_peer {
     uint64_t pid;
     char host[HS_WIRE_HOST_BYTES]; /* any bytes but NUL */
     struct hs_wire_counts counts;
-    /* Called once, when the token is proved; may refuse. NULL: all are let in. */
+    /* Is called once, when the token is proved; may refuse. NULL: all are let in. */
     hs_status (*admit)(void *context, struct hs_error *err);
-    /* Called for each packet, which is borrowed. */
+    /* Is called for each packet, which is borrowed. */
     hs_status (*take)(void *context, const uint8_t *bytes, size_t n_bytes, struct hs_error *err);
     void *context;
 };

@@ -40,7 +40,8 @@ bool hs_lane_is_ready(struct hs_lane *lane, const struct hs_question *question);
  * then on, some milliseconds: whether there is more of it. For when nobody waits. */
 bool hs_lane_prepare(struct hs_lane *lane);
 
-/* *ret is what was printed: hs_map_close. HS_IO when the snapshot is another one by then. */
+/* Answers a question. *ret is what was printed: hs_map_close. HS_IO when the snapshot is another
+ * one by then. */
 hs_status hs_lane_ask(struct hs_lane *lane, const struct hs_question *question, struct hs_map *ret,
                       struct hs_error *err);
 

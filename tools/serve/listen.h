@@ -14,7 +14,8 @@ struct hs_listener {
     ino_t inode;
 };
 
-/* Port 0: any that is free. HS_IO when it is in use, with a hint; HS_USAGE beyond 65535. */
+/* Listens on a port; 0: any that is free. HS_IO when it is in use, with a hint; HS_USAGE beyond
+ * 65535. */
 hs_status hs_listen_port(uint64_t port, struct hs_listener *ret, struct hs_error *err);
 /* A file of a socket that nobody listens to any more is replaced; anything else that is there is
  * left alone: HS_IO. */

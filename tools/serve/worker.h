@@ -16,8 +16,8 @@ struct hs_job {
 
 struct hs_worker;
 
-/* With SIGINT and SIGTERM blocked, as the caller has them. *ret_fd becomes readable when a job is
- * done; it is the worker's. */
+/* Starts the thread with SIGINT and SIGTERM blocked, as the caller has them. *ret_fd becomes
+ * readable when a job is done; it is the worker's. */
 hs_status hs_worker_start(const struct hs_tool *tool, struct hs_worker **ret, int *ret_fd,
                           struct hs_error *err);
 /* Ends what is at work; jobs that wait stay as they are. Takes NULL. */

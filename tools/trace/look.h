@@ -45,7 +45,7 @@ static inline bool hs_trace_look_is_filtered(const struct hs_trace_look *look)
 hs_status hs_trace_look_keep_rows(const struct hs_trace_look *look,
                                   const struct hs_trace_rows *rows, bool *keeps,
                                   struct hs_error *err);
-/* For what has no rows: unselects the objects of sites that the group filters do not let pass. */
+/* Unselects, for what has no rows, the objects of sites that the group filters do not let pass. */
 hs_status hs_trace_look_select_groups(struct hs_tool *tool, struct hs_trace_look *look,
                                       struct hs_error *err);
 
@@ -61,7 +61,7 @@ hs_status hs_trace_look_list(const struct hs_trace_look *look, struct hs_tool *t
                              const struct hs_invocation *inv, struct hs_listing listing,
                              const char *legend, struct hs_error *err);
 
-/* part / whole in hundredths of a percent, as a column of shares takes it. */
+/* Returns part / whole in hundredths of a percent, as a column of shares takes it. */
 static inline uint64_t hs_trace_share(uint64_t part, uint64_t whole)
 {
     return whole == 0 ? 0 : (uint64_t)(((__uint128_t)part * 10000 + whole / 2) / whole);

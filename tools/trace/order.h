@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "look.h"
 
-/* As --sort has them. */
+/* The orders, as --sort has them. */
 enum hs_trace_sort {
     HS_TRACE_BY_WORDS,
     HS_TRACE_BY_ALLOCATIONS,
@@ -20,8 +20,8 @@ struct hs_trace_order {
     size_t n;
 };
 
-/* By --sort, the group filters and -n. Rows that are equal stand by words, then as they first came.
- */
+/* Orders and cuts rows by --sort, the group filters and -n. Rows that are equal stand by words,
+ * then as they first came. */
 hs_status hs_trace_order_init(struct hs_trace_order *ret, const struct hs_trace_look *look,
                               const struct hs_trace_rows *rows, const struct hs_invocation *inv,
                               struct hs_error *err);

@@ -11,7 +11,8 @@
 
 #define HS_WATCH_MIN_EVERY_NS ((uint64_t)1000000)
 #define HS_WATCH_MAX_EVERY_NS ((uint64_t)366 * 24 * 3600 * 1000000000)
-/* However often dumps fail, one is tried again after so long, or at the next tick. */
+/* The longest rest: however often dumps fail, one is tried again after so long, or at the next
+ * tick. */
 #define HS_WATCH_MAX_REST_NS ((uint64_t)3600 * 1000000000)
 
 struct hs_watch_plan {
@@ -25,7 +26,7 @@ struct hs_watch_plan {
 void hs_watch_plan_init(uint64_t every_ns, uint64_t delay_ns, uint64_t now_ns,
                         struct hs_watch_plan *ret);
 
-/* Until the next tick; 0 when one is due. */
+/* Returns the nanoseconds until the next tick; 0 when one is due. */
 uint64_t hs_watch_plan_wait_ns(const struct hs_watch_plan *plan, uint64_t now_ns);
 
 /* Takes the ticks that are due: how many, so that all but one were missed. */
@@ -36,8 +37,8 @@ uint64_t hs_watch_plan_take(struct hs_watch_plan *plan, uint64_t now_ns);
 bool hs_watch_plan_may_try(struct hs_watch_plan *plan, uint64_t n_ticks);
 
 void hs_watch_plan_succeeded(struct hs_watch_plan *plan);
-/* 1, 2, 4, 8, 16, then every 32 ticks, as long as that is no more than HS_WATCH_MAX_REST_NS.
- * Answers how many ticks from now the next try is. */
+/* Rests after a failure: 1, 2, 4, 8, 16, then every 32 ticks, as long as that is no more than
+ * HS_WATCH_MAX_REST_NS. Returns how many ticks from now the next try is. */
 uint64_t hs_watch_plan_failed(struct hs_watch_plan *plan);
 
 /* A watch that goes on with a series keeps its distance from the last dump (0: none): what is left

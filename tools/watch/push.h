@@ -40,9 +40,9 @@ int hs_watch_push_file(const struct hs_watch_push *push);
 /* Sends the file's contents, unless it is empty or another is on the way. */
 void hs_watch_push_start(struct hs_watch_push *push, int profile_fd, uint64_t now_s);
 
-/* Readable when the one on the way has ended; -1: none is. */
+/* Returns a descriptor that is readable when the push on the way has ended; -1: none is. */
 int hs_watch_push_fd(const struct hs_watch_push *push);
-/* To be called then, or at any time: says what came of it. */
+/* Says what came of it; to be called then, or at any time. */
 void hs_watch_push_collect(struct hs_watch_push *push);
 /* Gives the one on the way so long, or until `signal_fd` is readable, and ends it; that it had some
  * time, and not enough, is said. */

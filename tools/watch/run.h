@@ -28,8 +28,8 @@ struct hs_watch {
     bool has_dumped;         /* since this watch began */
 };
 
-/* Until the process is gone or a signal asks for the end: HS_OK. Fails only when the very first
- * dump of a series is refused (HS_TARGET) or was told nonsense (HS_USAGE). */
+/* Watches until the process is gone or a signal asks for the end: HS_OK. Fails only when the very
+ * first dump of a series is refused (HS_TARGET) or was told nonsense (HS_USAGE). */
 hs_status hs_watch_run(struct hs_watch *watch, struct hs_error *err);
 /* Releases; takes an object whose descriptors are -1. */
 void hs_watch_fini(struct hs_watch *watch);
@@ -39,11 +39,11 @@ void hs_watch_talk_end(struct hs_watch *watch, const char *why);
 
 /* Tells whether the process behind its descriptor (a pidfd) has ended. */
 bool hs_watch_is_gone(int target_fd);
-/* Another tracer, a debugger say, holds it: it will not do so for ever. */
+/* Tells whether another tracer, a debugger say, holds it: it will not do so for ever. */
 bool hs_watch_is_traced(pid_t pid);
-/* 0 when the system does not tell. */
+/* Returns the resident bytes; 0 when the system does not tell. */
 uint64_t hs_watch_rss_bytes(pid_t pid);
-/* Unix time. */
+/* Returns Unix time, in milliseconds. */
 uint64_t hs_watch_wall_ms(void);
 
 #endif

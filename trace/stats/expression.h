@@ -56,17 +56,18 @@ struct hs_expression {
     uint32_t *scratch; /* owned: four arrays of n_steps, for stepping */
 };
 
-/* On failure `*ret_why` says what is wrong with the text, as regerror would, and the status is
- * HS_USAGE, or it is NULL and the status HS_LIMIT for want of memory. The caller frees. */
+/* Compiles an expression. On failure `*ret_why` says what is wrong with the text, as regerror
+ * would, and the status is HS_USAGE, or it is NULL and the status HS_LIMIT for want of memory. The
+ * caller frees. */
 hs_status hs_expression_new(const char *text, struct hs_expression **ret, const char **ret_why,
                             struct hs_error *err);
 void hs_expression_free(struct hs_expression *expression);
 HS_DEFINE_AUTO(hs_expression, free)
 
-/* One thread at a time. O(states * bytes). */
+/* Tells whether a text matches; by one thread at a time. O(states * bytes). */
 bool hs_expression_matches(const struct hs_expression *expression, const char *text);
 
-/* GNU's idea of a part of a word. */
+/* Tells whether a byte is part of a word, as GNU has it. */
 bool hs_expression_is_word_(uint8_t byte);
 
 #endif

@@ -65,7 +65,7 @@ hs_status hs_trace_open(const char *path, struct hs_trace **ret, struct hs_error
 hs_status hs_trace_open_bytes(const void *bytes, size_t n_bytes, struct hs_trace **ret,
                               struct hs_error *err);
 void hs_trace_close(struct hs_trace *trace);
-/* To before the first event; gaps count anew. */
+/* Goes back to before the first event; gaps count anew. */
 void hs_trace_rewind(struct hs_trace *trace);
 
 const struct hs_trace_info *hs_trace_info(const struct hs_trace *trace);

@@ -42,7 +42,8 @@ struct hs_trace_columns_of {
     uint32_t word_bytes;
 };
 
-/* At most: points of time besides the peak (2 to 500), calls, sites, sizes (8000), cells. */
+/* The most there is room for: points of time besides the peak (2 to 500), calls, sites, sizes
+ * (8000), cells. */
 struct hs_trace_columns_room {
     uint64_t n_points;
     size_t n_calls, n_sites, n_sizes, n_cells;
@@ -54,8 +55,8 @@ hs_status hs_trace_columns_new(const struct hs_trace_columns_of *of, struct hs_b
 /* Takes NULL. */
 void hs_trace_columns_free(struct hs_trace_columns *columns);
 
-/* *ret_fits is false when more cells would be needed; then nothing is written. O(objects), less
- * when it does not fit. */
+/* Writes the columns. *ret_fits is false when more cells would be needed; then nothing is written.
+ * O(objects), less when it does not fit. */
 hs_status hs_trace_columns_write(struct hs_trace_columns *columns,
                                  const struct hs_trace_columns_room *room, struct hs_buffer *buffer,
                                  bool *ret_fits, struct hs_error *err);

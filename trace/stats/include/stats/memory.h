@@ -14,10 +14,11 @@ struct hs_stats_memory {
 /* Pays for n * size bytes until the end of `memory`. */
 hs_status hs_stats_reserve(struct hs_stats_memory *memory, size_t n, size_t size,
                            struct hs_error *err);
-/* As hs_grow. What the array has and what it gets are taken together while it moves. */
+/* Grows an array as hs_grow. What it has and what it gets are taken together while it moves. */
 hs_status hs_stats_grow(struct hs_stats_memory *memory, void **array, size_t *capacity,
                         size_t needed, size_t size, struct hs_error *err);
-/* Zeroed pages that are reserved in the budget; freed with hs_stats_free and the same numbers. */
+/* Allocates zeroed pages that are reserved in the budget; freed with hs_stats_free and the same
+ * numbers. */
 hs_status hs_stats_alloc(struct hs_stats_memory *memory, size_t n, size_t size, void **ret,
                          struct hs_error *err);
 void hs_stats_free(struct hs_stats_memory *memory, void *array, size_t n, size_t size);

@@ -69,8 +69,9 @@ static inline struct hs_place_frame hs_places_frame(const struct hs_places *plac
 bool hs_places_matches(const struct hs_places *places, uint32_t function,
                        const struct hs_name_pattern *pattern);
 
-/* Per node of the stacks: its site among the frames that are not hidden, and what would be the site
- * without it and all inside of it (HS_NO_KEY: none). Each array has hs_stacks_n; may be NULL. */
+/* Finds, per node of the stacks, its site among the frames that are not hidden, and what would be
+ * the site without it and all inside of it (HS_NO_KEY: none). Each array has hs_stacks_n; may be
+ * NULL. */
 void hs_places_sites(const struct hs_places *places, const struct hs_stacks *stacks,
                      uint32_t *sites, uint32_t *callers);
 

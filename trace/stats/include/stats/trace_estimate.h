@@ -36,7 +36,7 @@ struct hs_trace_estimate {
     uint64_t value, error; /* rounded; UINT64_MAX for what is larger */
 };
 
-/* For all objects of a trace: looks at the shapes. */
+/* Returns the scale for all objects of a trace: looks at the shapes. */
 struct hs_trace_scale hs_trace_scale_of(const struct hs_trace_objects *objects, double rate);
 /* "exact" or "sampled". */
 const char *hs_trace_scale_name(const struct hs_trace_scale *scale);

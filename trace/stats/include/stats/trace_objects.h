@@ -73,11 +73,12 @@ struct hs_trace_objects {
 void hs_trace_objects_init(struct hs_trace_objects *objects, struct hs_budget *budget);
 void hs_trace_objects_fini(struct hs_trace_objects *objects);
 
-/* One event, in the order of the file. HS_LIMIT. */
+/* Adds one event, in the order of the file. HS_LIMIT. */
 hs_status hs_trace_objects_add(struct hs_trace_objects *objects, const struct hs_trace_event *event,
                                struct hs_error *err);
-/* After the last event: finds the peak where the events of several domains were not in order of
- * time (sorts them piece by piece, 16 MiB at a time), frees what only building needs. */
+/* Ends the building after the last event: finds the peak where the events of several domains were
+ * not in order of time (sorts them piece by piece, 16 MiB at a time), frees what only building
+ * needs. */
 hs_status hs_trace_objects_finish(struct hs_trace_objects *objects, struct hs_error *err);
 
 static inline struct hs_trace_object *hs_trace_object(const struct hs_trace_objects *objects,
@@ -92,7 +93,8 @@ static inline bool hs_trace_object_is_live(const struct hs_trace_object *object,
     return object->born_us <= at_us && at_us < object->died_us;
 }
 
-/* Words that were drawn from: the header counts, which memory outside of the heap does not have. */
+/* Returns the words that were drawn from: the header counts, which memory outside of the heap does
+ * not have. */
 static inline uint64_t hs_trace_shape_sampled_words(uint64_t words, unsigned source)
 {
     uint64_t all = words + (source != HS_TRACE_EXTERNAL);

@@ -67,7 +67,7 @@ struct hs_trace_row_place hs_trace_rows_place(const struct hs_trace_rows *rows,
                                               const struct hs_places *places,
                                               const struct hs_trace_row *row);
 
-/* Mean lifetime of what was freed, in microseconds; HS_NO_QUANTILE when nothing was. */
+/* Returns the mean lifetime of what was freed, in microseconds; HS_NO_QUANTILE when nothing was. */
 uint64_t hs_trace_row_mean_us(const struct hs_trace_row *row);
 
 #endif
