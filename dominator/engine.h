@@ -26,7 +26,7 @@ struct engine_stack {
     size_t n_reserved, capacity, size; /* elements; bytes of one */
 };
 
-/* Maps addresses for `capacity` elements (not 0), of which one is reserved; without a budget all. */
+/* Maps addresses for `capacity` elements (not 0); one is reserved, or all without a budget. */
 hs_status engine_stack_init(struct hs_budget *budget, size_t capacity, size_t size,
                             const char *what, struct engine_stack *ret, struct hs_error *err);
 /* Makes n_reserved at least n, n <= capacity. */
