@@ -86,7 +86,8 @@ static hs_status add_weak_blocks(struct hs_block_file *file, struct hs_error *er
     return HS_OK;
 }
 
-/* Those of one target stay as they came: roots first, then blocks, ascending. */
+/* Orders edges by their target; those of one target stay as they came: roots first, then blocks,
+ * ascending. */
 static int by_target(const void *left, const void *right)
 {
     const struct weak_edge *a = left, *b = right;
@@ -178,7 +179,7 @@ static bool has_few_edges(const struct hs_chunk *chunk, uint32_t first, uint32_t
     return n_edges <= GROUP_EDGES_MOST && *extra - before <= GROUP_EDGES_MOST - n_edges;
 }
 
-/* *extra moves behind the group's sparse edges. */
+/* Puts a group; *extra moves behind its weak and ephemeron edges. */
 static hs_status put_group(struct hs_block_file *file, uint32_t first, bool has_rows,
                            uint64_t *extra, struct hs_error *err)
 {
@@ -269,7 +270,7 @@ static hs_status begin(struct hs_view *view, struct hs_error *err)
     return add_weak_roots(view, err);
 }
 
-/* All that is needed for reading stays. */
+/* Ends the building; all that is needed for reading stays. */
 static hs_status end(struct hs_view *view, struct hs_error *err)
 {
     struct hs_block_file *file = view->blocks;

@@ -22,7 +22,8 @@ static bool cut_end(char *text, const char *with)
     return true;
 }
 
-/* Argument number `wanted`, from 0, of a template or of a generic type; "" when there is none. */
+/* Takes argument number `wanted`, from 0, of a template or of a generic type; "" when there is
+ * none. */
 static void take_argument(const char *name, unsigned wanted, char *text, size_t n_bytes)
 {
     const char *begin = strchr(name, '<');
@@ -121,7 +122,8 @@ static void name_by_place(struct hs_container *container)
         }
 }
 
-/* Did an earlier word lead to the same block? A vector has its end beside its beginning. */
+/* Tells whether an earlier word leads to the same block: a vector has its end beside its
+ * beginning. */
 static bool was_before(const struct hs_links *out, size_t at)
 {
     for (size_t i = at > NEAR ? at - NEAR : 0; i < at; i++)

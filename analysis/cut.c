@@ -102,7 +102,7 @@ static struct leaving *leaving_of(struct search *search, uint32_t unit)
     return NULL;
 }
 
-/* All that leads from the units of the cut to `node`, which lies behind it. */
+/* Adds all that leads from the units of the cut to `node`, which lies behind it. */
 static hs_status add_places_to(struct search *search, hs_node node, struct hs_error *err)
 {
     struct hs_row row = hs_index_predecessors(search->view->index, node);

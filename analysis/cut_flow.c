@@ -20,7 +20,7 @@ static hs_status take(struct cut_flow *flow, uint64_t n_bytes, struct hs_error *
     return HS_OK;
 }
 
-/* Room for one more in an array that doubles. */
+/* Makes room for one more in an array that doubles. */
 static hs_status take_room(struct cut_flow *flow, size_t n, size_t *capacity, size_t each,
                            size_t *ret_capacity, struct hs_error *err)
 {
@@ -174,8 +174,8 @@ static void forget(struct cut_flow *flow, size_t begin)
     flow->n_queued = flow->at = begin;
 }
 
-/* From where a unit begins backwards: to all that lead to it, and, where a way passes it, along
- * that way. */
+/* Searches from where a unit begins backwards: to all that lead to it, and, where a way passes it,
+ * along that way. */
 static hs_status search_before(struct cut_flow *flow, uint32_t state, struct hs_error *err)
 {
     uint32_t unit = state / 2;
@@ -190,7 +190,8 @@ static hs_status search_before(struct cut_flow *flow, uint32_t state, struct hs_
     return HS_OK;
 }
 
-/* From behind a unit: through it when no way passes it, else back along the way that does. */
+/* Searches from behind a unit: through it when no way passes it, else back along the way that
+ * does. */
 static hs_status search_behind(struct cut_flow *flow, uint32_t state, struct hs_error *err)
 {
     uint32_t unit = state / 2;

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "largest_rows.h"
 
-/* Room for the walk: a node waits on the stack with its depth. */
+/* A node that waits on the stack of the walk, with its depth. */
 struct waiting {
     hs_node node;
     uint32_t depth;

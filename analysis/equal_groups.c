@@ -225,7 +225,8 @@ static struct hs_equal_groups judge(struct equal_walk *walk)
     return found;
 }
 
-/* Alike pieces of one block each say little; of nearly the same share larger pieces say more. */
+/* Tells whether a group says more than another: alike pieces of one block each say little; of
+ * nearly the same share larger pieces say more. */
 static bool says_more(const struct hs_equal_groups *a, const struct hs_equal_groups *b)
 {
     uint64_t of_a = a->n_each > 1 ? a->words : a->words / 2,

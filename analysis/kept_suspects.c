@@ -74,7 +74,7 @@ static void type(struct coder *c, uint32_t *value)
     *value = wide == UINT64_MAX ? HS_UNTYPED : (uint32_t)wide;
 }
 
-/* Text of the heap, or NULL. */
+/* Codes a text of the heap, or NULL. */
 static void text(struct coder *c, char **value)
 {
     uint64_t n = *value == NULL ? 0 : strlen(*value) + 1;

@@ -49,7 +49,8 @@ static hs_status take_row(struct hs_cursor *c, uint64_t n_types, uint64_t retain
     return c->failed || is_empty(row) ? HS_FORMAT : HS_OK;
 }
 
-/* Together the types have all that a root reaches, to the word. */
+/* Reads the rows. They are damaged unless the types have together all that a root reaches, to the
+ * word. */
 static hs_status take_rows(struct hs_cursor *c, const struct hs_view *view,
                            struct hs_type_row *rows, struct hs_error *err)
 {

@@ -134,7 +134,7 @@ static hs_status find_weak_types(struct grouper *g, struct hs_error *err)
     return HS_OK;
 }
 
-/* Is there a weak reference in this word of a block of the type? */
+/* Tells whether this word of a block of the type is a weak reference. */
 static bool is_weak_word(const struct grouper *g, uint32_t type, uint64_t word)
 {
     uint64_t offset = word * g->view->facts->word_bytes;

@@ -78,7 +78,7 @@ static void hold_from_queue(struct search *s, struct hs_bitmap *set)
     s->n_queued = 0;
 }
 
-/* Everything that surely lives, breadth first; then what stacks hold. */
+/* Finds everything that surely lives, breadth first; then what stacks hold. */
 static void search(struct search *s, const struct hs_view *view,
                    const struct hs_leak_holders *holders)
 {
@@ -166,7 +166,7 @@ static hs_status run_passes(const struct hs_snap_sweep *source, struct hs_bitmap
     return status;
 }
 
-/* Once more, as if stacks held what they lead to, when that is anything new. */
+/* Searches once more, as if stacks held what they lead to, when that is anything new. */
 static hs_status run_with_stacks(const struct hs_view *view, const struct hs_snap_sweep *source,
                                  struct hs_bitmap *by_root, const struct hs_bitmap *held,
                                  struct hs_bitmap *on_stack, struct hs_error *err)

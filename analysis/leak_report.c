@@ -248,7 +248,7 @@ static uint64_t size_of_note(const char *text, size_t n)
                : 0;
 }
 
-/* Beside why no leak is certain a size may have reasons of its own. */
+/* Adds the reason of a size: beside why no leak is certain, a size may have reasons of its own. */
 static hs_status add_of_size(struct hs_leak_report *report, uint64_t words, const char *text,
                              size_t n, struct hs_error *err)
 {

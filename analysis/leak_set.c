@@ -11,7 +11,7 @@
 #include "graph/sweep.h"
 #include "leak_held.h"
 
-/* Edges that are reserved in the budget at a time. */
+/* The edges that are reserved in the budget at a time. */
 enum { STEP_EDGES = 1 << 18 };
 
 struct finder {
@@ -141,8 +141,8 @@ static const uint32_t *row_of(const struct finder *f, uint64_t rank, uint32_t *r
 
 /* ---- bundles */
 
-/* Depth first from one lost block; finished blocks go to the queue. What will be the order and the
- * parents serves as stack and as the place in the row of each block on it. */
+/* Searches depth first from one lost block; finished blocks go to the queue. What will be the order
+ * and the parents serves as stack and as the place in the row of each block on it. */
 static void finish_from(struct finder *f, uint32_t start)
 {
     uint32_t *stack = f->set.order, *places = f->set.parent;
@@ -168,7 +168,7 @@ static void finish_from(struct finder *f, uint32_t start)
     }
 }
 
-/* All that hangs on a head and on no head before it. */
+/* Hangs on a head all that leads on from it and hangs on no head before it. */
 static void hang_on(struct finder *f, uint32_t head, uint64_t *n_ordered)
 {
     struct hs_leak_set *set = &f->set;

@@ -156,8 +156,8 @@ static bool is_slot(const struct search *search, hs_addr address)
     return at < search->n_slots && search->slots[at] == address;
 }
 
-/* Words of the source that lead to the target by a guessed edge, which one to what a name owns is;
- * not those of the names themselves. */
+/* Counts the words of the source that lead to the target by a guessed edge, which one to what a
+ * name owns is; not those of the names themselves. */
 static hs_status count_links(struct search *search, const struct hs_node_facts *source,
                              hs_node target, struct hs_links *links, uint64_t *ret,
                              struct hs_error *err)

@@ -64,7 +64,7 @@ static hs_status out_of_root(const struct hs_view *view, hs_node node, struct hs
     return add(links, link_of_root(root->target, root), err);
 }
 
-/* Borrowed until the view is looked at again. */
+/* Finds the edges of one node, borrowed until the view is looked at again. */
 static hs_status row_of(struct hs_view *view, hs_node node, struct hs_edge_row *ret,
                         struct hs_error *err)
 {
@@ -196,7 +196,7 @@ hs_status hs_links_between(struct hs_view *view, hs_node source, hs_node target,
     return HS_OK;
 }
 
-/* All fields of `source` that hold `target`. */
+/* Adds all fields of `source` that hold `target`. */
 static hs_status add_source(struct hs_view *view, hs_node source, hs_node target,
                             struct hs_links *links, struct hs_error *err)
 {

@@ -9,7 +9,7 @@
 
 enum { HEAD = HS_PATH_FOLD_MAX_STEPS / 2, TAIL = HS_PATH_FOLD_MAX_STEPS - HEAD, TELL_EVERY = 4096 };
 
-/* Only counts what stands between the head and the tail so far. */
+/* Counts what stands between the head and the tail so far, in place of keeping it. */
 static void leave_out_middle(struct hs_path_fold *fold)
 {
     size_t tail_begin = fold->n_steps - TAIL;

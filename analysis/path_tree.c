@@ -195,7 +195,7 @@ static hs_status intern(struct merge *merge, const struct hs_path_tree_node *nod
     return HS_OK;
 }
 
-/* One step more from node `at`. */
+/* Goes one step more from node `at`. */
 static hs_status extend(struct merge *merge, uint32_t at, const struct step *step, uint32_t *ret,
                         struct hs_error *err)
 {

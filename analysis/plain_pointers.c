@@ -14,7 +14,7 @@ static bool is_of_program(const char *name)
     return name[0] != 'Q' || name[1] < 'A' || name[1] > 'Z';
 }
 
-/* Is `pointer` "NAME *", or with `end` " *[]" an array of these? */
+/* Tells whether `pointer` is "NAME *", or with `end` " *[]" an array of these. */
 static bool leads_to(const char *pointer, const char *name, const char *end)
 {
     size_t n = strlen(name);
@@ -41,7 +41,8 @@ static bool is_plain(const struct hs_view *view, uint32_t above, uint32_t below)
     return false;
 }
 
-/* Has the program smart pointers to such records? Then these own them, and plain ones look. */
+/* Tells whether the program has smart pointers to such records: then these own them, and plain ones
+ * do not. */
 static bool has_smart_pointers(const struct hs_view *view, uint32_t type)
 {
     static const char *const pointers[] = {"unique_ptr<", "shared_ptr<", "make_shared<"};
@@ -62,7 +63,8 @@ static bool has_smart_pointers(const struct hs_view *view, uint32_t type)
     return false;
 }
 
-/* In C all pointers are plain: who frees is the program's business, as everybody knows. */
+/* Tells whether the program is of C++: in C all pointers are plain, and who frees is the program's
+ * business, as everybody knows. */
 static bool is_cpp(const struct hs_view *view)
 {
     for (uint32_t i = 0; i < view->totals->n_types; i++) {

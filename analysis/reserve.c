@@ -23,8 +23,8 @@ static bool is_collected(uint8_t form)
     return form < HS_FORM_RECORD || form == HS_FORM_PYTHON;
 }
 
-/* Blocks that count who has them, by the names of their types: libstdc++, libc++, Boost, Qt, Rust.
- */
+/* Tells whether blocks of a type count who has them, by its name: libstdc++, libc++, Boost, Qt,
+ * Rust. */
 static bool is_counter(const char *name)
 {
     static const char *const begins[] = {

@@ -96,7 +96,7 @@ static void add_other(struct hs_root_rows *rows, const struct hs_root_row *row)
     rows->others_words += row->retained.words;
 }
 
-/* By thread and frame, then by kind: stacks first. */
+/* Orders by thread and frame, then by kind: stacks first. */
 static int compare_parts(const void *left, const void *right, void *context)
 {
     const struct hs_view *view = context;
@@ -122,7 +122,7 @@ static bool is_same_group(const struct hs_view *view, enum hs_group_by group_by,
     return group_by == HS_BY_THREAD || (x->frame != 0 && x->frame == y->frame);
 }
 
-/* One row for all parts of a thread or frame; row_of[node] of each part is 1 + the row. */
+/* Joins all parts of a thread or frame into one row; row_of[node] of each part is 1 + the row. */
 static void join_parts(const struct hs_view *view, enum hs_group_by group_by,
                        struct hs_root_rows *rows, uint32_t *row_of)
 {

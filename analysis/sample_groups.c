@@ -75,7 +75,7 @@ static void lookup_fini(struct lookup *lookup)
     hs_free(lookup->facts);
 }
 
-/* Retaining roots and types of all samples, as far as they are asked for. */
+/* Looks up retaining roots and types of all samples, as far as they are asked for. */
 static hs_status look_up(struct hs_view *view, unsigned keys, struct lookup *lookup,
                          struct hs_error *err)
 {
@@ -116,7 +116,7 @@ static struct keyed keyed_of(const struct hs_sample_join *join, unsigned keys,
     return keyed;
 }
 
-/* One backtrace of a group is summed: is it the one that stands for most? */
+/* Ends the sum of one backtrace of a group, and keeps it if it stands for most. */
 static void close_site(struct hs_sample_group *group, uint32_t site, bool is_weighted,
                        const struct hs_estimate *sum, struct hs_estimate *best)
 {

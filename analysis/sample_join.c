@@ -7,7 +7,8 @@
 #include "base/alloc.h"
 #include "trace_agree.h"
 
-/* Collected before the dump by more than clocks disagree, and yet there. */
+/* The most by which clocks may disagree: a sample that was collected longer than that before the
+ * dump and is yet there is a mismatch. */
 #define CLOCKS_NS UINT64_C(1000000000)
 
 const char *hs_sample_join_case_name(unsigned join_case)
@@ -102,7 +103,7 @@ static void join_sample(struct hs_sample_join *join, size_t at)
     join->n_in_case[join->cases[at]]++;
 }
 
-/* One sample in ten that disagrees: the ids are those of another run. */
+/* Fails when one sample in ten disagrees: the ids are those of another run. */
 static hs_status check_mismatches(const struct hs_sample_join *join, struct hs_error *err)
 {
     uint64_t n_bad = join->n_in_case[HS_SAMPLE_JOIN_MISMATCH];

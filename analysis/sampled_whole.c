@@ -32,7 +32,7 @@ static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk
                 chunk->words[i];
 }
 
-/* Words of each population; of one alone all. */
+/* Counts the words of each population; of one alone all. */
 static hs_status count_words(const struct hs_view *view, uint64_t *words, struct hs_error *err)
 {
     bool is_there[N_POPULATIONS] = {false};

@@ -60,7 +60,7 @@ static hs_status add_row(struct match *m, const struct hs_series_row *row, uint3
     return HS_OK;
 }
 
-/* Row i of a list, as the series has it. `rows`: what those before it are. */
+/* Makes row i of a list, as the series has it. `rows`: what those before it are. */
 static hs_status row_of(struct match *m, const struct hs_snap_keys *table, unsigned list, size_t i,
                         const uint32_t *rows, struct hs_series_row *ret, struct hs_error *err)
 {

@@ -89,7 +89,7 @@ static void find_children(struct look *look)
     }
 }
 
-/* From a key down while one below it keeps its growth; to the last that grows itself. */
+/* Descends from a key while one below it keeps its growth; to the last that grows itself. */
 static uint32_t descend(const struct look *look, uint32_t key)
 {
     uint32_t found = key;

@@ -48,7 +48,8 @@ static uint64_t lost_at(const uint64_t *values, size_t t)
     return values[t - 1] > values[t] ? values[t - 1] - values[t] : 0;
 }
 
-/* Blocks of one size each, known by it: of a list of types nothing else tells them apart. */
+/* Tells whether both have blocks of one size each, known by it: of a list of types nothing else
+ * tells them apart. */
 static bool has_size_of(const struct hs_series *series, uint32_t row, uint32_t other, size_t t)
 {
     uint64_t words = hs_series_words(series, row)[t], objects = hs_series_objects(series, row)[t];
@@ -56,8 +57,8 @@ static bool has_size_of(const struct hs_series *series, uint32_t row, uint32_t o
     return words / (objects + (objects == 0)) == w / (o + (o == 0));
 }
 
-/* Can what came at t have been called `other` before? Known types are no others because one goes
- * and one comes, unless all of their sizes are alike. */
+/* Tells whether what came at t can have been called `other` before. Known types are no others
+ * because one goes and one comes, unless all of their sizes are alike. */
 static bool was_called(const struct renaming *r, uint32_t row, uint32_t other, size_t t)
 {
     const struct hs_series *series = r->series;

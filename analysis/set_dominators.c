@@ -29,7 +29,7 @@ static hs_status append(struct hs_view *view, hs_node top, const struct hs_domin
     return status;
 }
 
-/* Each top unit gets its share of the rows, by what it retains. */
+/* Gives each top unit its share of the rows, by what it retains. */
 static hs_status put_tops(struct hs_view *view, const struct hs_instances *tops,
                           const struct hs_dominator_query *query, struct hs_dominator_rows *rows,
                           struct hs_error *err)

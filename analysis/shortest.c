@@ -14,7 +14,7 @@ static hs_status take(struct shortest *paths, uint64_t n_bytes, struct hs_error 
     return HS_OK;
 }
 
-/* Room for one more in an array that doubles: the capacity to grow it to. */
+/* Makes room for one more in an array that doubles: *ret is the capacity to grow it to. */
 static hs_status take_room(struct shortest *paths, size_t n, size_t capacity, size_t each,
                            size_t *ret, struct hs_error *err)
 {

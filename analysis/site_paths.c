@@ -10,7 +10,8 @@
 
 /* ---- which samples */
 
-/* By site: whether it has the name; *ret_further counts samples that have it further out only. */
+/* Finds, by site, whether it has the name; *ret_further counts samples that have it further out
+ * only. */
 static hs_status match_sites(struct hs_sample_join *join, const char *name, bool *matches,
                              bool *is_further, struct hs_error *err)
 {

@@ -41,7 +41,7 @@ static hs_status add_fold(const struct hs_view *view, const uint8_t *tiers,
     return name_fold(view, suspect, err);
 }
 
-/* Their words count in the fold. */
+/* Drops the roots that are folded: their words count in the fold. */
 static void drop_folded(const struct hs_root_folds *folds, struct hs_suspects *found)
 {
     size_t n = 0;

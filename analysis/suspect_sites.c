@@ -93,7 +93,7 @@ static uint64_t set_value(const void *context, hs_node tree_node, hs_node below)
     return below == HS_NO_NODE ? HS_NEAREST_NONE : hs_index_set_of(view->index, below);
 }
 
-/* Equal sums whatever the order in which they came. */
+/* Orders samples so that sums are equal whatever the order in which they came. */
 static int compare_samples(const void *left, const void *right)
 {
     const struct shared_sample *a = left, *b = right;

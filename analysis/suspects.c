@@ -68,7 +68,7 @@ static hs_status add_owners(struct hs_view *view, const uint8_t *tiers, struct h
 
 /* ---- joint owners */
 
-/* Those of the set's roots that are shown. What is not exact of one is not exact of all. */
+/* Takes those of the set's roots that are shown. What is not exact of one is not exact of all. */
 static hs_status take_roots(struct hs_view *view, const uint8_t *tiers, struct hs_suspect *suspect,
                             struct hs_error *err)
 {
@@ -244,7 +244,7 @@ static const struct hs_leak_group *second_of(const struct hs_leak_report *report
     return NULL;
 }
 
-/* All that is lost is one suspect, told by the fault that has lost most. */
+/* Adds one suspect for all that is lost, told by the fault that has lost most. */
 static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_suspects *found,
                                 struct hs_error *err)
 {

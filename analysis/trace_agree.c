@@ -1,4 +1,4 @@
-/* Is this trace of the process that was dumped? */
+/* The checks that a trace is of the process that was dumped. */
 #include "trace_agree.h"
 
 #include <math.h>

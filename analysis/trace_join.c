@@ -15,7 +15,7 @@ static hs_status take(struct hs_trace_join *join, uint64_t n_bytes, struct hs_er
     return HS_OK;
 }
 
-/* hs_grow, reserved in the budget first. */
+/* Grows an array as hs_grow, reserved in the budget first. */
 static hs_status grow(struct hs_trace_join *join, void **array, size_t *capacity, size_t needed,
                       size_t size, struct hs_error *err)
 {

@@ -9,7 +9,7 @@ struct named_rank {
     enum hs_type_rank rank;
 };
 
-/* Names with these at their beginning. */
+/* The ranks of names that begin so. */
 static const struct named_rank beginnings[] = {
     {"std::", HS_RANK_CONTAINER},       {"alloc::", HS_RANK_CONTAINER},
     {"core::", HS_RANK_CONTAINER},      {"hashbrown::", HS_RANK_CONTAINER},
@@ -85,7 +85,7 @@ static bool is_of_toolkit(const char *name)
     return false;
 }
 
-/* Whole words alone: QList<int>, not QListWidgetItem. */
+/* Finds a rank by whole words alone: QList<int>, not QListWidgetItem. */
 static const struct named_rank *find(const struct named_rank *among, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
@@ -97,7 +97,7 @@ static const struct named_rank *find(const struct named_rank *among, size_t n, c
     return NULL;
 }
 
-/* Behind what only wraps it; the same name where nothing does. */
+/* Returns the name behind what only wraps it; the same name where nothing does. */
 static const char *wrapped(const char *name)
 {
     static const char *const wrappers[] = {

@@ -60,8 +60,8 @@ static hs_status count_blocks(const struct counter *c, struct hs_error *err)
     return hs_chunk_pass_end(&pass);
 }
 
-/* One pass over the blocks and one walk of the tree for as many types as a block's bytes tell
- * apart: for all of them unless memory is so short that there is but a byte for each block. */
+/* Counts in one pass over the blocks and one walk of the tree for as many types as a block's bytes
+ * tell apart: for all of them unless memory is so short that there is but a byte for each block. */
 static hs_status count_lots(const struct hs_view *view, const struct hs_bitmap *within,
                             const uint32_t *families, struct hs_type_rows *rows,
                             struct hs_error *err)
@@ -202,7 +202,7 @@ static hs_status count_rows(const struct hs_view *view, const struct hs_type_que
     return status;
 }
 
-/* All types, counted, or as they were kept when they were counted before. */
+/* Finds all types, counted, or as they were kept when they were counted before. */
 static hs_status all_rows(const struct hs_view *view, const struct hs_type_query *query,
                           struct hs_type_rows *rows, struct hs_error *err)
 {

@@ -25,7 +25,8 @@ static void free_order(struct hs_type_walk *walk)
     walk->retained = NULL;
 }
 
-/* Room for what find_dominators and this read in order. Without it the walk is slower. */
+/* Reads in order, if there is room, what a walk would else search for: without it the walk is
+ * slower. */
 static hs_status read_in_order(struct hs_type_walk *walk, struct hs_error *err)
 {
     const struct hs_view *view = walk->view;
@@ -49,7 +50,8 @@ static hs_status read_in_order(struct hs_type_walk *walk, struct hs_error *err)
     return HS_OK;
 }
 
-/* In the order of nodes a row is the next one; in that of a walk it is searched for in its page. */
+/* Finds which nodes dominate others: in the order of nodes a row is the next one; in that of a walk
+ * it is searched for in its page. */
 static hs_status find_dominators(struct hs_type_walk *walk, struct hs_error *err)
 {
     const struct hs_view *view = walk->view;

@@ -172,7 +172,8 @@ hs_status hs_view_finish(struct hs_view *view, hs_status status, struct hs_error
     return status;
 }
 
-/* One more slot, as long as they take no more than a quarter of what is left. */
+/* Tells whether there is room for one more slot: as long as they take no more than a quarter of
+ * what is left. */
 static bool has_room(struct hs_view *view)
 {
     uint64_t room = hs_budget_left_bytes(view->session.budget) / 4;

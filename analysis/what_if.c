@@ -125,7 +125,7 @@ static void weigh(const struct best_search *search, struct hs_best *best)
             hs_sizes_add(&best->freed, &search->sets[i].retained);
 }
 
-/* More words, or as many with fewer or earlier roots. */
+/* Tells whether a set has more words, or as many with fewer or earlier roots. */
 static bool is_better(const struct hs_best *a, const struct hs_best *b)
 {
     if (a->freed.words != b->freed.words)
@@ -208,7 +208,7 @@ static bool extend(const struct best_search *search, struct hs_best *best, unsig
     return grew;
 }
 
-/* From a set, or from the best of one root fewer. */
+/* Finds the best from each set, and from the best of one root fewer. */
 static void best_of(const struct best_search *search, unsigned n, struct hs_best *ret)
 {
     struct hs_best best = n > 1 ? ret[-1] : (struct hs_best){0};
@@ -229,7 +229,8 @@ static void best_of(const struct best_search *search, unsigned n, struct hs_best
     *ret = best;
 }
 
-/* Every set of two is a candidate, whatever its rank: then the pair is the best there is. */
+/* Finds the best pair: every set of two is a candidate, whatever its rank, so that the pair is the
+ * best there is. */
 static void best_pair(const struct best_search *search, struct hs_best *best)
 {
     for (size_t i = 0; i < search->n_sets; i++) {

@@ -40,7 +40,8 @@ static bool alloc_permitted(void)
     return call > at && !atomic_load(&alloc_fails_on);
 }
 
-/* One object may not be larger than pointers into it can be subtracted. */
+/* Computes n * size; false when that is too large: an object may not be larger than pointers into
+ * it can be subtracted. */
 static bool alloc_size(size_t n, size_t size, size_t *ret)
 {
     return !__builtin_mul_overflow(n, size, ret) && *ret <= PTRDIFF_MAX;
@@ -69,7 +70,7 @@ hs_status hs_alloc(size_t n, size_t size, void **ret, struct hs_error *err)
     return HS_OK;
 }
 
-/* At least doubles, from 16 elements up, so that n appends cost O(n). */
+/* Returns at least the double, from 16 elements up, so that n appends cost O(n). */
 static size_t alloc_next_capacity(size_t capacity, size_t needed)
 {
     size_t doubled;

@@ -25,7 +25,7 @@ static size_t bitmap_n_words(uint64_t n_bits)
     return (size_t)(n_bits / 64 + (n_bits % 64 != 0));
 }
 
-/* One more than the full blocks, so that rank(n_bits) needs no special case. */
+/* Returns one more than the full blocks, so that rank(n_bits) needs no special case. */
 static size_t bitmap_n_ranks(uint64_t n_bits)
 {
     return bitmap_n_words(n_bits) / BLOCK_WORDS + 1;

@@ -30,7 +30,7 @@ static void file_wait(int fd, short events)
     (void)poll(&wait, 1, -1);
 }
 
-/* Bytes read, 0 at the end, -1 with errno; waits where a descriptor does not block. */
+/* Reads: bytes read, 0 at the end, -1 with errno; waits where a descriptor does not block. */
 static ssize_t file_read(int fd, void *bytes, size_t n)
 {
     for (;;) {
@@ -137,7 +137,7 @@ void hs_map_release(const struct hs_map *map, uint64_t begin, uint64_t end)
     (void)madvise((uint8_t *)(uintptr_t)map->bytes + begin, (size_t)(end - begin), MADV_DONTNEED);
 }
 
-/* Asked of what was opened, lest it is another by then. */
+/* Asks the descriptor that was opened, lest the name is another file by then. */
 static hs_status file_is_trusted(int fd, const char *path, uid_t maker, struct hs_error *err)
 {
     struct stat about;
@@ -387,7 +387,8 @@ static hs_status out_finish_fd(struct hs_out *out, struct hs_error *err)
     return HS_OK;
 }
 
-/* 0, or an errno. The name of a link that somebody put there is taken, too. */
+/* Links the file to a name. 0, or an errno. The name of a link that somebody put there is taken,
+ * too. */
 static int out_link(const struct hs_out *out, const char *name)
 {
     char from[32];

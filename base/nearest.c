@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* By one row. */
+/* Computes the distance by one row. */
 unsigned hs_edit_distance(const char *a, const char *b)
 {
     unsigned row[HS_EDIT_LONGEST + 1];

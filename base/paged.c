@@ -110,7 +110,7 @@ static void window_set(uint64_t *bits, uint64_t window, bool value)
     bits[window / 64] = value ? bits[window / 64] | bit : bits[window / 64] & ~bit;
 }
 
-/* Bytes of windows [window, window + n). */
+/* Returns the bytes of windows [window, window + n). */
 static size_t window_bytes(const struct hs_paged_area *area, uint64_t window, uint64_t n)
 {
     uint64_t begin = window * HS_PAGED_WINDOW_BYTES, most = area->n_bytes - begin;
@@ -212,10 +212,10 @@ static bool paged_mend(const uint8_t *address)
     return is_mended;
 }
 
-/* System calls alone, on a list that no call of ours leaves half changed. A window that is not
- * there is a page that may not be touched: an address from any other signal (one that was sent has
- * a process there) means nothing. A second thread that faults while a first one is served breaks
- * the contract, and gets what a stray access gets. */
+/* Handles a fault by system calls alone, on a list that no call of ours leaves half changed. A
+ * window that is not there is a page that may not be touched: an address from any other signal (one
+ * that was sent has a process there) means nothing. A second thread that faults while a first one
+ * is served breaks the contract, and gets what a stray access gets. */
 static void paged_on_fault(int number, siginfo_t *info, void *context)
 {
     int saved = errno;

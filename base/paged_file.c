@@ -57,7 +57,7 @@ static hs_status file_write_failed(const struct hs_paged *paged, int number, str
     return status;
 }
 
-/* 0, or an errno. */
+/* Writes to the file. 0, or an errno. */
 static int file_put(struct hs_paged *paged, uint64_t at, const uint8_t *bytes, size_t n_bytes)
 {
     while (n_bytes != 0) {
@@ -217,7 +217,7 @@ static void file_read(struct hs_paged *paged, uint64_t at, uint8_t *bytes, size_
         (void)posix_fadvise(paged->file.fd, (off_t)from, (off_t)n_all, POSIX_FADV_DONTNEED);
 }
 
-/* One window of which not all pages were stored: what the slot has of others is old. */
+/* Reads one window of which not all pages were stored: what the slot has of others is old. */
 static void window_read_part(struct hs_paged *paged, uint64_t slot, uint64_t stored, uint8_t *bytes)
 {
     unsigned first = (unsigned)__builtin_ctzll(stored);

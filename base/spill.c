@@ -68,7 +68,7 @@ const char *hs_spill_directory(const struct hs_budget *budget)
     return "/var/tmp";
 }
 
-/* -1 with errno. */
+/* Makes an unnamed file; -1 with errno. */
 static int spill_create(const char *directory)
 {
     char path[PATH_MAX];

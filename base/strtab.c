@@ -26,7 +26,7 @@ static bool strtab_is(const struct hs_strtab *table, hs_str id, const char *text
            memcmp(table->text + table->begin[id - 1], text, n) == 0;
 }
 
-/* Room for one more string of n bytes. */
+/* Makes room for one more string of n bytes. */
 static hs_status strtab_reserve_text(struct hs_strtab *table, size_t n, struct hs_error *err)
 {
     size_t needed;

@@ -10,7 +10,7 @@ struct units_suffix {
     uint64_t factor;
 };
 
-/* One kind of number: what it is called, how it is spelt, what may stand behind the digits. */
+/* A kind of number: what it is called, how it is spelt, what may stand behind the digits. */
 struct units_kind {
     const char *what;
     const char *hint;
@@ -184,13 +184,13 @@ hs_status hs_parse_address(const char *text, hs_addr *ret, struct hs_error *err)
     return HS_OK;
 }
 
-/* value / unit in that many parts of the unit, rounded half up. */
+/* Returns value / unit in that many parts of the unit, rounded half up. */
 static uint64_t units_scaled(uint64_t value, uint64_t unit, unsigned parts)
 {
     return (uint64_t)(((unsigned __int128)value * parts + unit / 2) / unit);
 }
 
-/* scaled / 10^digits with that many digits behind the point. */
+/* Writes scaled / 10^digits with that many digits behind the point. */
 static void units_print(uint64_t scaled, int digits, const char *unit, char *text)
 {
     static const unsigned powers[] = {1, 10, 100};
@@ -216,7 +216,7 @@ void hs_format_bytes(uint64_t bytes, char *text)
     units_print(units_scaled(bytes, 1ULL << (10 * (i + 1)), 10), 1, names[i], text);
 }
 
-/* From one minute up in two parts: "2 m 05 s", "30 h 00 m". */
+/* Writes a time from one minute up in two parts: "2 m 05 s", "30 h 00 m". */
 static void units_print_long(uint64_t ns, char *text)
 {
     uint64_t seconds = units_scaled(ns, 1000000000U, 1);

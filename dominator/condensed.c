@@ -177,7 +177,7 @@ static hs_status joining_put_graph(struct joining *joining, struct hs_condensed 
                 : condensed_files_make(&parts, condensed, err);
 }
 
-/* From components on; takes them. `units` are freed when they are not looked at again. */
+/* Goes on from components, and takes them. `units` are freed when they are not looked at again. */
 static hs_status joining_finish(struct joining *joining, struct hs_graph *units,
                                 struct hs_condensed *ret, uint32_t **ret_component,
                                 struct hs_error *err)

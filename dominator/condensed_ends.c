@@ -67,7 +67,7 @@ static hs_status batch_alloc(struct ends_batch *batch, struct hs_error *err)
     return hs_bitmap_init(&batch->is_met, batch->condensed->n_nodes, err);
 }
 
-/* Beside the pairs. */
+/* Returns the bytes that a batch takes beside the pairs. */
 static uint64_t batch_fixed_bytes(const struct hs_condensed *condensed, uint32_t n_searches)
 {
     uint64_t n_nodes = condensed->n_nodes;

@@ -8,7 +8,7 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* With ranks. */
+/* Returns the bytes of n bits, with ranks. */
 static uint64_t bits(uint64_t n)
 {
     return n / 8 + n / 64 + 64;

@@ -105,7 +105,7 @@ static hs_status queries_alloc(struct reach_work *work, uint64_t n, struct hs_er
     return hs_bitmap_init(&work->is_done, n, err);
 }
 
-/* All but node 0, which reaches everything. */
+/* Collects what is asked: all but node 0, which reaches everything. */
 static hs_status queries_collect(struct reach_work *work, struct hs_error *err)
 {
     const struct hs_condensed *condensed = work->condensed;
@@ -401,7 +401,7 @@ static void answers_add(const struct reach_work *work, struct hs_sizes *answers)
     }
 }
 
-/* Room for the result, counted with the graph; of a stored one with own sizes in it. */
+/* Makes room for the result, counted with the graph; of a stored one with own sizes in it. */
 static hs_status answers_begin(struct hs_condensed *condensed, struct hs_sizes **ret,
                                struct hs_error *err)
 {

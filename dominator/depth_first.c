@@ -194,8 +194,8 @@ uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges)
     return 29 * n_nodes + 16 * n_edges + SLACK_BYTES;
 }
 
-/* While searching, with as many edges that wait as there are, and blocks of the log and of stacks;
- * evaluating takes no more, with what is read in sequence in files. */
+/* Counts what is taken while searching, with as many edges that wait as there are, and blocks of
+ * the log and of stacks; evaluating takes no more, with what is read in sequence in files. */
 uint64_t hs_domtree_least_bytes(uint64_t n_nodes, uint64_t n_edges)
 {
     return 9 * n_nodes + 8 * n_edges + 4 * HS_STORED_LEAST_BYTES;

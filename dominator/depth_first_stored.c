@@ -92,9 +92,10 @@ hs_status depth_first_stored_search(struct hs_stored_rows *rows, const struct hs
     return status;
 }
 
-/* While searching: begins, numbers, parents, the way, two bits. While evaluating: parents, labels,
- * begins of rows, a path, three bits and ranks. While climbing: parents, semidominators, two
- * numbers for jumps. And blocks of rows, of the log, of edges to sort and of stacks. */
+/* Counts what is taken while searching: begins, numbers, parents, the way, two bits. While
+ * evaluating: parents, labels, begins of rows, a path, three bits and ranks. While climbing:
+ * parents, semidominators, two numbers for jumps. And blocks of rows, of the log, of edges to sort
+ * and of stacks. */
 uint64_t hs_domtree_stored_bytes(uint64_t n_nodes)
 {
     return 16 * n_nodes + n_nodes / 2 +

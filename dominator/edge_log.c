@@ -6,7 +6,7 @@
 #include "graph/pages.h"
 
 #define WHAT "the edges beside the search tree"
-/* Edges of a block. */
+/* The number of edges in a block. */
 #define BLOCK ((uint64_t)32 << 10)
 
 static uint64_t log_bytes(const struct edge_log *log)
@@ -99,7 +99,7 @@ hs_status edge_log_end(struct edge_log *log, struct hs_error *err)
 
 /* ---- block by block ---- */
 
-/* All of the spill through edges[]. */
+/* Runs all of the spill through edges[]. */
 static hs_status blocks_run(struct edge_log *log,
                             hs_status (*take)(void *context, struct edge_log *log,
                                               struct hs_error *err),

@@ -68,7 +68,7 @@ static void lanes_fini(struct lanes *lanes)
     hs_budget_release(condensed->budget, lanes->reserved_bytes);
 }
 
-/* As wide as there are sets and memory for. */
+/* Returns a width: as wide as there are sets and memory for. */
 static uint32_t lanes_words(const struct hs_owners *owners)
 {
     uint64_t left = hs_budget_left_bytes(owners->condensed->budget) / 2;
@@ -81,7 +81,7 @@ static uint32_t lanes_words(const struct hs_owners *owners)
     return n_words == 0 ? 1 : (uint32_t)n_words;
 }
 
-/* Without the room for roots. */
+/* Returns the bytes without the room for roots. */
 static uint64_t lanes_bytes(uint64_t n_nodes, uint64_t n_ends, uint32_t n_words)
 {
     return n_nodes * n_words * sizeof(uint64_t) + (n_nodes + n_ends) / 8 + 16 +
@@ -189,7 +189,7 @@ static hs_status lanes_begin(struct lanes *lanes, struct hs_error *err)
 
 /* ---- against the edges ---- */
 
-/* Wide rows by cache lines, which compilers make wide instructions of. */
+/* Adds wide rows by cache lines, which compilers make wide instructions of. */
 static inline void row_add(uint64_t *restrict to, const uint64_t *restrict row, uint32_t n_words)
 {
     uint32_t i = 0;
@@ -201,8 +201,8 @@ static inline void row_add(uint64_t *restrict to, const uint64_t *restrict row, 
         to[i] |= row[i];
 }
 
-/* From the first row of the file to the last: the words of all are read, those of rows that are met
- * count. */
+/* Goes from the first row of the file to the last: the words of all are read, those of rows that
+ * are met count. */
 static hs_status stored_rows_run(struct lanes *lanes, struct hs_spill_reader *reader,
                                  struct hs_error *err)
 {

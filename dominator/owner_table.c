@@ -13,7 +13,7 @@
 #define ENTRIES_FIRST ((uint64_t)1024)
 #define ENTRIES_GROWTH 4
 #define ENTRIES_MAX ((uint64_t)1 << 18)
-/* Those that stay, and as many of one range. */
+/* The least entries: those that stay, and as many of one range. */
 #define ENTRIES_LEAST ((uint64_t)HS_OWNER_SETS_MAX + 4096)
 #define WHAT "what roots share"
 
@@ -50,7 +50,7 @@ static uint64_t keep_bytes(const struct hs_owners *owners)
     return owners->sink_bytes + (lists > signatures ? lists - signatures : 0);
 }
 
-/* There are no more sets than places. */
+/* Returns the most entries that memory has room for; there are no more sets than places. */
 static uint64_t capacity_most(const struct hs_owners *owners)
 {
     const struct hs_condensed *condensed = owners->condensed;

@@ -146,7 +146,7 @@ static size_t tables_n(const struct bit_sets *sets)
     return (size_t)sets->n_words * 8 * 256;
 }
 
-/* Each value of a byte is one with a bit less, and that bit. */
+/* Makes the tables: each value of a byte is one with a bit less, and that bit. */
 static hs_status tables_make(struct bit_pass *pass, struct hs_error *err)
 {
     if (pass->condensed->signature == NULL)
@@ -281,7 +281,7 @@ static hs_status row_add(struct bit_pass *pass, uint32_t node, struct arrivals *
     return HS_OK;
 }
 
-/* From the node `end` down. */
+/* Sweeps from the node `end` down. */
 static hs_status nodes_sweep(struct bit_pass *pass, uint32_t end, struct hs_error *err)
 {
     uint32_t bit = 0;
@@ -330,7 +330,7 @@ static void end_sign(struct bit_pass *pass, uint32_t set, uint64_t at)
     pass->n_signed++;
 }
 
-/* At most so many ends. */
+/* Sweeps at most so many ends. */
 static hs_status ends_sweep(struct bit_pass *pass, uint64_t most, struct ends_reader *reader,
                             struct hs_error *err)
 {

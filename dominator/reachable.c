@@ -34,7 +34,8 @@ static inline uint32_t units_of(const struct units *units, uint32_t node)
     return units->by_number[units->tree->number[node] - 1];
 }
 
-/* Tree nodes with a child in the tree: a child's only predecessor and dominator is its parent. */
+/* Marks tree nodes with a child in the tree: a child's only predecessor and dominator is its
+ * parent. */
 static void units_mark_inner(struct units *units)
 {
     const struct hs_domtree *tree = units->tree;
@@ -312,7 +313,7 @@ static hs_status condensed_answer(struct hs_condensed *condensed, const struct t
     return HS_OK;
 }
 
-/* From here on what the graph takes counts. Its largest sizes are made already. */
+/* Reserves what the graph takes from here on. Its largest sizes are made already. */
 static hs_status condensed_count(struct hs_condensed *condensed, struct hs_budget *budget,
                                  struct hs_error *err)
 {
@@ -378,8 +379,8 @@ uint64_t hs_reachable_input_bytes(uint64_t n_nodes)
            n_nodes / 4;
 }
 
-/* Edges as pairs beside the graph of units; that beside its components and the graph of these; what
- * is done with that graph, which may have as many nodes. */
+/* Returns the most of three: edges as pairs beside the graph of units; that beside its components
+ * and the graph of these; what is done with that graph, which may have as many nodes. */
 uint64_t hs_reachable_bytes(const struct hs_reachable_counts *counts)
 {
     uint64_t n = counts->n_nodes, n_units = counts->n_shared + counts->n_tree;

@@ -84,7 +84,7 @@ void hs_retained_static_fini(struct hs_retained_static *retained)
     *retained = (struct hs_retained_static){0};
 }
 
-/* Static blocks that are reached, then all that dominates them. */
+/* Marks static blocks that are reached, then all that dominates them. */
 static void static_mark(const struct hs_domtree *tree, const struct hs_weights *weights,
                         struct hs_bitmap *has)
 {

@@ -5,7 +5,7 @@
 
 #include "graph/pages.h"
 
-/* Log entries and edges fetched ahead. */
+/* The distances at which log entries and edges are fetched ahead. */
 #define FETCH_LOG 16
 #define FETCH_PATH 6
 
@@ -41,7 +41,7 @@ struct semi_work {
     struct engine_stack path; /* of one evaluation */
 };
 
-/* Without a call: the machine's own instruction is not in the x86-64 baseline. */
+/* Counts bits without a call: the machine's own instruction is not in the x86-64 baseline. */
 static inline uint32_t bits_count(uint64_t x)
 {
     x -= x >> 1 & 0x5555555555555555ULL;
@@ -231,7 +231,7 @@ static hs_status windows_run(struct semi_work *work, struct edge_log *log, uint3
     return hs_spill_read(&work->sources, 0, work->sources.n_bytes, &work->sources_back, err);
 }
 
-/* Window by window of ranks, in one reading of the log each. */
+/* Sorts window by window of ranks, in one reading of the log each. */
 static hs_status log_sort_stored(struct edge_log *log, struct semi_work *work, struct hs_error *err)
 {
     uint64_t n = hs_budget_left_bytes(work->budget) / 4 / sizeof(uint32_t);
@@ -247,7 +247,7 @@ static hs_status log_sort_stored(struct edge_log *log, struct semi_work *work, s
     return status;
 }
 
-/* In a file when memory has no room for the sources beside the longest path. */
+/* Takes the log, in a file when memory has no room for the sources beside the longest path. */
 static hs_status log_take(const struct depth_first *search, struct edge_log *log,
                           struct semi_work *work, struct hs_error *err)
 {
@@ -275,7 +275,7 @@ static inline void path_move(struct semi_work *work, uint32_t x, uint32_t up)
     work->ancestor[x] = up;
 }
 
-/* Room for one more on the path; false when there is none. */
+/* Makes room for one more on the path; false when there is none. */
 static __attribute__((noinline)) bool path_grow(struct semi_work *work, uint32_t n)
 {
     if (work->status == HS_OK)

@@ -43,7 +43,8 @@ static int compare_named(const void *a, const void *b, void *names)
     return order != 0 ? order : (left->type > right->type) - (left->type < right->type);
 }
 
-/* Is it one of Python's containers, which holds a program's objects and is none? */
+/* Tells whether a type is one of Python's containers, which holds a program's objects and is
+ * none. */
 static bool is_container(const struct hs_view *view, uint32_t type)
 {
     static const char *const names[] = {

@@ -114,7 +114,7 @@ static int ascending(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* Those of one key side by side, the firmest first. */
+/* Orders leaves so that those of one key stand side by side, the firmest first. */
 static int compare_same(const void *left, const void *right, void *context)
 {
     const struct named_leaf *a = left, *b = right;

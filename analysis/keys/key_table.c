@@ -32,7 +32,7 @@ void key_table_fini(struct key_table *table)
     *table = (struct key_table){0};
 }
 
-/* Room for one more in all arrays. */
+/* Makes room for one more in all arrays. */
 static hs_status grow(struct key_table *table, struct hs_error *err)
 {
     struct hs_keys *out = table->out;

@@ -214,7 +214,7 @@ static hs_status expand(struct owner_search *search, struct hs_error *err)
     return HS_OK;
 }
 
-/* From what was met on, to the end. */
+/* Searches from what was met on, to the end. */
 static hs_status flood(struct owner_search *search, struct hs_error *err)
 {
     HS_TRY(settle(search, err));

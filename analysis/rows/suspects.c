@@ -4,7 +4,7 @@
 #include "base/append.h"
 #include "getters.h"
 
-/* As the command presets them. */
+/* The options as the command presets them. */
 enum { THRESHOLD = 2, FOLLOW = 70, FOLLOW_JOINT = 80, MOST = 1000, NAMES_BYTES = 2048 };
 
 static struct hs_row_value names(struct hs_rows *rows, const struct hs_suspect *suspect)

@@ -26,7 +26,7 @@ const char *hs_register_name(unsigned number)
     return names[number];
 }
 
-/* BL, BLR. */
+/* Tells whether the code ends in BL or BLR. */
 bool hs_code_ends_in_call(const uint8_t *bytes)
 {
     uint32_t code = hs_load_u32(bytes);

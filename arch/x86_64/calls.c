@@ -18,9 +18,9 @@
 #define CALLS_RING_ARGUMENT (UINT64_C(1) << 3) /* IORING_ENTER_EXT_ARG */
 #define CALLS_RING_ABSOLUTE (UINT64_C(1) << 5) /* IORING_ENTER_ABS_TIMER */
 
-/* Those measured, or told by their use of sock_intr_errno with a time limit (include/net/sock.h).
- * An interrupted one has done nothing, or has undone it (fallocate in memory, mm/shmem.c), so it
- * can start again. */
+/* Tells whether a stop may break off the call: those measured, or told by their use of
+ * sock_intr_errno with a time limit (include/net/sock.h). An interrupted one has done nothing, or
+ * has undone it (fallocate in memory, mm/shmem.c), so it can start again. */
 bool hs_call_may_break_off(uint64_t number)
 {
     static const uint16_t calls[] = {
@@ -141,8 +141,8 @@ struct hs_wait hs_wait_of(uint64_t number, const uint64_t arguments[6])
     return calls_wait(calls_limit(calls_limits, n, number), arguments);
 }
 
-/* Restarted by restart_syscall, for the rest of their time (kernel/time/hrtimer.c, fs/select.c,
- * kernel/futex/waitwake.c). */
+/* The calls that are restarted by restart_syscall, for the rest of their time
+ * (kernel/time/hrtimer.c, fs/select.c, kernel/futex/waitwake.c). */
 static const struct calls_limit calls_kept[] = {
     {SYS_nanosleep, HS_WAIT_TIMESPEC, 0, false},
     {SYS_clock_nanosleep, HS_WAIT_TIMESPEC, 2, false},
@@ -160,7 +160,8 @@ bool hs_call_is_kept(uint64_t number)
     return number == SYS_restart_syscall || calls_limit_kept(number) != NULL;
 }
 
-/* Until a point in time, or by a clock that does not run while the thread sleeps. */
+/* Tells whether a call waits until a point in time, or by a clock that does not run while the
+ * thread sleeps. */
 static bool calls_is_absolute(uint64_t number, const uint64_t arguments[6])
 {
     clockid_t clock = (clockid_t)arguments[0];

@@ -30,7 +30,7 @@ const char *hs_register_name(unsigned number)
     return names[number];
 }
 
-/* E8 rel32, or FF /2 with any operand. */
+/* Tells whether the code ends in a call: E8 rel32, or FF /2 with any operand. */
 bool hs_code_ends_in_call(const uint8_t *bytes)
 {
     if (bytes[HS_CALL_BYTES_MAX - 5] == 0xe8)

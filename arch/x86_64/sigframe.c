@@ -92,7 +92,7 @@ bool hs_sigframe_is_taken(hs_addr stack_begin, hs_addr stack_pointer)
             stack_pointer - stack_begin == FRAME_OFFSET + sizeof(uint64_t));
 }
 
-/* Bytes of the standard form with these features. */
+/* Returns the bytes of the standard form with these features. */
 static size_t xstate_size(uint64_t features)
 {
     size_t n = XSTATE_BYTES_MIN;
@@ -134,9 +134,9 @@ bool hs_sigframe_state(uint8_t *xstate, size_t *n_bytes, size_t capacity)
     return true;
 }
 
-/* Calls that the kernel restarts by restart_syscall, and whose own number is then forgotten. A
- * restart of it after sigreturn would fail with EINTR; the code says which it was: `mov $nr, %eax;
- * syscall`, as every C library has it. */
+/* Returns the call's own number where the kernel restarts it by restart_syscall and has forgotten
+ * that number. A restart of it after sigreturn would fail with EINTR; the code says which it was:
+ * `mov $nr, %eax; syscall`, as every C library has it. */
 static uint64_t frame_restarted_number(const uint8_t *code, uint64_t noted)
 {
     static const uint16_t calls[] = {SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_futex};

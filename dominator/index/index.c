@@ -99,7 +99,8 @@ uid_t hs_index_maker(const struct hs_index_options *options, enum hs_index_place
     return is_known ? about.st_uid : geteuid();
 }
 
-/* Left by the snapshot that had this name before: a new one took its place. */
+/* Tells whether the index was left by the snapshot that had this name before: a new one took its
+ * place. */
 static bool index_is_older(const char *path, const char *snap_path)
 {
     struct stat index, snap;
@@ -261,8 +262,8 @@ static hs_status index_build_named(struct hs_index *index, const struct index_ta
     return index_build_into(index, task, &out, ret_unwritable, err);
 }
 
-/* Nothing can be kept: in memory if the budget has room for it beside the work, else in a file
- * without a name. */
+/* Builds an index that nothing can keep: in memory if the budget has room for it beside the work,
+ * else in a file without a name. */
 static hs_status index_build_unnamed(struct hs_index *index, const struct index_task *task,
                                      struct hs_error *err)
 {

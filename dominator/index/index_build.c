@@ -160,7 +160,7 @@ static hs_status put_sizes(struct build *b, enum hs_graph_edges edges, bool reac
     return status;
 }
 
-/* Reachable sizes do not pass through ephemerons, ownership does. */
+/* Writes owners, and reachable sizes: these do not pass through ephemerons, ownership does. */
 static hs_status put_owners(struct build *b, bool reachable, struct hs_error *err)
 {
     struct index_owners owners;
@@ -272,7 +272,8 @@ static hs_status put_idoms(struct build *b, struct hs_error *err)
     return status;
 }
 
-/* Immediate dominators as nodes, in place of the preorder numbers: leaves `parent` of the tree. */
+/* Puts immediate dominators as nodes in place of the preorder numbers: leaves `parent` of the
+ * tree. */
 static hs_status build_parents(struct build *b, struct hs_error *err)
 {
     uint32_t *order;

@@ -65,7 +65,7 @@ hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecesso
     return HS_OK;
 }
 
-/* As index_write.c writes them. */
+/* Reads sizes as index_write.c writes them. */
 static struct hs_sizes cell_sizes(struct hs_cursor *cursor)
 {
     struct hs_sizes sizes = {.words = hs_packed_number(cursor)};

@@ -1,4 +1,4 @@
-/* Every page and number of an index. */
+/* The check of every page and number of an index. */
 #include "base/alloc.h"
 #include "index_cells.h"
 #include "index_private.h"

@@ -55,7 +55,7 @@ uint64_t index_engine_file_bytes_max(const struct hs_snap *snap)
            owners_bytes_max(n, n_tree) + 7 * hs_packed_table_bytes(n + 1);
 }
 
-/* Measured: 10 to 12 bytes per node at 2 edges per node. */
+/* Estimates by what was measured: 10 to 12 bytes per node at 2 edges per node. */
 uint64_t index_engine_file_bytes(const struct hs_snap *snap)
 {
     uint64_t n = snap_nodes(snap), m = snap_edges(snap);
@@ -132,8 +132,8 @@ static bool passes_count(const struct hs_snap *snap, uint64_t left, struct hs_pa
     return true;
 }
 
-/* Temporary files at their most: while edges are turned round, or of the passes. Where only some of
- * the edges take part, these are turned round while the passes go on. */
+/* Returns the bytes of temporary files at their most: while edges are turned round, or of the
+ * passes. Where only some of the edges take part, these are turned round while the passes go on. */
 static uint64_t spill_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts,
                             uint64_t left, bool has_held)
 {
@@ -172,8 +172,8 @@ static uint64_t resident_bytes(const struct hs_snap *snap, const struct hs_passe
     return n_bytes + writer_bytes(n);
 }
 
-/* By passes: the least that can be, for there is a quick look at the graph to be taken first; then,
- * if that is there, what they need, and whether there is room for the other engine. */
+/* Estimates the passes: the least that can be, for there is a quick look at the graph to be taken
+ * first; then, if that is there, what they need, and whether there is room for the other engine. */
 static void passes_estimate(const struct hs_snap *snap, uint64_t left,
                             struct hs_index_estimate *estimate)
 {

@@ -41,7 +41,7 @@ static bool part_is_ours(int fd, const char *name)
            lstat(name, &named) == 0 && named.st_ino == about.st_ino && named.st_dev == about.st_dev;
 }
 
-/* -1 when it cannot be had. */
+/* Opens NAME.part; -1 when it cannot be had. */
 static int part_open(const char *name)
 {
     int fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

@@ -37,7 +37,7 @@ static hs_status cell_tier(struct owner_cells *cells, unsigned *ret, struct hs_e
     return HS_OK;
 }
 
-/* Most nodes are no top units. */
+/* Puts the cells up to `end`: most nodes are no top units. */
 static hs_status cells_put_until(struct owner_cells *cells, hs_node end, struct hs_error *err)
 {
     uint8_t tiers[HS_PACKED_PAGE];

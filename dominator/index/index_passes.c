@@ -366,9 +366,9 @@ static hs_status put_strong_with(struct passes_build *b, const struct hs_sweep *
     return passes_run(b, forward, &sweep, err);
 }
 
-/* Reachable sizes do not pass through ephemerons: they are of another graph with other dominators,
- * in which what an ephemeron holds is dominated by no block that is not the only strong way to it.
- */
+/* Writes reachable sizes, which do not pass through ephemerons: they are of another graph with
+ * other dominators, in which what an ephemeron holds is dominated by no block that is not the only
+ * strong way to it. */
 static hs_status put_strong(struct passes_build *b, struct hs_error *err)
 {
     struct hs_snap_sweep source = edges_of(b, HS_GRAPH_STRONG);

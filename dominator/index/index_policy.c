@@ -34,7 +34,7 @@ static const char *meant_type(const struct hs_snap *snap, const char *name)
     return hs_nearest(name, type_name, snap, n_types);
 }
 
-/* Several types may have one name: all of them are meant. */
+/* Marks the types of a name: several may have it, and all of them are meant. */
 static hs_status mark_types(const struct hs_snap *snap, const char *name, struct hs_bitmap *types,
                             struct hs_error *err)
 {

@@ -113,7 +113,8 @@ static hs_status ranges_init(uint32_t n_nodes, struct index_writer *writer, stru
     return HS_OK;
 }
 
-/* Once the begins are there: `wanted` values at a time, or what the longest row has. */
+/* Makes room, once the begins are there, for `wanted` values at a time, or what the longest row
+ * has. */
 static hs_status ranges_reserve(struct row_ranges *ranges, uint64_t wanted, struct hs_error *err)
 {
     const uint32_t *begin = ranges->begin;

@@ -211,7 +211,7 @@ hs_status index_write_idom(struct index_writer *writer, hs_node node, hs_node id
     return hs_packed_cell(&writer->packed, &code, 1, err);
 }
 
-/* Room for two to four numbers; how many. */
+/* Lists two to four numbers, for which there is room. Returns how many. */
 static unsigned sizes_numbers(const struct hs_sizes *sizes, uint64_t *numbers)
 {
     bool has_static = sizes->static_words != 0 || sizes->static_objects != 0;

@@ -77,7 +77,7 @@ static inline void queue_meet(struct tier_queue *queue, struct hs_bitmap *met, u
     queue->node[queue->n++] = node;
 }
 
-/* All that is reached from the roots of one tier, beside what is met already. */
+/* Finds all that is reached from the roots of one tier, beside what is met already. */
 static void queue_search(struct tier_queue *queue, const struct hs_snap *snap, unsigned tier,
                          struct hs_bitmap *met)
 {

@@ -58,8 +58,8 @@ static hs_status batches_ask(struct attach_work *work, struct query_batch *batch
     return batch_ask(work, batch, err);
 }
 
-/* As many at a time as half of what is left has room for, beside the way through a region: each
- * batch is a sweep over the regions. */
+/* Returns how many are asked at a time: as many as half of what is left has room for, beside the
+ * way through a region. Each batch is a sweep over the regions. */
 static uint64_t batch_capacity(const struct attach_work *work, uint64_t n_queries)
 {
     uint64_t left = hs_budget_left_bytes(work->passes->budget),

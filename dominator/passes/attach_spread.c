@@ -179,7 +179,7 @@ static void starts_list(struct spread *spread, const struct hs_ids *values)
             spread->starts[spread->n_starts++] = (uint32_t)core;
 }
 
-/* Ascending, by the digits of the values from the last to the first. */
+/* Sorts ascending, by the digits of the values from the last to the first. */
 static void starts_sort(struct spread *spread, const struct hs_ids *values)
 {
     uint32_t count[1 << DIGIT_BITS];

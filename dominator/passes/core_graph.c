@@ -213,7 +213,7 @@ static void order_fill(const struct core_graph *g, const struct hs_domtree *tree
     }
 }
 
-/* Preorder: dominators before what they dominate. */
+/* Resolves in preorder: dominators before what they dominate. */
 static hs_status tree_resolve(struct core_graph *g, const struct hs_domtree *tree,
                               const uint32_t *order, struct hs_error *err)
 {

@@ -35,7 +35,7 @@ static void link_sort_short(uint64_t *values, uint32_t n)
     }
 }
 
-/* By bytes from the lowest, those in which no two values differ left out. */
+/* Sorts by bytes from the lowest, those in which no two values differ left out. */
 static void link_sort(struct linker *linker, uint64_t *values, uint32_t n)
 {
     uint64_t *from = values, *to = linker->sorted, differ = 0;

@@ -1,4 +1,4 @@
-/* From the order of the forest to the place of each node: random writes, fetched ahead. */
+/* The places of nodes, from the order of the forest: random writes, fetched ahead. */
 #include "forest_search.h"
 
 #define BATCH 8192 /* of the order, read at once */

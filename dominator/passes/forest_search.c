@@ -91,8 +91,8 @@ static hs_status search_descend(struct search *search, hs_node *node, uint32_t *
     return forest_stack_push(&search->stack, &cursor, *depth, err);
 }
 
-/* One region. Sweeps that differ from each other could make nodes come twice, even in a circle: no
- * more than there are. */
+/* Searches one region. Sweeps that differ from each other could make nodes come twice, even in a
+ * circle: no more than there are. */
 static hs_status search_region(struct search *search, hs_node head, struct hs_error *err)
 {
     uint64_t n_nodes = search->passes->n_nodes, max_depth = search->passes->max_depth;

@@ -109,8 +109,8 @@ static bool record_split(struct attach_work *work, uint64_t n_in_first, struct a
     return false;
 }
 
-/* Nodes for which there is nothing to find out, among them all whose dominator's region is a single
- * node. */
+/* Tells whether there is nothing to find out for a node: so for all whose dominator's region is a
+ * single node. */
 static bool record_is_resolved(struct attach_work *work, uint32_t node)
 {
     const struct hs_passes *passes = work->passes;

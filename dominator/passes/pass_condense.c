@@ -328,7 +328,7 @@ static hs_status weighing_run(const struct weighing *weighing, struct hs_error *
     return status;
 }
 
-/* As many places at a time as there is room for. */
+/* Weighs as many places at a time as there is room for. */
 static hs_status windows_run(struct weighing *weighing, uint64_t n_room, struct hs_error *err)
 {
     struct hs_condensed *condensed = &weighing->ending->c->condensed;

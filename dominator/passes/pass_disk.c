@@ -27,7 +27,7 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* pass_bitmap_init */
+/* Returns the bytes of a bitmap as pass_bitmap_init makes it. */
 static uint64_t bits(uint64_t n)
 {
     return n / 8 + n / 64 + 24;
@@ -55,7 +55,7 @@ static uint64_t gaps_bytes(uint64_t n, uint64_t n_rows, uint64_t below)
     return n_bytes;
 }
 
-/* Edges into core nodes, but for the first of each. */
+/* Counts the edges into core nodes, but for the first of each. */
 static uint64_t gaps(const struct hs_passes_counts *counts)
 {
     return less(less(counts->n_edges, counts->n_single), counts->n_core);
@@ -67,8 +67,8 @@ static uint64_t core_bytes(const struct files *f)
     return f->n_core * sizeof(uint32_t);
 }
 
-/* While rows are sifted, those of the round before are there, too. What is resolved has no row, but
- * a place in the sequence. */
+/* Returns the bytes while rows are sifted: those of the round before are there, too. What is
+ * resolved has no row, but a place in the sequence. */
 static uint64_t files_of_peel(const struct files *f)
 {
     return most(core_bytes(f), 2 * f->rows);
@@ -100,7 +100,7 @@ static uint64_t files_of_attach(const struct files *f)
     return left >= graph + less(starts, attach) ? parked : parked + graph;
 }
 
-/* Rows of so many bytes on their way to nodes: how many of them wait in files. */
+/* Returns how many rows of so many bytes, on their way to nodes, wait in files. */
 static uint64_t scattered(const struct files *f, unsigned row_bytes, uint64_t room)
 {
     uint64_t n_parts = pass_scatter_parts(f->n, row_bytes, room);

@@ -16,7 +16,7 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* pass_bitmap_init */
+/* Returns the bytes of a bitmap as pass_bitmap_init makes it. */
 static uint64_t bits(uint64_t n)
 {
     return n / 8 + n / 64 + 24;

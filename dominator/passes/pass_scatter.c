@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 
-/* Room for a record. */
+/* The room for a record. */
 #define RECORD_MAX_BYTES (4 + 10 * SCATTER_COLUMNS)
 #define DIFFERS ((uint32_t)1 << 31) /* of a key */
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 
-/* Rows that are reserved in the budget at a time. */
+/* The rows that are reserved in the budget at a time. */
 #define STEP_ROWS 4096
 /* The rest of rows is read again where that is so many times as much at the most. */
 #define REST_TIMES 4

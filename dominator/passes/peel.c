@@ -46,7 +46,7 @@ static hs_status node_close(struct peel *peel, struct hs_error *err)
     return peel->rule.resolve(peel->rule.context, peel->node, err);
 }
 
-/* *ret_passes is false for rows of nodes that are resolved. */
+/* Enters a node; *ret_passes is false for rows of nodes that are resolved. */
 static hs_status node_enter(struct peel *peel, uint32_t node, bool *ret_passes,
                             struct hs_error *err)
 {
@@ -163,7 +163,7 @@ static hs_status round_run(struct peel *peel, struct core_row *row, struct hs_er
     return HS_OK;
 }
 
-/* Another round is worth it when the last one left at most 3/4 of what it read. */
+/* Tells whether another round is worth it: the last one left at most 3/4 of what it read. */
 static bool round_paid(uint64_t n_before, uint64_t n_after)
 {
     return n_after < n_before && n_after <= n_before - n_before / 4;
