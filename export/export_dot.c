@@ -20,7 +20,7 @@ struct dump {
     size_t n_drawn;
 };
 
-/* Inside of quotes. A backslash would begin an escape of Graphviz's. */
+/* Writes a label inside of quotes. A backslash would begin an escape of Graphviz's. */
 static void put_label(struct dump *d, const char *name)
 {
     struct hs_pen *pen = &d->pen;

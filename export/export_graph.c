@@ -61,8 +61,8 @@ static unsigned rule_edge_tier(const struct rule *rule, uint32_t type, unsigned 
     return hs_bitmap_get(&rule->pointers_in, type) ? HS_TIER_FIRM : hs_edge_tier(edge_class);
 }
 
-/* Strong edges of nodes that are reached, unless they would reach a node at a higher tier than it
- * has. */
+/* Tells whether the rule uses an edge: strong edges of nodes that are reached, unless they would
+ * reach a node at a higher tier than it has. */
 static bool rule_uses(const struct rule *rule, hs_node from, hs_node to, unsigned tier)
 {
     struct hs_index *index = rule->view->index;
@@ -100,7 +100,7 @@ static void put_node(const struct rule *rule, struct hs_pen *pen, const struct h
     put_tier(&pen->buffer, hs_index_tier(view->index, node), '\n');
 }
 
-/* One edge as the table has it. */
+/* An edge as the table has it. */
 struct edge {
     hs_node from, to;
     uint64_t offset_bytes;
@@ -204,7 +204,7 @@ static hs_status export_all(const struct rule *rule, struct hs_pen *nodes, struc
     return hs_view_check(rule->view, hs_chunk_pass_end(&pass), err);
 }
 
-/* Each table is whole under its name, or absent. */
+/* Writes both tables, each of which is whole under its name, or absent. */
 static hs_status export_tables(const struct rule *rule, struct table *nodes, struct table *edges,
                                struct hs_error *err)
 {

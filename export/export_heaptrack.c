@@ -37,7 +37,7 @@ static void put_string(struct hs_pen *pen, const char *text)
     hs_pen_byte(pen, '\n');
 }
 
-/* String 1 is the program; those of the tree follow under their numbers. */
+/* Returns the id of a string: 1 is the program; those of the tree follow under their numbers. */
 static uint64_t string_id(hs_str id)
 {
     return (uint64_t)id + 1;

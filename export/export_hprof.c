@@ -187,7 +187,8 @@ static uint64_t shape_id(const struct dump *d, size_t shape)
     return d->view->n_nodes + N_FIXED + MOST_LINKS + 1 + shape;
 }
 
-/* All of a class up to the number of its static fields, with room for n fields of either kind. */
+/* Writes all of a class up to the number of its static fields, with room for n fields of either
+ * kind. */
 static bool class_begin(struct dump *d, uint64_t id, uint64_t super, uint64_t n_bytes, uint64_t n)
 {
     if (!segment_room(d, CLASS_BYTES + n * (FIELD_BYTES + ID_BYTES)))
@@ -431,8 +432,8 @@ static void put_plain_class(struct dump *d, unsigned which, uint64_t n_bytes, un
         put_field(&d->segment, OF_FIXED | field);
 }
 
-/* VisualVM asks java.lang.System.props, a table of properties, what Java this is: an empty one. It
- * also insists on the four classes of weak references. */
+/* Writes java.lang.System.props, a table of properties, empty: VisualVM asks it what Java this is.
+ * It also insists on the four classes of weak references. */
 static void put_properties(struct dump *d)
 {
     uint64_t properties = fixed_id(d, OBJECT_PROPERTIES), table = fixed_id(d, OBJECT_TABLE);

@@ -54,8 +54,8 @@ static void put_item(struct dump *d, uint32_t node)
     hs_pen_byte(&d->pen, '}');
 }
 
-/* From one node to the next, down to children and up to whoever has more of them. `next` is by node
- * the next of its children to go to; no stack of calls is needed whatever the depth. */
+/* Goes from one node to the next, down to children and up to whoever has more of them. `next` is by
+ * node the next of its children to go to; no stack of calls is needed whatever the depth. */
 static void put_tree(struct dump *d, uint32_t *next)
 {
     uint32_t n = (uint32_t)d->tree->n, at = n;

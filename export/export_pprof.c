@@ -132,7 +132,7 @@ static void put_mapping(struct dump *d, uint64_t id, uint64_t file, uint64_t bui
     hs_proto_end(&d->proto, begun);
 }
 
-/* Those of the binaries; without one, of the program by its command line. */
+/* Writes the mappings of the binaries; without one, of the program by its command line. */
 static void put_mappings(struct dump *d)
 {
     for (size_t i = 0; i < d->tree->n_binaries; i++)

@@ -98,7 +98,7 @@ static uint64_t n_children(const struct export *x, hs_node node)
     return x->child_begin[node + 1] - x->child_begin[node];
 }
 
-/* Children stand behind their parents, but not side by side. */
+/* Finds where children are: behind their parents, but not side by side. */
 static hs_status children_find(struct export *x, struct hs_error *err)
 {
     size_t n = (size_t)x->totals->n_tree;
@@ -148,7 +148,7 @@ static void tree_edges(struct export *x)
     }
 }
 
-/* By the name of its member where the type has one just there. */
+/* Writes a strong edge by the name of its member, where the type has one just there. */
 static void strong_edge(struct export *x, uint32_t type, uint64_t offset_words, hs_node to)
 {
     uint64_t offset = offset_words * x->word_bytes;

@@ -103,7 +103,7 @@ static hs_status write_sheet(struct export *x, unsigned number, struct hs_error 
     return HS_OK;
 }
 
-/* Nothing has its name before all is written. */
+/* Writes the sheets; nothing has its name before all is written. */
 static hs_status write_sheets(struct export *x, struct hs_fleet_report *ret, struct hs_error *err)
 {
     HS_TRY(place_make(&x->place, x->view->session.access, err));

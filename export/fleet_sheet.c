@@ -20,7 +20,7 @@ void hs_fleet_address(struct fleet_sheet *sheet, hs_addr address)
     hs_fleet_number(sheet, sheet->no_addresses ? 0 : address);
 }
 
-/* Short ones are tags and offsets. */
+/* Cuts addresses out of a text; short numbers are tags and offsets, and stay. */
 static hs_status cut_addresses(const char *text, struct hs_buffer *b, struct hs_error *err)
 {
     enum { DIGITS_MIN = 5 };

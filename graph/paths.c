@@ -112,7 +112,7 @@ static hs_status expand(struct search *search, hs_node node, uint64_t entry, uin
     return hs_row_check(&row, err);
 }
 
-/* One search for up to `limit` paths. */
+/* Runs one search for up to `limit` paths. */
 static hs_status run(struct search *search, uint64_t limit, uint64_t *ret_found,
                      struct hs_error *err)
 {

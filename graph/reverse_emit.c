@@ -15,7 +15,7 @@
 #define EMIT_TARGETS ((uint64_t)1 << 16)
 #define WINDOW ((uint32_t)1 << 15) /* targets of too large a bucket that are counted at a time */
 
-/* Rows of targets [first, first + n) of a bucket. */
+/* The rows of targets [first, first + n) of a bucket. */
 struct sorted {
     uint32_t first, n;
     uint32_t *end; /* of each row: in the slot's memory */
@@ -169,7 +169,7 @@ static hs_status emit_piece(struct emission *g, const struct hs_piece *piece, st
     return g->of->sink->put(g->of->sink->context, piece, err);
 }
 
-/* Nodes without in-edges. */
+/* Emits nodes without in-edges. */
 static hs_status emit_nothing(struct emission *g, hs_node first, uint64_t n, struct hs_error *err)
 {
     while (n != 0) {
@@ -243,7 +243,7 @@ static hs_status emit_rows(struct emission *g, const struct hs_reverse_bucket *b
 
 /* ---- buckets that a slot cannot sort ---- */
 
-/* One target with more sources than a slot has room for: they are emitted as they are read. */
+/* Emits one target with more sources than a slot has room for, as they are read. */
 static hs_status emit_hub(struct emission *g, const struct hs_reverse_bucket *bucket, uint32_t hub,
                           uint64_t n_row, struct slot *slot, struct hs_error *err)
 {

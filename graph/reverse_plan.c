@@ -126,7 +126,7 @@ static hs_status plan_disk(const struct hs_reverse_counts *counts, uint64_t n_no
     return HS_OK;
 }
 
-/* As many slots as threads keep busy, one more for what is being emitted. */
+/* Plans as many slots as threads keep busy, one more for what is being emitted. */
 static void plan_slots(uint64_t usable, unsigned n_threads, struct hs_reverse_plan *plan)
 {
     uint64_t extent = extent_most(usable);

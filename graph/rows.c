@@ -37,8 +37,8 @@ static struct hs_edge_choice choice_of(const struct hs_row_source *source)
     return (struct hs_edge_choice){source->edges, source->tiers, source->pointers_in};
 }
 
-/* Rows of the tree: children in ascending order, then the block that the root holds, if any. A
- * child stands behind its parent, so the rows ascend. */
+/* Fills in the rows of the tree: children in ascending order, then the block that the root holds,
+ * if any. A child stands behind its parent, so the rows ascend. */
 static hs_status piece_fill_tree(const struct hs_row_source *source, uint32_t n_tree,
                                  struct piece *piece, struct hs_error *err)
 {

@@ -46,7 +46,7 @@ hs_status hs_sweep_of_snap(const struct hs_snap_sweep *source, struct hs_sweep *
 
 /* ---- graphs in memory ---- */
 
-/* Rows of [first, first + n), which have n_targets in all, made 64 bits wide. */
+/* Emits the rows of [first, first + n), which have n_targets in all, made 64 bits wide. */
 static hs_status graph_emit(const struct hs_graph *graph, uint32_t first, uint32_t n,
                             uint64_t *begin, struct hs_sweep_out *out, struct hs_error *err)
 {

@@ -238,7 +238,7 @@ uint64_t hs_sweep_slot_bytes(const struct hs_snap_sweep *source)
     return most;
 }
 
-/* As many slots as there are threads and memory for. */
+/* Makes as many slots as there are threads and memory for. */
 static hs_status decoding_init(const struct hs_snap_sweep *source, struct decoding *d,
                                struct hs_error *err)
 {

@@ -48,7 +48,7 @@ static hs_status tree_rows_init(const struct hs_snap_sweep *source, struct hs_sw
     return HS_OK;
 }
 
-/* After it begin[i] is where the children of node i begin. */
+/* Sorts the rows: after it begin[i] is where the children of node i begin. */
 static void tree_rows_sort(struct tree_rows *rows)
 {
     for (hs_node i = 1; i < rows->n_tree; i++) {

@@ -33,7 +33,7 @@ static int by_name(const void *left, const void *right, void *context)
     return order != 0 ? order : a < b ? -1 : a > b;
 }
 
-/* By type: first how many blocks it has, then where its next one goes. */
+/* Counts by type: first how many blocks it has, then where its next one goes. */
 static hs_status count(struct hs_view *view, uint64_t *places, struct hs_error *err)
 {
     struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, "counting types");

@@ -44,7 +44,7 @@ static hs_status begin_to_keep(struct depths *d, struct hs_error *err)
     return HS_PAGES_ALLOC(&d->known, d->view->n_nodes, err);
 }
 
-/* Up to the root of all, or to what is known. *ret_steps: nodes passed on the way. */
+/* Climbs up to the root of all, or to what is known. *ret_steps: nodes passed on the way. */
 static hs_status climb(struct depths *d, hs_node node, uint64_t *ret_steps, uint64_t *ret,
                        struct hs_error *err)
 {

@@ -53,8 +53,8 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     return SQLITE_OK;
 }
 
-/* Another function than connect: else there would be a table of the module's name without a
- * snapshot. */
+/* Creates a table: another function than connect, else there would be a table of the module's name
+ * without a snapshot. */
 static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **ret, char **message)
 {
@@ -93,7 +93,8 @@ static int cursor_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Damage of an index makes answers empty: rows that end too early must not look like the end. */
+/* Returns the code for a row. Damage of an index makes answers empty: rows that end too early must
+ * not look like the end. */
 static int at_row(struct hs_sql_cursor *cursor, hs_status status)
 {
     struct hs_sql_hub *hub = cursor->source->hub;

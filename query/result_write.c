@@ -39,7 +39,7 @@ static void format_real(double real, char *text)
     }
 }
 
-/* x'0aff' as SQL writes bytes. */
+/* Writes bytes as SQL does: x'0aff'. */
 static hs_status put_hex(struct hs_buffer *b, const struct hs_sql_cell *cell, struct hs_error *err)
 {
     static const char digits[] = "0123456789abcdef";

@@ -92,7 +92,7 @@ static uint64_t first_from(sqlite3_value *value, uint64_t none)
     return real < 9.2e18 ? (uint64_t)real : none;
 }
 
-/* One beyond the greatest that is not above it. */
+/* Returns one beyond the greatest that is not above it. */
 static uint64_t end_of(sqlite3_value *value, uint64_t end)
 {
     int type = sqlite3_value_numeric_type(value);

@@ -76,7 +76,7 @@ static int64_t sleb(struct bytes *in)
     return (int64_t)value;
 }
 
-/* DW_EH_PE_*: absolute or relative to the place, of 4 or 8 bytes. */
+/* Reads DW_EH_PE_*: absolute or relative to the place, of 4 or 8 bytes. */
 static uint64_t encoded(struct bytes *in, uint8_t encoding)
 {
     uint64_t base = (encoding & 0x70) == 0x10 ? (uint64_t)(uintptr_t)in->at : 0, value;
@@ -102,7 +102,7 @@ static uint64_t encoded(struct bytes *in, uint8_t encoding)
     return base + value;
 }
 
-/* Only 32-bit lengths: the others belong to sections of 4 GiB. */
+/* Reads an entry of a 32-bit length: the others belong to sections of 4 GiB. */
 static struct bytes entry_at(const uint8_t *at, const uint8_t *end)
 {
     struct bytes in = {at, end, at + 4 > end};
@@ -166,8 +166,8 @@ static bool read_cie(struct bytes in, struct frame_info *info)
     return !in.is_bad;
 }
 
-/* CFA = *(rbp + offset), or rbp kept at rbp + offset: the two that gcc makes where main or vector
- * code aligns its stack. */
+/* Reads CFA = *(rbp + offset), or rbp kept at rbp + offset: the two that gcc makes where main or
+ * vector code aligns its stack. */
 static bool rbp_expression(struct bytes *in, bool with_deref, int64_t *ret)
 {
     uint64_t n_bytes = uleb(in);
@@ -316,7 +316,7 @@ static void run_other(struct machine *machine, struct bytes *in, uint8_t op,
     }
 }
 
-/* Up to, and without, what holds behind `ip`. */
+/* Runs instructions up to, and without, what holds behind `ip`. */
 static void run(struct machine *machine, struct bytes in, const struct frame_info *info,
                 uint64_t ip)
 {

@@ -84,7 +84,8 @@ static void unlock(void)
         (void)syscall(SYS_futex, &recorder.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Time of day at the start, and from then on a clock that never goes back. */
+/* Reads a clock in microseconds: the time of day at the start, and from then on one that never goes
+ * back. */
 static uint64_t clock_us(clockid_t clock)
 {
     struct timespec now;
@@ -227,7 +228,7 @@ static bool begin(void)
     return true;
 }
 
-/* As soon as there is an environment; not for programs that run with more rights than their
+/* Starts as soon as there is an environment; not for programs that run with more rights than their
  * caller, whose environment is not to be trusted. */
 static void start(void)
 {

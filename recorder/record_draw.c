@@ -31,7 +31,7 @@ void hs_record_chance_init(struct hs_record_chance *chance, uint64_t period)
         chance->scale = 0;
 }
 
-/* splitmix64's finish. */
+/* Mixes a seed by splitmix64's finish. */
 uint64_t hs_record_seed(uint64_t from)
 {
     uint64_t z = from + UINT64_C(0x9e3779b97f4a7c15);
@@ -42,7 +42,7 @@ uint64_t hs_record_seed(uint64_t from)
     return z != 0 ? z : 1;
 }
 
-/* xorshift64*, of which the upper bits are taken: in (0, 1]. */
+/* Draws by xorshift64*, of which the upper bits are taken: in (0, 1]. */
 static double uniform(uint64_t *random)
 {
     uint64_t x = *random;

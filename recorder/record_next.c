@@ -31,7 +31,7 @@ static void *early_block(size_t alignment, size_t n_bytes)
     return early + at + 16;
 }
 
-/* dlsym gives data pointers for functions. */
+/* Finds a function: dlsym gives data pointers for functions. */
 static void find(const char *name, void *ret)
 {
     void *found = dlsym(RTLD_NEXT, name);

@@ -59,7 +59,7 @@ static bool is_counted; /* the operators beneath do not come by malloc */
 MAKERS(NEXT_MAKER)
 UNMAKERS(NEXT_UNMAKER)
 
-/* For a C++ library that nobody can find, as one inside of a plugin. */
+/* Allocates for a C++ library that nobody can find, as one inside of a plugin. */
 static void *make(size_t n_bytes, size_t second, size_t third)
 {
     void *block = hs_record_next.malloc(n_bytes != 0 ? n_bytes : 1);

@@ -30,7 +30,7 @@ static void remember_stderr(struct hs_record_output *output)
     output->stderr_inode = facts.st_ino;
 }
 
-/* One line in the life of a process, in one write, without stdio. */
+/* Prints one line in the life of a process, in one write, without stdio. */
 static void say(struct hs_record_output *output, const char *what)
 {
     static const char head[] = "heapsnap record: ";
@@ -50,7 +50,7 @@ static void say(struct hs_record_output *output, const char *what)
     (void)syscall(SYS_write, STDERR_FILENO, line, n);
 }
 
-/* As far up as may be: programs close or reuse the low ones. */
+/* Moves a descriptor as far up as may be: programs close or reuse the low ones. */
 static int move_up(int fd)
 {
     struct rlimit limit;
@@ -164,7 +164,7 @@ bool hs_record_output_socket(struct hs_record_output *output, int fd)
     return output->fd >= 0;
 }
 
-/* Only what is still ours is closed. */
+/* Closes only what is still ours. */
 void hs_record_output_close(struct hs_record_output *output)
 {
     struct stat facts;
@@ -208,7 +208,8 @@ static bool is_ours(struct hs_record_output *output)
     return output->is_socket || facts.st_nlink != 0;
 }
 
-/* Beyond its limit a write would kill the program. */
+/* Tells whether a write is within the limit of file sizes: beyond it a write would kill the
+ * program. */
 static bool is_allowed(const struct hs_record_output *output, size_t n_bytes)
 {
     struct rlimit limit;

@@ -13,7 +13,7 @@
 
 enum { EVENT_INFO, EVENT_LOCATION, EVENT_ALLOC, EVENT_PROMOTION, EVENT_COLLECTION };
 
-/* Room is asked for before an event is written, at its largest. */
+/* Tells whether there is room: asked before an event is written, at its largest. */
 static bool has_room(const struct hs_record_packet *packet, size_t n_bytes)
 {
     return packet->n_bytes + n_bytes <= HS_RECORD_PACKET_BYTES;
@@ -127,7 +127,7 @@ bool hs_record_packet_info(struct hs_record_packet *packet, const struct hs_reco
     return true;
 }
 
-/* Nothing of stdio in the middle of somebody's allocation. */
+/* Writes an offset without stdio, in the middle of somebody's allocation. */
 static void put_offset(struct hs_record_packet *packet, uint64_t offset)
 {
     int n_digits = 1;

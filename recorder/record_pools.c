@@ -154,14 +154,14 @@ static void wrap(int domain)
     python.set(domain, &own);
 }
 
-/* dlsym gives data pointers for functions. */
+/* Finds a function: dlsym gives data pointers for functions. */
 static bool find(const char *name, void *ret)
 {
     return (*(void **)ret = dlsym(RTLD_DEFAULT, name)) != NULL;
 }
 
-/* Between two instructions of Python's, with its lock. Where the wrapper is not asked any more, it
- * is put before what is there now. */
+/* Checks, between two instructions of Python's and with its lock, that the wrapper is still asked.
+ * Where it is not, it is put before what is there now. */
 static int check(void *unused)
 {
     (void)unused;

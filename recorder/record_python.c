@@ -31,7 +31,7 @@ const struct hs_python_layout *hs_record_python_layout(unsigned minor)
 }
 
 #ifndef HS_RECORD_WRAP
-/* dlsym gives data pointers for functions. */
+/* Finds a symbol: dlsym gives data pointers for functions. */
 static bool find(const char *name, void *ret)
 {
     return (*(void **)ret = dlsym(RTLD_DEFAULT, name)) != NULL;
@@ -152,7 +152,7 @@ static uint64_t place_of(struct hs_record_table *table, const struct chain *chai
     return hs_record_script_place(table, code, word_of(frame, chain->layout->frame_instr));
 }
 
-/* All frames that one loop runs; at most n_max. */
+/* Adds all frames that one loop runs; at most n_max. */
 static unsigned add_loop(struct hs_record_table *table, struct chain *chain, uint64_t *ret,
                          unsigned n_max)
 {

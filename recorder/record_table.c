@@ -40,7 +40,7 @@ void hs_record_filter_mark(const void *address)
     __atomic_store_n(hs_record_page_of((uint64_t)(uintptr_t)address), UINT8_MAX, __ATOMIC_RELAXED);
 }
 
-/* One instruction, so that a stop sees the old pair or the new one. */
+/* Publishes the slots in one instruction, so that a stop sees the old pair or the new one. */
 static void publish_slots(struct hs_record_anchor *anchor, uint64_t slots, uint64_t n_slots)
 {
     typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -165,7 +165,7 @@ static void insert(struct hs_record_slot *slots, uint64_t n_slots, uint64_t *n_u
     __atomic_store_n(&slots[at].address, slot->address, __ATOMIC_RELEASE);
 }
 
-/* Into a table twice as large, or as large when it is full of marks. */
+/* Moves into a table twice as large, or as large when it is full of marks. */
 static bool grow(struct hs_record_table *table)
 {
     struct hs_record_anchor *anchor = table->anchor;

@@ -109,7 +109,7 @@ static struct hs_record_rule cached_rule(uint64_t ip)
     return rule;
 }
 
-/* From the registers that the kernel saved; the stack may be another one. */
+/* Steps by the registers that the kernel saved; the stack may be another one. */
 static bool step_signal(struct walk *walk, struct hs_record_stack_range *range)
 {
     uint64_t registers = walk->rsp + offsetof(ucontext_t, uc_mcontext.gregs);

@@ -79,7 +79,7 @@ static void json_put_escape(struct hs_json *json, uint32_t code)
     json_put_text(json, text);
 }
 
-/* Most of every text: ASCII that stands for itself. */
+/* Tells whether a byte is ASCII that stands for itself: most of every text. */
 static bool json_is_plain(char byte)
 {
     return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
@@ -108,7 +108,7 @@ static void json_put_string(struct hs_json *json, const char *text, size_t n_byt
     json_put_text(json, "\"");
 }
 
-/* Everything before a value: the comma, the break and the key. */
+/* Writes everything before a value: the comma, the break and the key. */
 static void json_begin_value(struct hs_json *json, const char *key)
 {
     if (json->depth == 0) {

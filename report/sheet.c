@@ -50,7 +50,7 @@ static bool sheet_folds(const struct hs_sheet *sheet)
     return !sheet->closing && sheet->options.limit != 0 && sheet->n_rows >= sheet->options.limit;
 }
 
-/* Room for the whole row, when it begins. */
+/* Makes room for the whole row, when it begins. */
 static bool sheet_begin_cell(struct hs_sheet *sheet)
 {
     size_t needed = sheet->n_cells + sheet->n_columns;

@@ -56,7 +56,7 @@ static hs_status data_put_cell(const struct hs_sheet *sheet, size_t column, stru
     return HS_OK;
 }
 
-/* One line: the keys for `row` = SIZE_MAX, a row otherwise. */
+/* Writes one line: the keys for `row` = SIZE_MAX, a row otherwise. */
 static hs_status data_write_line(const struct hs_sheet *sheet, size_t row, struct hs_buffer *line,
                                  struct hs_out *out, struct hs_error *err)
 {

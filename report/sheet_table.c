@@ -324,14 +324,14 @@ static hs_status table_append_tree(struct table *table, size_t column, struct hs
     return hs_text_fit(text + depth, n - depth, width - indent, &table->line, err);
 }
 
-/* In what is no terminal, a row is a line. */
+/* Tells whether a column may wrap: in what is no terminal, a row is a line. */
 static bool table_wraps(const struct table *table, size_t column)
 {
     return table->sheet->options.width != 0 &&
            (table->columns[column].flags & HS_COLUMN_WRAPS) != 0;
 }
 
-/* As much of the cell as one line holds; the rest waits in table->rest. */
+/* Appends as much of the cell as one line holds; the rest waits in table->rest. */
 static hs_status table_append_wrapped(struct table *table, size_t width, struct hs_error *err)
 {
     const char *text = (const char *)table->cell.bytes + table->rest;

@@ -323,7 +323,8 @@ static size_t terminal_size(unsigned asked, const char *variable, uint64_t least
     return otherwise;
 }
 
-/* As setlocale(3) would have it; where nothing is said a terminal of today shows UTF-8. */
+/* Tells whether the terminal shows ASCII alone, as setlocale(3) would have it; where nothing is
+ * said a terminal of today shows UTF-8. */
 static bool terminal_is_plain(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -134,7 +134,8 @@ static hs_status leave_out_qualifiers(struct shortening *s)
     return leave_out_some(s, false);
 }
 
-/* All but what a name is in itself: of two variables of one name it tells which. */
+/* Leaves out the outer qualifiers of names and keeps the last: of two variables of one name it
+ * tells which. */
 static hs_status leave_out_outer(struct shortening *s)
 {
     return leave_out_some(s, true);
@@ -200,7 +201,7 @@ static hs_status leave_out_arguments(struct shortening *s)
 
 typedef hs_status step_run(struct shortening *s);
 
-/* One step: what is in `text` comes out in `out`, which it empties first. */
+/* Runs one step: what is in `text` comes out in `out`, which it empties first. */
 static hs_status step(step_run *run, const struct hs_buffer *text, size_t width,
                       struct hs_buffer *out, struct hs_error *err)
 {

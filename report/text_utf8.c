@@ -3,7 +3,8 @@
 
 #include <assert.h>
 
-/* Length that a first byte announces and the smallest number that needs it; 0 for none. */
+/* Returns the length that a first byte announces, and the smallest number that needs it; 0 for
+ * none. */
 static unsigned text_sequence(unsigned char first, uint32_t *ret_bits, uint32_t *ret_least)
 {
     if (first >= 0xc2 && first < 0xe0) {

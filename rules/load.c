@@ -87,7 +87,8 @@ static hs_status add_given(struct load *load, const char *path, struct hs_error 
 
 /* ---- the user's directory */
 
-/* False when there is none, or it is somebody else's: HOME may be that of who called sudo. */
+/* Finds the user's directory. False when there is none, or it is somebody else's: HOME may be that
+ * of who called sudo. */
 static bool users_directory(char *ret)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -161,7 +162,7 @@ static const char *name_at(const void *context, size_t i)
     return load->files[i].name;
 }
 
-/* One of "-NAME,-NAME"; *text goes on behind it. */
+/* Turns one set of "-NAME,-NAME" on or off; *text goes on behind it. */
 static hs_status turn(struct load *load, const char **text, struct hs_error *err)
 {
     char name[HS_RULES_MAX_NAME_BYTES + 1];

@@ -12,7 +12,7 @@ struct scan {
     unsigned depth;
 };
 
-/* Behind the string whose first quote stands at `at`. */
+/* Returns the place behind the string whose first quote stands at `at`. */
 static size_t string_end(const char *json, size_t n, size_t at)
 {
     for (at++; at < n && json[at] != '"'; at++)
@@ -20,7 +20,7 @@ static size_t string_end(const char *json, size_t n, size_t at)
     return at < n ? at + 1 : n;
 }
 
-/* To the next byte that is no blank. */
+/* Returns the place of the next byte that is no blank. */
 static size_t skip_blanks(const char *json, size_t n, size_t at)
 {
     while (at < n && (json[at] == ' ' || json[at] == '\n' || json[at] == '\r' || json[at] == '\t'))
@@ -28,7 +28,7 @@ static size_t skip_blanks(const char *json, size_t n, size_t at)
     return at;
 }
 
-/* One string or one other byte. */
+/* Steps over one string or one other byte. */
 static void step(struct scan *scan)
 {
     char byte = scan->json[scan->at];
@@ -41,7 +41,7 @@ static void step(struct scan *scan)
     scan->at++;
 }
 
-/* Behind the bracket of the array. */
+/* Goes behind the bracket of the array. */
 static bool find_member(struct scan *scan, const char *member)
 {
     size_t n_member = strlen(member);

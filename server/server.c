@@ -64,7 +64,8 @@ static void answer_text(struct hs_answer *answer, unsigned status, const char *t
     answer->n_bytes = answer->text.n_bytes;
 }
 
-/* Without memory for a message the status has to do. */
+/* Refuses a request: always true, for the answer is there. Without memory for a message the status
+ * has to do. */
 static bool refuse(struct hs_exchange *exchange, unsigned status, const struct hs_error *why)
 {
     struct hs_answer *answer = &exchange->answer;
@@ -121,7 +122,8 @@ static size_t row_bytes(const char *json, const struct hs_json_rows *rows, size_
     return end - begin;
 }
 
-/* Rows from `from` on, as many as are asked for; where it goes on: *ret_next, n at the end. */
+/* Writes rows from `from` on, as many as are asked for. *ret_next: where it goes on, n at the
+ * end. */
 static hs_status put_rows(const struct hs_route *route, const struct hs_kept *kept,
                           struct hs_buffer *buffer, uint64_t *ret_next, struct hs_error *err)
 {
@@ -282,7 +284,7 @@ static bool is_known(const struct hs_route *route, const struct hs_request *requ
            strcmp(request->if_none_match, etag) == 0;
 }
 
-/* With a path that was parsed, and a token that holds. */
+/* Routes a request with a path that was parsed, and a token that holds. */
 static bool route_request(struct hs_exchange *exchange, const struct hs_request *request,
                           const struct hs_served_list *list)
 {
@@ -328,7 +330,7 @@ bool hs_server_begin(struct hs_server *server, const struct hs_request *request,
     return route_request(exchange, request, list);
 }
 
-/* Quick answers are made again: the shelf is for what took time. */
+/* Keeps what was printed. Quick answers are made again: the shelf is for what took time. */
 static hs_status keep(struct hs_exchange *exchange, struct hs_map *printed, struct hs_error *err)
 {
     struct hs_server *server = exchange->server;

@@ -8,7 +8,7 @@ static int digit_of(char letter)
     return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-/* In place; of a query a plus is a blank. */
+/* Decodes in place; of a query a plus is a blank. */
 static hs_status decode(char *text, bool is_query, struct hs_error *err)
 {
     char *to = text;

@@ -81,7 +81,7 @@ static hs_status is_late(const struct hs_apart *apart, struct hs_error *err)
     return hs_hint(err, "what one function of it is given may be too long");
 }
 
-/* Until it has ended, and is so told. */
+/* Waits until the child has ended, and is so told. */
 static hs_status await(const struct hs_apart *apart, int fd, struct hs_error *err)
 {
     uint64_t deadline_ns = UINT64_MAX;

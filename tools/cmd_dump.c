@@ -72,7 +72,7 @@ static void describe_pause(const struct hs_dump_report *report, char *text, size
         (void)snprintf(text, n_bytes, "paused for %s%s", pause, ways[report->stop.way]);
 }
 
-/* For -v: the parts of the pause. */
+/* Prints the parts of the pause, for -v. */
 static void talk_stop(const struct hs_stop_report *stop)
 {
     char foreseen[HS_FORESEEN_TEXT_BYTES], stopping[HS_UNIT_TEXT_BYTES],
@@ -155,8 +155,9 @@ static hs_status parse_mask(const struct hs_invocation *inv, uint64_t *ret, stru
     return hs_hint(err, "write 0x and hexadecimal digits, for example 0xffff000000000007");
 }
 
-/* While we hold a copy of another program's memory, a crash of ours must not put it on a disk. One
- * byte is too small for a file and tells the kernel to ask no core handler either; core(5). */
+/* Leaves no core: while we hold a copy of another program's memory, a crash of ours must not put it
+ * on a disk. One byte is too small for a file and tells the kernel to ask no core handler either;
+ * core(5). */
 static void leave_no_core(void)
 {
     struct rlimit limit;

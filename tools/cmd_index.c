@@ -76,7 +76,7 @@ hs_status hs_cmd_index(struct hs_tool *tool, const struct hs_invocation *inv, st
     return status == HS_OK && has_path ? make_keys(tool, inv->arguments[0], err) : status;
 }
 
-/* One that nobody would use does no harm, but is told of. */
+/* Tells of an index that nobody would use; it does no harm. */
 static void talk_unusable(const struct hs_view *view)
 {
     char path[PATH_MAX];

@@ -41,7 +41,7 @@ static void hold_standard_descriptors(void)
             (void)open("/dev/null", modes[fd]);
 }
 
-/* As the program did that we ran; its core is enough. */
+/* Ends by a signal, as the program did that we ran; its core is enough. */
 static void end_by(int number)
 {
     struct rlimit no_core = {0, 0};

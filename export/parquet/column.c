@@ -174,8 +174,8 @@ static bool text_is_less(struct text a, struct text b)
     return order != 0 ? order < 0 : a.n_bytes < b.n_bytes;
 }
 
-/* Least and greatest of the dictionary in `raw`; the text "" that is always there counts when a row
- * may have it. */
+/* Finds the least and greatest of the dictionary in `raw`; the text "" that is always there counts
+ * when a row may have it. */
 static void text_bounds(const struct hs_buffer *raw, struct text *least, struct text *most)
 {
     *least = *most = (struct text){0};

@@ -2,7 +2,7 @@
 
 enum { BLOCK_VALUES = 128, GROUPS = 4, GROUP_VALUES = BLOCK_VALUES / GROUPS };
 
-/* Room is there. */
+/* Puts bits; room is there. */
 static void put_bits(const uint64_t *values, size_t n, unsigned width, struct hs_buffer *b)
 {
     unsigned __int128 waiting = 0;

@@ -62,7 +62,7 @@ void hs_parquet_close(struct hs_parquet *writer)
     hs_free(writer);
 }
 
-/* Every column has as many rows. */
+/* Ends a group, in which every column has as many rows. */
 static hs_status end_group(struct hs_parquet *writer, struct hs_error *err)
 {
     struct thrift footer = thrift_begin(&writer->groups, err);

@@ -63,7 +63,7 @@ static hs_status path_filter(struct hs_sql_cursor *cursor, const struct hs_sql_p
     return HS_OK;
 }
 
-/* By which word the path goes on. */
+/* Gives the word by which the path goes on. */
 static hs_status put_link(const struct path *p, sqlite3_context *ret, int column,
                           struct hs_error *err)
 {

@@ -65,7 +65,8 @@ static void look_into(struct reached *r, const struct hs_chunk *chunk)
     }
 }
 
-/* Chunk after chunk, as often as any block waits: two bits a block, however the pointers go. */
+/* Searches chunk after chunk, as often as any block waits: two bits a block, however the pointers
+ * go. */
 static hs_status search(struct reached *r, struct hs_error *err)
 {
     struct hs_view *view = &r->cursor.source->view;

@@ -86,7 +86,7 @@ void hs_box_note_(struct hs_dwarf_box *box, const char *format, ...)
     va_end(arguments);
 }
 
-/* Our helpers lie beside our own program. */
+/* Finds the helper, which lies beside our own program. */
 static bool box_find(char *path, size_t n_path)
 {
     ssize_t used = readlink("/proc/self/exe", path, n_path - 1);
@@ -100,8 +100,8 @@ static bool box_find(char *path, size_t n_path)
     return true;
 }
 
-/* In a group of its own, so that a signal from the terminal is ours alone to answer. Not forked:
- * this process may be large. */
+/* Spawns the box in a group of its own, so that a signal from the terminal is ours alone to answer.
+ * Not forked: this process may be large. */
 static int box_spawn_with(posix_spawn_file_actions_t *files, posix_spawnattr_t *how,
                           const char *program, int socket, char *const arguments[], pid_t *ret)
 {

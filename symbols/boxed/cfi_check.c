@@ -104,7 +104,7 @@ static bool check_program(struct hs_cursor c)
     return true;
 }
 
-/* Size of a pointer in an encoding that we and libdwarf read alike, or 0. */
+/* Returns the size of a pointer in an encoding that we and libdwarf read alike, or 0. */
 static size_t check_encoded_size(uint8_t encoding)
 {
     switch (encoding & ~CHECK_ENCODING_PCREL) {
@@ -123,7 +123,8 @@ static size_t check_encoded_size(uint8_t encoding)
     }
 }
 
-/* Augmentation "" or "z" and any of L, P, R, S; the data of each letter inside its block. */
+/* Checks an augmentation: "" or "z" and any of L, P, R, S; the data of each letter inside its
+ * block. */
 static bool check_augmentation(struct hs_cursor *c, const char *letters, struct check_cie *cie)
 {
     cie->encoding = DW_EH_PE_absptr;
@@ -188,7 +189,7 @@ static bool check_fde(const struct check_cie *cie, struct hs_cursor c)
     return !c.failed && check_program(c);
 }
 
-/* One pass over the records: the CIEs when `cies`, else the FDEs, whose CIE may come later. */
+/* Checks the records in one pass: the CIEs when `cies`, else the FDEs, whose CIE may come later. */
 static hs_status check_records(struct check *check, bool cies, struct hs_error *err)
 {
     struct hs_cursor c = hs_cursor_make(check->section->bytes, check->section->n_bytes);

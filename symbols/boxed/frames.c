@@ -86,7 +86,7 @@ size_t hs_frame_tables_n_functions(const struct hs_frame_tables *tables)
     return (size_t)tables->n_fdes;
 }
 
-/* 'S' in the augmentation: the frame of a signal handler's trampoline. */
+/* Tells whether the augmentation has an 'S': the frame of a signal handler's trampoline. */
 static bool fde_is_signal_frame(struct hs_frame_tables *tables, Dwarf_Fde fde)
 {
     Dwarf_Error error = NULL;

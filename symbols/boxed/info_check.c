@@ -54,7 +54,8 @@ static bool check_value(struct check_place *place, const struct debug_value *val
     return true;
 }
 
-/* After an entry, or the null that ends its children: its sibling must be here. */
+/* Tells, after an entry or the null that ends its children, whether the sibling that it named is
+ * here. */
 static bool check_sibling(hs_die sibling, hs_die here)
 {
     return sibling == 0 || sibling == here;

@@ -89,7 +89,7 @@ static bool check_field(struct hs_cursor *c, const struct check_table *table,
     }
 }
 
-/* DWARF 5: formats, then a count, then that many entries of those formats. */
+/* Checks entries of DWARF 5: formats, then a count, then that many entries of those formats. */
 static bool check_entries_new(struct hs_cursor *c, const struct check_table *table, uint64_t *ret_n)
 {
     struct check_format formats[CHECK_MAX_FORMATS];
@@ -111,8 +111,8 @@ static bool check_entries_new(struct hs_cursor *c, const struct check_table *tab
     return true;
 }
 
-/* Before: strings up to an empty one, each followed by `n_numbers` LEB128, the first of which is
- * the directory of a file, counted from 1. */
+/* Checks entries from before: strings up to an empty one, each followed by `n_numbers` LEB128, the
+ * first of which is the directory of a file, counted from 1. */
 static bool check_entries_old(struct hs_cursor *c, const struct check_table *table, int n_numbers,
                               uint64_t *ret_n)
 {

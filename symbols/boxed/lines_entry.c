@@ -211,7 +211,7 @@ static hs_status range_add(const struct range_sink *sink, hs_addr begin, hs_addr
     return begin < end && begin != 0 ? sink->add(sink->context, begin, end, err) : HS_OK;
 }
 
-/* DWARF 5: .debug_rnglists. */
+/* Reads the ranges of DWARF 5: .debug_rnglists. */
 static hs_status ranges_new(struct hs_dwarf *dwarf, Dwarf_Attribute attribute, Dwarf_Half form,
                             const struct range_sink *sink, struct hs_error *err)
 {
@@ -244,7 +244,7 @@ static hs_status ranges_new(struct hs_dwarf *dwarf, Dwarf_Attribute attribute, D
     return status;
 }
 
-/* DWARF 2 to 4: .debug_ranges, relative to the unit's low address. */
+/* Reads the ranges of DWARF 2 to 4: .debug_ranges, relative to the unit's low address. */
 static hs_status ranges_old(struct hs_dwarf *dwarf, Dwarf_Die die, Dwarf_Attribute attribute,
                             const struct range_sink *sink, struct hs_error *err)
 {

@@ -14,7 +14,7 @@ struct row_loader {
     size_t n_files, files_capacity;
 };
 
-/* libdwarf builds a path per row; we ask once per file. */
+/* Finds the file of a row. libdwarf builds a path per row; we ask once per file. */
 static hs_status row_file(struct row_loader *loader, Dwarf_Line line, hs_str *ret,
                           struct hs_error *err)
 {

@@ -93,7 +93,7 @@ static void answer_add(struct server *server, const void *bytes, size_t n)
     server->n_answer += n;
 }
 
-/* Once the tables are open the file itself is not needed. */
+/* Opens the tables. Once they are open the file itself is not needed. */
 static hs_status open_from(struct server_file *file, int fd, const char *name, bool is_frames,
                            struct hs_error *err)
 {

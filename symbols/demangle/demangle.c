@@ -48,7 +48,7 @@ bool hs_is_ocaml_symbol(const char *name)
     return strncmp(name, "caml", 4) == 0 && is_upper(name[4]);
 }
 
-/* End of the name without the compiler's stamp "_123". */
+/* Finds the end of the name without the compiler's stamp "_123". */
 static const char *stamp_begin(const char *begin, const char *end)
 {
     const char *at = end;
@@ -99,8 +99,8 @@ static void member_put(struct demangle_out *out, const char *at, const char *end
     }
 }
 
-/* caml Unit (separator Unit)* [separator member]: components with a capital are units; the first
- * other one takes all the rest, separators in it included. */
+/* Puts a name of OCaml: caml Unit (separator Unit)* [separator member]: components with a capital
+ * are units; the first other one takes all the rest, separators in it included. */
 static void ocaml_put(struct demangle_out *out, const char *name)
 {
     const char *at = name + 4, *end = name + strlen(name);
@@ -119,7 +119,7 @@ static void ocaml_put(struct demangle_out *out, const char *name)
     }
 }
 
-/* C++ and Rust; 0 when the name is of neither. */
+/* Puts a name of C++ or Rust; 0 when the name is of neither. */
 static size_t foreign_put(struct demangle_out *out, const char *name)
 {
     char whole[DEMANGLE_MAX_TEXT];

@@ -21,8 +21,8 @@ static bool pieces_same(struct piece a, struct piece b)
     return a.n == b.n && memcmp(a.text, b.text, a.n) == 0;
 }
 
-/* Length of a word at `at` that people leave out, or 0: an inline namespace behind "std::" or an
- * ABI tag. */
+/* Returns the length of a word at `at` that people leave out, or 0: an inline namespace behind
+ * "std::" or an ABI tag. */
 static size_t noise_length(const struct shortening *s, const char *at)
 {
     static const char *const inline_namespaces[] = {"__cxx11::", "__1::", "_V2::", "__ndk1::"};

@@ -117,7 +117,7 @@ static bool expression_source(struct expression *e, uint8_t op)
     return true;
 }
 
-/* Stack order, memory and operations on the top entry; false when `op` is none of them. */
+/* Executes stack order, memory and operations on the top entry; false when `op` is none of them. */
 static bool expression_top(struct expression *e, uint8_t op)
 {
     uint64_t a, b;

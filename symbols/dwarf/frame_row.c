@@ -23,7 +23,7 @@ bool hs_frame_row_is_sound_(const struct frame_row *row, hs_addr vaddr)
     return true;
 }
 
-/* One step in the making. */
+/* A step in the making. */
 struct step {
     const struct hs_registers *r;
     const struct hs_memory_reader *memory;

@@ -119,7 +119,7 @@ static bool open_inlined(struct locals_walk *walk, const struct debug_entry *ent
     return true;
 }
 
-/* False when nothing below the entry matters. */
+/* Visits an entry; false when nothing below it matters. */
 static bool visit_entry(struct locals_walk *walk, const struct debug_entry *entry, unsigned depth)
 {
     while (walk->n_open > 0 && walk->inlined[walk->n_open - 1].depth >= depth)
@@ -173,8 +173,8 @@ static bool line_at(struct locals_walk *walk, uint64_t *ret_file, uint32_t *ret_
                                                ret_file, ret_line);
 }
 
-/* Each function of the chain executes where the next inner one was called; the innermost where the
- * line table says. */
+/* Builds the chain: each function of it executes where the next inner one was called; the innermost
+ * where the line table says. */
 static void chain_build(struct locals_walk *walk)
 {
     struct hs_locals *ret = walk->ret;

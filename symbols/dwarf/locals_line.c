@@ -203,7 +203,7 @@ static void marks_list(struct line_program p, struct line_marks *marks)
         qsort(marks->items, marks->n, sizeof(*marks->items), mark_order);
 }
 
-/* From its beginning to the row, over all sequences. */
+/* Runs from the program's beginning to the row, over all sequences. */
 static void run_whole(struct line_program *p)
 {
     sequence_begin(p);

@@ -311,8 +311,8 @@ static bool step_piece(struct machine *m, uint8_t op)
     return true;
 }
 
-/* False when the operation is unknown or misplaced. A description ends its piece: nothing but a
- * piece may follow. */
+/* Executes one operation. False when it is unknown or misplaced. A description ends its piece:
+ * nothing but a piece may follow. */
 static bool machine_step(struct machine *m, uint8_t op)
 {
     if (step_piece(m, op))

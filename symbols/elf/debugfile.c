@@ -170,8 +170,8 @@ struct debuglink {
     uint32_t crc;
 };
 
-/* .gnu_debuglink: a file name, NUL, padding to 4 bytes, CRC. A name with a slash would lead out of
- * the directories we were told to look in. */
+/* Reads .gnu_debuglink: a file name, NUL, padding to 4 bytes, CRC. A name with a slash would lead
+ * out of the directories we were told to look in. */
 static bool debuglink_read(struct hs_elf *elf, struct debuglink *ret)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -190,8 +190,8 @@ static bool debuglink_read(struct hs_elf *elf, struct debuglink *ret)
     return true;
 }
 
-/* Length of "/proc/PID/root" in front of a path: the debug directories of another root hold the
- * paths as they are in there. */
+/* Returns the length of "/proc/PID/root" in front of a path: the debug directories of another root
+ * hold the paths as they are in there. */
 static size_t other_root_length(const char *path)
 {
     size_t n = strncmp(path, "/proc/", 6) == 0 ? 6 + strspn(path + 6, "0123456789") : 0;
@@ -203,7 +203,7 @@ static size_t other_root_length(const char *path)
                : 0;
 }
 
-/* BEFORE, the first n_own bytes of the own path, AFTER and the link's name. */
+/* Tries BEFORE, the first n_own bytes of the own path, AFTER and the link's name. */
 static hs_status by_debuglink(struct debugfile_search *search, const struct debuglink *link,
                               const char *before, size_t n_own, const char *after,
                               struct hs_error *err)

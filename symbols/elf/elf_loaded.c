@@ -165,15 +165,15 @@ static uint64_t loaded_dynamic_vaddr(const struct loaded *l, uint64_t value)
     return value >= l->begin && value < l->end ? value - l->bias : value;
 }
 
-/* DT_HASH: one chain entry per symbol. */
+/* Counts symbols by DT_HASH: one chain entry per symbol. */
 static uint64_t loaded_count_hash(const struct loaded *l, uint64_t vaddr)
 {
     const uint8_t *hash = loaded_at(l, vaddr, 8, NULL);
     return hash == NULL ? 0 : loaded_u32(hash, 1);
 }
 
-/* DT_GNU_HASH: | n_buckets, first symbol, n_bloom, shift | bloom (8 each) | buckets | chains |. The
- * last symbol is the end of the chain of the highest bucket. */
+/* Counts symbols by DT_GNU_HASH: | n_buckets, first symbol, n_bloom, shift | bloom (8 each) |
+ * buckets | chains |. The last symbol is the end of the chain of the highest bucket. */
 static uint64_t loaded_count_gnu_hash(const struct loaded *l, uint64_t vaddr)
 {
     uint64_t n_bytes = 0, highest = 0;

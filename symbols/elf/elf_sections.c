@@ -7,7 +7,7 @@
 #include "base/cursor.h"
 #include "elf_private.h"
 
-/* Only what lies whole within the file counts as being in it. */
+/* Tells whether a section is in the file: only what lies whole within it counts. */
 static bool section_in_file(const struct hs_elf *elf, const GElf_Shdr *sh)
 {
     uint64_t end;

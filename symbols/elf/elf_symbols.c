@@ -182,7 +182,7 @@ const struct hs_elf_symbol *hs_elf_find(const struct hs_elf *elf, const char *na
     return found == HS_NO_NUMBER ? NULL : &elf->symbols[found];
 }
 
-/* Number of symbols that start at or below `vaddr`. */
+/* Counts the symbols that start at or below `vaddr`. */
 static size_t symbols_up_to(const struct hs_elf *elf, hs_addr vaddr)
 {
     return HS_FIRST_ABOVE(elf->symbols, elf->n_symbols, vaddr, vaddr);

@@ -17,7 +17,7 @@ struct unpacking {
     uint8_t in[UNPACK_IN_BYTES], out[UNPACK_OUT_BYTES];
 };
 
-/* Some more of the file; false at its end. */
+/* Takes some more of the file; false at its end. */
 static bool unpack_take(struct unpacking *u)
 {
     size_t n = u->end - u->at < sizeof u->in ? (size_t)(u->end - u->at) : sizeof u->in;

@@ -88,7 +88,7 @@ static bool users_has(struct users *u, hs_addr first)
            (i != u->n && u->places[i] - first < HS_OPERAND_HINT_BYTES);
 }
 
-/* May the code mention any place? */
+/* Tells whether the code may mention any place. */
 static bool users_hint(struct users *u, const uint8_t *code, size_t n_bytes, hs_addr vaddr)
 {
     hs_addr low = u->places[0], high = u->places[u->n - 1] + 1, first;

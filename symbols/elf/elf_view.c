@@ -56,7 +56,7 @@ void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_wh
         *ret_whole_bytes = view_claimed_bytes(elf, &section);
 }
 
-/* Room for pieces of n_bytes that are read from view->fd. */
+/* Makes room for pieces of n_bytes that are read from view->fd. */
 static hs_status view_reserve(struct elf_view *view, uint64_t n_bytes, struct hs_error *err)
 {
     view->n_bytes = (size_t)n_bytes;

@@ -32,7 +32,7 @@ hs_ctype hs_ctypes_pointer_to_(struct hs_ctypes *types, hs_ctype of, hs_type_fil
                                                         .flags = TYPE_BUILT});
 }
 
-/* uintptr_t and its kind, as one type of the pool. */
+/* Returns uintptr_t and its kind, as one type of the pool. */
 static hs_ctype hidden_pointer(struct hs_ctypes *types)
 {
     if (types->hidden_pointer == 0)
@@ -332,7 +332,7 @@ static hs_ctype build_definition(struct hs_ctypes *types, hs_type_file file,
     return resolve_own(types, file, die, NULL);
 }
 
-/* One dimension; 0 when it is flexible or computed. */
+/* Returns one dimension; 0 when it is flexible or computed. */
 static uint64_t build_dimension(struct debug_info *info, const struct debug_entry *entry)
 {
     uint64_t count, lower = 0, upper;

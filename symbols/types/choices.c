@@ -55,7 +55,7 @@ static uint8_t used_by(uint8_t kind)
                                       : HS_CUSED_END;
 }
 
-/* One more word that tells what is in use. */
+/* Adds one more word that tells what is in use. */
 static void choice_use(struct hs_cchosen *chosen, const struct ctypes_when *when, uint64_t number)
 {
     uint8_t kind = when->kind;
@@ -77,7 +77,7 @@ static void choice_use(struct hs_cchosen *chosen, const struct ctypes_when *when
     chosen->used = number + (kind == WHEN_USED_LAST ? CHOICES_POINTER_BYTES : 0);
 }
 
-/* Is an element of an array there, as far as a condition of counted.c tells? */
+/* Tells whether an element of an array is there, as far as a condition of counted.c tells. */
 static bool choice_has_element(const struct ctypes_when *when, hs_cvalue_read *read, void *context)
 {
     uint64_t number, other;

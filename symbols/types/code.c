@@ -67,7 +67,8 @@ static bool list_expression(struct code_list *list, uint64_t n_bytes, struct cod
     return part->expression.bytes != NULL;
 }
 
-/* Before DWARF 5: pairs; two zeros end the list, a first of all ones sets the base. */
+/* Reads a list from before DWARF 5: pairs; two zeros end the list, a first of all ones sets the
+ * base. */
 static bool list_next_old(struct code_list *list, struct code_part *ret)
 {
     while (hs_effort_take(list->info->effort, 1)) {
@@ -94,7 +95,7 @@ static hs_addr list_indexed(struct code_list *list)
     return address;
 }
 
-/* One part whose kind is that of a range list. */
+/* Reads one part whose kind is that of a range list. */
 static bool list_part(struct code_list *list, uint8_t kind, struct code_part *ret)
 {
     switch (kind) {

@@ -157,7 +157,7 @@ static const char *counts_name(struct hs_ctypes *types, const struct ctypes_type
     return hs_ctypes_short_name_of_(types, type->file, &entry);
 }
 
-/* Is the record a container? Then where what it counts stands, from its start. */
+/* Tells whether the record is a container, and then where what it counts stands, from its start. */
 static bool counts_of_record(struct hs_ctypes *types, hs_ctype record,
                              const struct ctypes_type *type, struct hs_ccount *ret)
 {

@@ -70,7 +70,8 @@ static int name_order(const void *a, const void *b)
     return (m->at > n->at) - (m->at < n->at);
 }
 
-/* In the order of the text: tables are in that of a hash, and text is read piece by piece. */
+/* Hashes names in the order of the text: tables are in that of a hash, and text is read piece by
+ * piece. */
 void hs_directory_hash_(struct debug_info *info, struct debug_directory *directory, size_t first,
                         struct elf_view *strings, uint64_t base)
 {

@@ -140,7 +140,7 @@ static bool names_abbreviation(struct debug_info *info, const struct directory_t
     return false;
 }
 
-/* One entry; false at the end of the name's list. A type unit's entry has unit UINT64_MAX. */
+/* Reads one entry; false at the end of the name's list. A type unit's entry has unit UINT64_MAX. */
 static bool names_entry(struct debug_info *info, const struct directory_table *table,
                         struct hs_cursor *c, uint64_t *ret_unit)
 {

@@ -86,7 +86,7 @@ static uint64_t header_hash(struct hs_ctypes *types, uint64_t hash,
     return hs_hash_pair(hash, member->offset);
 }
 
-/* Under what it begins with: two members and more. */
+/* Lists a record under what it begins with: two members and more. */
 static bool list_headers(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record)
 {
     const struct ctypes_type t = *hs_ctypes_get_(types, record);
@@ -100,7 +100,7 @@ static bool list_headers(struct hs_ctypes *types, struct ctypes_file *file, hs_c
     return true;
 }
 
-/* Base classes have no name. */
+/* Tells whether a member is a base class, which has no name. */
 static bool is_base(const struct ctypes_member *member)
 {
     return member->name[0] == '\0';
@@ -109,7 +109,7 @@ static bool is_base(const struct ctypes_member *member)
 /* The parts of a record that are listed: of C++ the bases under keys of their own. */
 enum { LIST_MEMBERS = 1, LIST_BASES = 2 };
 
-/* All members of a record that are records, and theirs; or all bases, and theirs. */
+/* Lists all members of a record that are records, and theirs; or all bases, and theirs. */
 static bool list_record(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record,
                         unsigned what)
 {
@@ -416,7 +416,7 @@ bool hs_ctypes_is_header(struct hs_ctypes *types, hs_ctype part)
            hs_ctypes_open_heirs(types, part, UINT64_MAX, found) != 0;
 }
 
-/* Member by member, all of `part`. */
+/* Tells whether a type begins, member by member, with all of `part`. */
 static bool has_header(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
 {
     const struct ctypes_type t = *hs_ctypes_get_(types, type), p = *hs_ctypes_get_(types, part);

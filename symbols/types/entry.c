@@ -139,7 +139,7 @@ bool hs_entry_flag_(struct debug_info *info, const struct debug_entry *entry, ui
     return hs_entry_number_(info, entry, attribute, &number) && number != 0;
 }
 
-/* Entry `index` of a table of offsets. */
+/* Reads entry `index` of a table of offsets. */
 static bool indexed_offset(struct elf_view *section, const struct debug_unit *unit, uint64_t base,
                            uint64_t index, uint64_t *ret)
 {

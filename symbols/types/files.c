@@ -89,7 +89,7 @@ static bool list_new(struct files_header *header, uint64_t wanted, struct files_
     return found;
 }
 
-/* Before DWARF 5: strings up to an empty one, counted from 1. */
+/* Lists files from before DWARF 5: strings up to an empty one, counted from 1. */
 static bool list_old(struct files_header *header, uint64_t wanted, bool has_numbers,
                      struct files_entry *ret)
 {
@@ -111,7 +111,7 @@ static bool list_old(struct files_header *header, uint64_t wanted, bool has_numb
     }
 }
 
-/* Entry `directory` of the first list of a header that was opened anew. */
+/* Finds entry `directory` of the first list of a header that was opened anew. */
 static const char *files_directory(struct debug_info *info, const struct debug_unit *unit,
                                    uint64_t directory)
 {

@@ -184,7 +184,7 @@ static bool index_values(struct index_pass *pass, const struct index_plan *plan,
     return !c->failed;
 }
 
-/* One entry; false when damaged or when the unit ends. */
+/* Takes one entry; false when damaged or when the unit ends. */
 static bool index_step(struct index_pass *pass, struct hs_cursor *c, uint64_t shift)
 {
     hs_die die = shift + c->at;

@@ -78,7 +78,8 @@ static hs_ctype tree_node(struct hs_ctypes *types, hs_ctype holder)
     return node_named(types, holder, "__tree_node<", argument, n, ", void *>");
 }
 
-/* Up to where the links of a node are: its value, if it has links, has those of other nodes. */
+/* Returns up to where the links of a node are: its value, if it has links, has those of other
+ * nodes. */
 static uint64_t links_end(struct hs_ctypes *types, hs_ctype node)
 {
     const struct ctypes_type type = *hs_ctypes_get_(types, node);

@@ -162,7 +162,7 @@ static hs_status parts_of(struct hs_elf *dwo, struct merge_parts *ret, struct hs
     return HS_OK;
 }
 
-/* Is this the unit that has the skeleton? */
+/* Tells whether this is the unit that has the skeleton. */
 static bool unit_is_of(const uint8_t *head, size_t n, uint64_t id)
 {
     uint64_t found;
@@ -174,7 +174,7 @@ static bool unit_is_of(const uint8_t *head, size_t n, uint64_t id)
            found == id;
 }
 
-/* Are these of it? */
+/* Looks for that unit in the parts: *ret tells whether one of them has it. */
 static hs_status parts_are_of(const struct merge_parts *parts, uint64_t id, bool *ret,
                               struct hs_error *err)
 {
@@ -220,7 +220,7 @@ static void put_root(struct hs_buffer *b, const struct merge_unit *unit, uint64_
         put_constant(b, DW_AT_stmt_list, unit->line_at);
 }
 
-/* One abbreviation, with more where it is of a root; false when damaged. */
+/* Copies one abbreviation, with more where it is of a root; false when damaged. */
 static bool copy_abbreviation(struct hs_cursor *c, const struct merge_unit *unit,
                               struct hs_buffer *b)
 {
@@ -271,7 +271,7 @@ static hs_status copy_abbreviations(struct merge *m, const struct merge_parts *p
     return HS_OK;
 }
 
-/* All units of a .dwo have one table of abbreviations, at its beginning. */
+/* Moves the units of a .dwo, all of which have one table of abbreviations, at its beginning. */
 static bool move_units(uint8_t *bytes, size_t n, uint64_t abbreviations_at)
 {
     for (size_t at = 0; at < n;) {
@@ -292,7 +292,7 @@ static void move_strings(uint8_t *bytes, size_t n, uint64_t strings_at)
         put_u32_at(bytes + at, u32_at(bytes + at) + (uint32_t)strings_at);
 }
 
-/* All units of these parts; *ret_is_sound is false when something is wrong with them. */
+/* Merges all units of these parts; *ret_is_sound is false when something is wrong with them. */
 static hs_status merge_units(struct merge *m, const struct merge_parts *parts,
                              uint64_t abbreviations_at, bool *ret_is_sound, struct hs_error *err)
 {

@@ -7,7 +7,7 @@
 
 enum { NAMES_MAX_PARTS = 48 };
 
-/* Text that is written from its end to its beginning. */
+/* A text that is written from its end to its beginning. */
 struct names_text {
     char text[CTYPES_MAX_NAME];
     size_t begin;
@@ -22,7 +22,7 @@ static void text_prepend(struct names_text *t, const char *part)
     }
 }
 
-/* Names of others are qualified by these. Blocks and the like are passed through. */
+/* Tells whether names of others are qualified by this. Blocks and the like are passed through. */
 static bool tag_is_scope(uint16_t tag)
 {
     switch (tag) {

@@ -76,7 +76,7 @@ hs_status hs_package_read_(struct package *package, struct hs_error *err)
     return read_index(package->elf, ".debug_tu_index", &package->types, err);
 }
 
-/* Row `row`, from 0; false when it leads out of the sections. */
+/* Finds row `row`, from 0; false when it leads out of the sections. */
 static bool row_at(const struct package *package, const struct package_index *index, size_t row,
                    struct package_row *ret)
 {

@@ -80,7 +80,7 @@ static bool text_is(const char *known, const char *text, size_t n_bytes)
     return strncmp(known, text, n_bytes) == 0 && known[n_bytes] == '\0';
 }
 
-/* Room for one more text. */
+/* Makes room for one more text. */
 static hs_status text_make_room(struct hs_ctypes *types, size_t n_bytes, struct hs_error *err)
 {
     HS_TRY(HS_GROW(&types->texts, &types->texts_capacity, types->n_texts + 1, err));

@@ -54,7 +54,7 @@ static const char *qt_name(struct hs_ctypes *types, hs_ctype container)
     return hs_ctypes_keep_(types, text, sizeof(text));
 }
 
-/* QListData::Data with items of a type. */
+/* Makes QListData::Data with items of a type. */
 static hs_ctype qt_list_data(struct hs_ctypes *types, hs_ctype container)
 {
     const struct ctypes_type type = *hs_ctypes_get_(types, container);
@@ -71,7 +71,7 @@ static hs_ctype qt_list_data(struct hs_ctypes *types, hs_ctype container)
                                                  .flags = TYPE_BUILT | TYPE_HAS_NAME | TYPE_ITEMS});
 }
 
-/* QHashData with nodes of a type. */
+/* Makes QHashData with nodes of a type. */
 static hs_ctype qt_hash_data(struct hs_ctypes *types, hs_ctype container)
 {
     hs_type_file file = hs_ctypes_get_(types, container)->file;
@@ -91,7 +91,7 @@ static hs_ctype qt_hash_data(struct hs_ctypes *types, hs_ctype container)
     return hs_ctypes_make_(types, &data);
 }
 
-/* QHashPrivate::Span<Node>, of which the entries are as large as a node. */
+/* Applies QHashPrivate::Span<Node>, of which the entries are as large as a node. */
 static void qt_span_apply(struct hs_ctypes *types, hs_ctype span, struct ctypes_found *found,
                           size_t n)
 {

@@ -208,8 +208,8 @@ static bool rules_is(struct hs_ctypes *types, hs_ctype number, const char *name)
            strcmp(hs_ctypes_type_name_(types, number), name) == 0;
 }
 
-/* Bytes that a text or a vector has, as one type of the pool: a u8 elsewhere may be memory that
- * something else is made of. */
+/* Returns the bytes that a text or a vector has, as one type of the pool: a u8 elsewhere may be
+ * memory that something else is made of. */
 static hs_ctype rules_text(struct hs_ctypes *types)
 {
     if (types->text == 0)

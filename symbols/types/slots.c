@@ -261,7 +261,8 @@ static bool found_is_used(const struct hs_ctypes *types, const struct ctypes_fou
            types->whens[found->first_when].kind <= WHEN_USED_BEFORE;
 }
 
-/* There while a word of the same record says so: a std::optional's value. */
+/* Tells whether a slot is there while a word of the same record says so: a std::optional's
+ * value. */
 static bool found_is_optional(const struct hs_ctypes *types, const struct ctypes_parts *parts,
                               const struct ctypes_found *found)
 {
@@ -301,8 +302,9 @@ static void slots_choose(struct hs_ctypes *types, size_t begin, size_t end, stru
     merged->n_choices = is_known && n <= UINT8_MAX ? (uint8_t)n : 0;
 }
 
-/* One slot for those of scratch from `begin` on that are at one place: sure when every alternative
- * that has something there (`n_there`) has a sure pointer there. Returns where they end. */
+/* Merges into one slot those of scratch from `begin` on that are at one place: sure when every
+ * alternative that has something there (`n_there`) has a sure pointer there. Returns where they
+ * end. */
 static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_parts *parts,
                                 size_t begin, size_t n_there, struct hs_cslot *ret)
 {
@@ -392,8 +394,8 @@ static void slots_keep(struct hs_ctypes *types, hs_ctype number, bool is_whole)
     types->n_all_slots += n;
 }
 
-/* Do the pointers of a record find by a rule, of its own name or, for want of one, of its typedef's
- * (GLib's GWeakRef)? *ret_by is the rule's number. */
+/* Tells whether the pointers of a record are weak by a rule, of its own name or, for want of one,
+ * of its typedef's (GLib's GWeakRef). *ret_by is the rule's number. */
 static bool is_weak(const struct hs_ctypes *types, const struct ctypes_type *type, uint8_t *ret_by)
 {
     const struct hs_rule *rule = NULL;

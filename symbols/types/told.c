@@ -68,7 +68,7 @@ static hs_ctype told_by_table(struct hs_ctypes *types, hs_type_file file, hs_add
     return own == 0 ? 0 : told_inside(types, file, declared, own);
 }
 
-/* Is what a _Base_manager<functor> manages in the std::function itself? */
+/* Tells whether what a _Base_manager<functor> manages is in the std::function itself. */
 static bool told_is_in_place(struct debug_info *info, const struct debug_entry *manager)
 {
     struct debug_walk walk = hs_walk_begin_(info, manager);

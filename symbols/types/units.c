@@ -260,7 +260,7 @@ static bool table_skip(struct hs_cursor *c)
     return !c->failed;
 }
 
-/* Damage ends the table: what was listed stays. */
+/* Reads a table. Damage ends it: what was listed stays. */
 static hs_status table_read(struct debug_info *info, struct debug_table *table,
                             struct hs_error *err)
 {

@@ -60,7 +60,7 @@ static void untold_bits(struct hs_ctypes *types, const struct ctypes_type *type,
     }
 }
 
-/* All numbers of a value: its own, and those of records in it. */
+/* Lists all numbers of a value: its own, and those of records in it. */
 static void untold_list(struct hs_ctypes *types, hs_ctype number, struct untold_numbers *ret)
 {
     struct {
@@ -94,7 +94,7 @@ static void untold_list(struct hs_ctypes *types, hs_ctype number, struct untold_
     }
 }
 
-/* Those that stand at one place in every alternative. */
+/* Keeps those that stand at one place in every alternative. */
 static void untold_common(struct hs_ctypes *types, hs_ctype number, struct untold_numbers *ret)
 {
     const struct ctypes_type type = *hs_ctypes_get_(types, number);

@@ -26,7 +26,7 @@ bool hs_browse_is_marked(const struct hs_browse *browse, const struct hs_browse_
            strcmp(hs_browse_level_text(level, row), browse->mark.name) == 0;
 }
 
-/* As it is called wherever one is by now: a key by the way to it. */
+/* Makes a mark of a row as it is called wherever one is by now: a key by the way to it. */
 static hs_status mark_of_row(struct hs_browse *browse, struct hs_browse_mark *ret,
                              struct hs_error *err)
 {

@@ -88,7 +88,7 @@ static void put_begin(const struct hs_browse *browse, const char *command, char 
     hs_suspect_quote(browse->path, text, HS_BROWSE_COMMAND_BYTES);
 }
 
-/* As the commands take it: '#12', set:3, 'type:struct session'. */
+/* Writes an object as the commands take it: '#12', set:3, 'type:struct session'. */
 static void put_object(struct hs_browse *browse, struct hs_browse_what what, char *text)
 {
     char word[HS_TYPE_NAME_BYTES + 8], name[HS_TYPE_NAME_BYTES];

@@ -61,7 +61,7 @@ static hs_status draw(struct running *r, struct hs_error *err)
     return HS_OK;
 }
 
-/* Behind what was typed, as UTF-8. */
+/* Puts a code behind what was typed, as UTF-8. */
 static void type_code(char *text, size_t n_bytes, uint32_t code)
 {
     char bytes[4];

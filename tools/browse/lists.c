@@ -31,7 +31,8 @@ static hs_status load(struct hs_browse *browse, struct hs_browse_level *level, s
     return HS_OK;
 }
 
-/* Names of nodes are their labels: of many of them, each chunk of the file is decoded once. */
+/* Names rows. Names of nodes are their labels: of many of them, each chunk of the file is decoded
+ * once. */
 hs_status hs_browse_name_rows(struct hs_browse *browse, struct hs_browse_level *level, size_t from,
                               size_t to, struct hs_error *err)
 {

@@ -39,7 +39,7 @@ static uint64_t words_before(const struct hs_browse *browse, uint32_t above, con
     return key == HS_NO_KEY ? 0 : browse->older.keys.lists[HS_KEY_LIST_KEYS].rows[key].words;
 }
 
-/* Blocks of the key itself, where there are keys below it, too. */
+/* Adds the blocks of the key itself, where there are keys below it, too. */
 static hs_status add_own(const struct hs_browse *browse, struct hs_browse_level *level,
                          uint32_t older, struct hs_error *err)
 {
@@ -55,7 +55,7 @@ static hs_status add_own(const struct hs_browse *browse, struct hs_browse_level 
     return hs_browse_level_add(level, &row, "[its own blocks]", err);
 }
 
-/* Roots of which nothing of the heap is. Those are in the list of roots. */
+/* Adds a line for the roots that keep nothing of the heap. Those are in the list of roots. */
 static hs_status add_empty(struct hs_browse_level *level, uint64_t n, struct hs_error *err)
 {
     char name[64];
@@ -108,7 +108,8 @@ static int by_name(const void *left, const void *right)
     return strcmp(((const struct sum *)left)->name, ((const struct sum *)right)->name);
 }
 
-/* Own words of all keys of a type below a key, which come after it and in no other order. */
+/* Sums the own words of all keys of a type below a key, which come after it and in no other
+ * order. */
 static hs_status sum_below(const struct hs_browse *browse, uint64_t key, struct sum **ret,
                            size_t *ret_n, struct hs_error *err)
 {

@@ -117,7 +117,8 @@ static void find_keys(struct hs_browse *browse)
     }
 }
 
-/* Owner sets and what is lost are others, too: back to the last list that is of neither. */
+/* Goes back to the last list that is of no owner set and not of what is lost: by another policy
+ * these are others, too. */
 static void leave_sets(struct hs_browse *browse)
 {
     for (size_t i = 1; i < browse->n_levels; i++)

@@ -69,7 +69,7 @@ static hs_status child_of_type(struct hs_browse *browse, hs_node node,
     return HS_OK;
 }
 
-/* One step of a key further down the dominator tree: HS_NO_NODE when it is not found there. */
+/* Goes one step of a key further down the dominator tree: HS_NO_NODE when it is not found there. */
 static hs_status step_down(struct hs_browse *browse, const char *type, hs_node from, hs_node *ret,
                            struct hs_error *err)
 {

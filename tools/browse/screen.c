@@ -130,8 +130,8 @@ static void put_wide(struct pen *pen, const wchar_t *text, size_t n, size_t n_co
     pen->x += n_columns;
 }
 
-/* Text that is safe already, in at most `room` columns. The width of a character that the C library
- * does not know is not for us to guess. */
+/* Draws text that is safe already, in at most `room` columns. The width of a character that the C
+ * library does not know is not for us to guess. */
 static void put_clean(struct pen *pen, const char *text, size_t n_bytes, size_t room)
 {
     enum { MOST = 512 };
@@ -154,8 +154,8 @@ static void put_clean(struct pen *pen, const char *text, size_t n_bytes, size_t 
     put_wide(pen, wide, n, n_columns);
 }
 
-/* Any text, made safe, cut in the middle where it is too long; `at_end` where what counts is its
- * end. */
+/* Draws any text, made safe, cut in the middle where it is too long; `at_end` where what counts is
+ * its end. */
 static void put_text(struct pen *pen, const char *text, size_t room, bool at_end)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -181,7 +181,7 @@ static void put_gap(struct pen *pen, size_t to)
         (void)mvaddch(pen->y, (int)pen->x, ' ');
 }
 
-/* Right-aligned in so many columns. */
+/* Draws a text right-aligned in so many columns. */
 static void put_right(struct pen *pen, const char *text, size_t room)
 {
     size_t n = strlen(text);
@@ -229,7 +229,7 @@ static size_t count_lines(const struct hs_buffer *text)
     return n;
 }
 
-/* Each line of the text made safe by itself, as its ends are ours, and filled to the width. */
+/* Makes each line of the text safe by itself, as its ends are ours, and fills it to the width. */
 static hs_status fill(const char *text, size_t n_bytes, size_t width, struct hs_buffer *ret,
                       struct hs_error *err)
 {

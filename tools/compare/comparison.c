@@ -74,7 +74,7 @@ static hs_status add_given(struct hs_tool *tool, struct hs_comparison *compariso
     return HS_OK;
 }
 
-/* One damaged file among many costs itself. */
+/* Adds the files of a folder: one damaged file among many costs itself. */
 static hs_status add_folder(struct hs_tool *tool, struct hs_comparison *comparison,
                             const char *path, struct hs_error *err)
 {
@@ -121,7 +121,7 @@ static void sort(struct hs_comparison *comparison)
                 "are compared by their time");
 }
 
-/* In a folder those of the process that was dumped last. */
+/* Keeps, in a folder, those of the process that was dumped last. */
 static void keep_one_process(struct hs_comparison *comparison)
 {
     size_t n_others = 0;
@@ -143,7 +143,7 @@ static bool is_same(const struct hs_compared *a, const struct hs_compared *b)
            a->keys.facts.snap_bytes == b->keys.facts.snap_bytes;
 }
 
-/* One that is there twice counts once, as long as two are left. */
+/* Drops files that are there twice, as long as two are left. */
 static void drop_twins(struct hs_comparison *comparison)
 {
     comparison->are_same = comparison->n > 1;

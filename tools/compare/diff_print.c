@@ -23,7 +23,7 @@ static bool is_asked(const struct hs_invocation *inv, unsigned list)
 
 /* ---- JSON */
 
-/* Whole words of a figure that may be negative or unknown. */
+/* Puts whole words of a figure that may be negative or unknown. */
 static void put_whole(struct hs_json *json, const char *key, double value)
 {
     if (isnan(value))
@@ -72,7 +72,7 @@ static void put_row(struct hs_json *json, const struct hs_series *series, uint32
     hs_json_end_object(json);
 }
 
-/* Rows of one list; in NDJSON one a line. */
+/* Puts the rows of one list; in NDJSON one a line. */
 static hs_status put_list(struct hs_json *json, const struct hs_invocation *inv,
                           const struct hs_series *series, unsigned list, bool is_one,
                           struct hs_error *err)
@@ -315,7 +315,7 @@ static hs_status print_table(struct hs_tool *tool, const struct hs_invocation *i
     return HS_OK;
 }
 
-/* One heading for all lists: their rows as one. */
+/* Puts the rows of all lists as one, below one heading. */
 static hs_status put_all(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     struct table *table = context;

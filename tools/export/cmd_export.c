@@ -26,7 +26,7 @@ static hs_status directory_set_access(const struct hs_tool *tool, const char *di
     return status;
 }
 
-/* One that is there stays as it is. */
+/* Makes a directory; one that is there stays as it is. */
 static hs_status make_directory(const struct hs_tool *tool, const char *directory,
                                 struct hs_error *err)
 {
@@ -75,7 +75,7 @@ static hs_status check_of(const struct hs_invocation *inv, const struct hs_expor
     return hs_hint(err, "--to dot draws one neighbourhood");
 }
 
-/* Before any work: what could not be written in the end. */
+/* Checks, before any work, what could not be written in the end. */
 static hs_status check_output(const struct hs_tool *tool, const struct hs_invocation *inv,
                               const struct hs_exporter *exporter, struct hs_error *err)
 {

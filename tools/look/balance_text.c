@@ -64,7 +64,7 @@ void hs_balance_sentence(const struct hs_balance *balance, char text[HS_BALANCE_
     }
 }
 
-/* Whole percents of the resident memory, rounded down: what is not all is never "100 %". */
+/* Returns whole percents of the resident memory, rounded down: what is not all is never "100 %". */
 static unsigned percent_of(const struct hs_balance *balance, uint64_t bytes)
 {
     return (unsigned)((double)bytes / (double)balance->resident_bytes * 100);

@@ -154,7 +154,7 @@ static void put_pause(struct hs_sink *sink, const struct hs_view *view)
     }
 }
 
-/* UTC, to the second: what does not change with the machine that reads. */
+/* Puts a date in UTC, to the second: what does not change with the machine that reads. */
 static void put_date(struct hs_sink *sink, const char *key, uint64_t ns)
 {
     time_t seconds = (time_t)(ns / UINT64_C(1000000000));

@@ -229,7 +229,7 @@ static hs_status put_table(struct hs_sink *sink, struct report *r, struct hs_err
     return status;
 }
 
-/* All that is lost adds up, what was not asked for too. */
+/* Puts the rows. All that is lost adds up, what was not asked for too. */
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     static const char *const left_out[] = {"[certain ones]", "[possible ones]"};

@@ -212,7 +212,7 @@ static hs_status show_target(struct hs_tool *tool, const struct hs_invocation *i
     return status;
 }
 
-/* JSON tells of the one that retains most, too. */
+/* Lists the paths of a type; JSON tells of the block that retains most, too. */
 static hs_status list_type(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct answer *answer, const struct hs_type_paths *all,
                            struct hs_error *err)
@@ -229,7 +229,7 @@ static hs_status list_type(struct hs_tool *tool, const struct hs_invocation *inv
     return status;
 }
 
-/* All blocks of a type or a set. */
+/* Shows the paths to all blocks of a type or a set. */
 static hs_status show_type(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct hs_sample_join *join, const struct hs_object_spec *what,
                            struct hs_error *err)
@@ -247,8 +247,8 @@ static hs_status show_type(struct hs_tool *tool, const struct hs_invocation *inv
     return status;
 }
 
-/* One tree has one way to each object; of a set the table shows, too, how each root reaches the
- * largest of its top units, and that alone when there is but one. */
+/* Shows the paths to a set. One tree has one way to each object; of a set the table shows, too, how
+ * each root reaches the largest of its top units, and that alone when there is but one. */
 static hs_status show_set(struct hs_tool *tool, const struct hs_invocation *inv,
                           struct hs_sample_join *join, const struct hs_object_spec *what,
                           struct hs_error *err)

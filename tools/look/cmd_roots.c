@@ -83,7 +83,7 @@ static hs_status find_types(struct listing *listing, struct hs_error *err)
     return HS_OK;
 }
 
-/* In JSON a root has more to say than columns have room for. */
+/* Puts a root as an object: in JSON it has more to say than columns have room for. */
 static hs_status put_object(struct hs_sink *sink, struct listing *listing, size_t at,
                             struct hs_error *err)
 {
@@ -163,7 +163,7 @@ static bool set_is_first(const struct listing *listing, size_t set, size_t root)
            rows->sets.rows[set].retained.words > rows->rows[root].retained.words;
 }
 
-/* Roots and sets together, as many as are asked for; the rest of each as a sum. */
+/* Puts roots and sets together, as many as are asked for; the rest of each as a sum. */
 static hs_status put_merged(struct hs_sink *sink, const struct listing *listing,
                             struct hs_error *err)
 {
@@ -318,7 +318,7 @@ static void talk_unattributed(struct hs_tool *tool, const struct listing *listin
                      HS_SHELL(path));
 }
 
-/* Under a table that lists roots: groups have other shares. */
+/* Prints the attribution under a table that lists roots: groups have other shares. */
 static hs_status print_attribution(struct hs_tool *tool, const struct listing *listing,
                                    struct hs_error *err)
 {

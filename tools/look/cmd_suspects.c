@@ -179,8 +179,8 @@ static hs_status print_text(struct hs_tool *tool, const char *first, const char 
     return status;
 }
 
-/* Is the heap of a runtime that is known not read? That is what its mappings are, and is told of
- * every look. */
+/* Tells whether the heap of a runtime that is known is not read: that is what its mappings are, and
+ * is told of every look. */
 static bool has_unread_runtime(const struct hs_view *view)
 {
     struct hs_unread unread;

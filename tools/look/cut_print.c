@@ -52,7 +52,7 @@ static void short_name(const struct hs_view *view, const struct hs_cut_point *po
 
 /* ---- the sentence */
 
-/* Their names, and where one alone does not tell, the blocks they are of. */
+/* Prints the names of the points, and where one alone does not tell, the blocks they are of. */
 static hs_status print_names(struct hs_tool *tool, struct hs_view *view,
                              const struct hs_cut_point *points, unsigned n, struct hs_error *err)
 {

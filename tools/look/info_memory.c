@@ -121,8 +121,8 @@ static const struct hs_field fields[] = {
 };
 static const struct hs_record record = HS_RECORD(fields);
 
-/* Rows of one owner together, in the order in which owners first come: n * n, of a dozen rows. More
- * than a dump ever writes stand as they come. */
+/* Puts the rows of one owner together, in the order in which owners first come: n * n, of a dozen
+ * rows. More than a dump ever writes stand as they come. */
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     enum { MAX_SORTED = 256 };

@@ -42,7 +42,7 @@ void hs_tool_talk_plan(const struct hs_tool *tool, const struct hs_snap *snap)
             tool->budget.n_threads, (unsigned long)estimate.seconds);
 }
 
-/* One number of the allocator as text; false when it does not tell. */
+/* Reads one number of the allocator as text; false when it does not tell. */
 static bool ask_allocator(const char *name, char *text)
 {
     size_t value = 0, n_bytes = sizeof value;

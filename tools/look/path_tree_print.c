@@ -35,8 +35,8 @@ static const char *type_of(const struct hs_view *view, const struct hs_path_tree
     return hs_view_string(view, hs_snap_type(view->snap, node->type)->name);
 }
 
-/* Is the node the part of an object that has no name in Python? Its text is that of the object, and
- * the next step is written as the object's own. */
+/* Tells whether the node is the part of an object that has no name in Python. Its text is that of
+ * the object, and the next step is written as the object's own. */
 static bool is_part(const struct hs_view *view, const struct hs_path_tree_node *node)
 {
     char place[HS_FIELD_NAME_BYTES + 8];
@@ -128,7 +128,8 @@ struct rows {
     struct hs_sink *sink;
 };
 
-/* One row; `sums` NULL: a line that goes on with the one above. `node` may be HS_PATH_TREE_NONE. */
+/* Makes one row; `sums` NULL: a line that goes on with the one above. `node` may be
+ * HS_PATH_TREE_NONE. */
 static struct line line_of(const struct rows *rows, uint32_t node,
                            const struct hs_path_tree_sums *sums, const char *text)
 {
@@ -341,7 +342,7 @@ void hs_path_tree_pairs_fini(struct hs_path_tree_pairs *pairs)
     hs_path_tree_lines_fini(&pairs->lines);
 }
 
-/* NDJSON: a line for each node, with the number of its parent. */
+/* Puts the nodes in NDJSON: a line for each, with the number of its parent. */
 static hs_status put_nodes(struct rows *rows, struct hs_error *err)
 {
     struct hs_json *json = rows->sink->json;
