@@ -17,7 +17,8 @@ void hs_lost_file_restore(void (*restore)(void))
 static volatile sig_atomic_t goes_on;
 static _Thread_local volatile sig_atomic_t was_met;
 
-/* mmap(2) is a bare system call, and safe where a fault stopped us. */
+/* Maps zeros in place of a page: mmap(2) is a bare system call, and safe where a fault stopped
+ * us. */
 static bool put_zeros(const void *address)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)address & ~(page - 1);

@@ -5,7 +5,7 @@
 #include "look/described.h"
 #include "options.h"
 
-/* Text with roff's special characters made harmless: a dash, a backslash, a leading dot. */
+/* Writes text with roff's special characters made harmless: a dash, a backslash, a leading dot. */
 static hs_status roff(struct hs_out *out, const char *text, struct hs_error *err)
 {
     bool at_line_start = true;

@@ -206,7 +206,7 @@ static hs_status fail_value(const struct hs_option *option, const char *typed, s
     return status;
 }
 
-/* One word that starts with a dash; *at moves over its value when that is the next word. */
+/* Parses one word that starts with a dash; *at moves over its value when that is the next word. */
 static hs_status parse_option(struct hs_invocation *inv, int argc, char **argv, int *at,
                               struct hs_error *err)
 {

@@ -19,7 +19,7 @@ static uint64_t ns_of(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_usec * 1000U;
 }
 
-/* One number of proc(5)'s io; 0 where the kernel keeps none. */
+/* Reads one number of proc(5)'s io; 0 where the kernel keeps none. */
 static uint64_t io_number(const char *text, const char *key)
 {
     const char *at = strstr(text, key);

@@ -184,7 +184,8 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     return HS_OK;
 }
 
-/* Names in messages come from the target: a terminal must never see them raw. */
+/* Prints one line of talk. Names in messages come from the target: a terminal must never see them
+ * raw. */
 static void talk_line(const char *prefix, const char *text)
 {
     struct hs_error err = HS_ERROR_INIT;

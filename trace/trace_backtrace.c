@@ -1,7 +1,7 @@
 #include "base/alloc.h"
 #include "trace_reader.h"
 
-/* Room for n frames in the domain's last backtrace; *ret is false over our bounds. */
+/* Makes room for n frames in the domain's last backtrace; *ret is false over our bounds. */
 static hs_status reserve_frames(struct hs_trace *trace, size_t n, bool *ret, struct hs_error *err)
 {
     struct trace_domain *domain = trace->domain;
@@ -18,7 +18,8 @@ static hs_status reserve_frames(struct hs_trace *trace, size_t n, bool *ret, str
     return HS_OK;
 }
 
-/* For a last backtrace that was lost: as many unknown frames as the next one shares with it. */
+/* Stands in for a last backtrace that was lost: as many unknown frames as the next one shares with
+ * it. */
 static hs_status stand_in(struct hs_trace *trace, uint64_t n_common, struct hs_error *err)
 {
     struct trace_domain *domain = trace->domain;
@@ -35,8 +36,8 @@ static hs_status stand_in(struct hs_trace *trace, uint64_t n_common, struct hs_e
 /* The most frames for which one code word may stand. */
 #define MAX_RUN 256
 
-/* One word: a miss brings its code; a hit is a slot and up to 255 more that the predictions lead
- * to. There is room for MAX_RUN frames at `to`; returns how many it was. */
+/* Reads one word: a miss brings its code; a hit is a slot and up to 255 more that the predictions
+ * lead to. There is room for MAX_RUN frames at `to`; returns how many it was. */
 static inline size_t read_word(struct trace_slot *slots, unsigned next_mask,
                                struct trace_bytes *bytes, unsigned *previous, uint64_t *to)
 {

@@ -76,7 +76,8 @@ static void domain_clear(struct trace_domain *domain)
     domain->n_frames = 0;
 }
 
-/* Part of what the writer wrote for it is lost: nothing of its state is known any more. */
+/* Forgets a domain's state: part of what the writer wrote for it is lost, and nothing of it is
+ * known any more. */
 static void domain_lose(struct trace_domain *domain)
 {
     domain_clear(domain);
@@ -96,7 +97,7 @@ static void domain_rewind(struct trace_domain *domain)
     domain->last_us = 0;
 }
 
-/* NULL when there are more domains than we keep. */
+/* Finds a domain; NULL when there are more than we keep. */
 static hs_status find_domain(struct hs_trace *trace, uint32_t number, struct trace_domain **ret,
                              struct hs_error *err)
 {
@@ -305,7 +306,7 @@ static void skip_damaged(struct hs_trace *trace, size_t from)
     skip_rest(trace, from);
 }
 
-/* No packet begins here: goes on with the next that does. */
+/* Skips to the next place where a packet begins: here none does. */
 static void skip_garbage(struct hs_trace *trace, bool is_cut)
 {
     size_t at = trace->next_packet;
@@ -376,7 +377,7 @@ static hs_status plan_locations(struct hs_trace *trace, struct hs_error *err)
     return HS_OK;
 }
 
-/* To the first event of the packet that was read, unless it is not for us. */
+/* Goes to the first event of the packet that was read, unless it is not for us. */
 static hs_status enter_packet(struct hs_trace *trace, struct hs_error *err)
 {
     const struct trace_packet *packet = &trace->packet;
@@ -401,7 +402,7 @@ static hs_status enter_packet(struct hs_trace *trace, struct hs_error *err)
     return plan_locations(trace, err);
 }
 
-/* To the next packet that is ours. in_packet is false at the end of the file. */
+/* Goes to the next packet that is ours. in_packet is false at the end of the file. */
 static hs_status next_packet(struct hs_trace *trace, struct hs_error *err)
 {
     give_back(trace);
@@ -495,7 +496,7 @@ static void read_end(struct hs_trace *trace, unsigned event, struct hs_trace_eve
     };
 }
 
-/* One event of the packet; *ret_is_event is false for what the caller does not see. */
+/* Reads one event of the packet; *ret_is_event is false for what the caller does not see. */
 static hs_status read_event(struct hs_trace *trace, struct hs_trace_event *ret, bool *ret_is_event,
                             struct hs_error *err)
 {

@@ -62,7 +62,7 @@ static enum step_state judge_header(const struct trace_packet *packet, uint32_t 
     return is_other && time_us <= packet->end_us ? STEP_OTHER : STEP_DEAD;
 }
 
-/* To the next record of a packet of locations. */
+/* Goes to the next record of a packet of locations. */
 static enum step_state to_record(struct trace_way *way, const struct trace_packet *packet,
                                  const uint8_t *end)
 {

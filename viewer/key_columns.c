@@ -30,8 +30,8 @@ static hs_status find_least(const struct hs_keys *keys, size_t most, uint64_t *r
     return HS_OK;
 }
 
-/* By key: its row, HS_NO_KEY when it has none. A key has at least what the ones below it have, and
- * comes before them: whoever has a row, has a parent that has one. */
+/* Numbers, by key, its row; HS_NO_KEY when it has none. A key has at least what the ones below it
+ * have, and comes before them: whoever has a row, has a parent that has one. */
 static hs_status number_rows(const struct hs_keys *keys, size_t most, uint32_t **ret,
                              uint32_t *ret_n, struct hs_error *err)
 {
@@ -110,7 +110,7 @@ static void put_column(struct columns *columns, const char *name, value_of *valu
     hs_json_end_array(&columns->json);
 }
 
-/* Only names that are used, in the order of rows. */
+/* Puts only names that are used, in the order of rows. */
 static void put_names(struct columns *columns, uint32_t *named)
 {
     uint32_t n = 0;

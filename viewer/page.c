@@ -81,7 +81,7 @@ static hs_status pack_text(struct hs_page *page, const char *text, struct hs_err
 
 /* ---- what stands around it */
 
-/* 'sha256-...' of a text, as a policy has it. */
+/* Writes 'sha256-...' of a text, as a policy has it. */
 static void hash_of(const char *text, char *ret, size_t n)
 {
     struct sha256_ctx context;

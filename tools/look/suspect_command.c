@@ -65,7 +65,7 @@ static void put_begin(struct writer *w, const struct hs_view *view, const char *
     put(w, " ");
 }
 
-/* All of a class: who keeps how many of them, and through which members. */
+/* Puts the command for all of a class: who keeps how many of them, and through which members. */
 static void put_type_command(struct writer *w, const struct hs_view *view, uint32_t type)
 {
     char what[NAME_BYTES];

@@ -75,7 +75,7 @@ static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
     put(w, ")");
 }
 
-/* As one of several; of a long name so many columns. */
+/* Puts a node as one of several; of a long name so many columns. */
 static void put_short(struct writer *w, const struct hs_view *view, hs_node node, size_t columns)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);
@@ -179,7 +179,7 @@ static bool has_type(const struct hs_view *view, uint32_t type)
     return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
 }
 
-/* Names that are ours, not those of a program's types, in the plural. */
+/* The names that are ours, not those of a program's types, in the plural. */
 static const char *const plurals[][2] = {
     {"list-cell", "list-cells"},
     {"map-node", "map-nodes"},
@@ -301,7 +301,7 @@ static void put_members(struct writer *w, const struct hs_view *view,
     put_blocks(w, view, at->bulk.type, at->bulk.n_blocks, 0);
 }
 
-/* No place, or that of the one root, which the sentence begins with. */
+/* Tells whether the place is none, or that of the one root, which the sentence begins with. */
 static bool is_told_place(const struct hs_view *view, const struct hs_suspect *suspect,
                           const char *place)
 {
@@ -484,7 +484,7 @@ static void put_rule(struct writer *w, const struct hs_view *view, const struct 
     put(w, "\" pointers find (heapsnap rules --help). ");
 }
 
-/* Nothing where the figure is what letting go frees (docs/answers.md). */
+/* Puts the reserve: nothing where the figure is what letting go frees (docs/answers.md). */
 static void put_reserve(struct writer *w, const struct hs_view *view,
                         const struct hs_suspect *suspect)
 {
@@ -609,7 +609,7 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     put_site(w, suspect);
 }
 
-/* Has the program itself, a file that is no library, debug information? */
+/* Tells whether the program itself, a file that is no library, has debug information. */
 static bool program_is_described(const struct hs_view *view)
 {
     const struct hs_snap_facts *facts = view->facts;

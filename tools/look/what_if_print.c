@@ -28,7 +28,7 @@ static hs_status add_set(struct hs_view *view, const char *number, struct hs_wha
     return HS_OK;
 }
 
-/* #N, root:NAME and set:N as they are; any other name is that of a root. */
+/* Adds what a name means: #N, root:NAME and set:N as they are; any other name is that of a root. */
 static hs_status add_named(struct hs_view *view, const char *name, struct hs_what_if *what_if,
                            struct hs_error *err)
 {

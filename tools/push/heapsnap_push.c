@@ -111,7 +111,7 @@ static void draw_id(char text[40])
                    r[13], r[14], r[15]);
 }
 
-/* Names are plain (push_wire.h), so that nothing has to be escaped. */
+/* Makes the JSON. Names are plain (push_wire.h), so that nothing has to be escaped. */
 static bool make_json(struct push *push, bool is_parca)
 {
     char labels[512], sample[80], id[40];

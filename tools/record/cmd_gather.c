@@ -74,7 +74,7 @@ static hs_status open_listener(const char *text, int *ret, struct hs_error *err)
     return hs_hint(err, "port 0 takes any that is free, and tells which");
 }
 
-/* On standard output: who started us with port 0 reads it there. */
+/* Prints the place on standard output: who started us with port 0 reads it there. */
 static hs_status tell_place(struct hs_tool *tool, int fd, struct hs_error *err)
 {
     struct sockaddr_storage place;

@@ -122,7 +122,7 @@ static void fail_file(struct hs_record_files *files, struct hs_record_file *file
     complain(files, &err);
 }
 
-/* All of it, or the file is cut back to where it was. */
+/* Writes all of it, or cuts the file back to where it was. */
 static void write_whole(struct hs_record_files *files, struct hs_record_file *file,
                         const uint8_t *bytes, size_t n_bytes)
 {

@@ -192,7 +192,7 @@ static bool send_waiting(struct hs_gather_peer *peer)
     return true;
 }
 
-/* NULL as long as all is well, else why it is let go. */
+/* Hears a peer: NULL as long as all is well, else why it is let go. */
 static const char *hear(struct hs_gather_peer *peer, uint64_t now, struct hs_error *err)
 {
     static uint8_t bytes[READ_BYTES];
@@ -298,7 +298,8 @@ static void take_off(struct hs_gather *gather, size_t at, const char *why)
     let_go(peer, why);
 }
 
-/* False: all strangers have just come, and the next one waits before the door. */
+/* Makes room for one more. False: all strangers have just come, and the next one waits before the
+ * door. */
 static bool make_room(struct hs_gather *gather, uint64_t now)
 {
     size_t at = 0;
@@ -331,7 +332,7 @@ static bool is_transient(int why)
     return why == EAGAIN || why == EINTR || why == ECONNABORTED || why == EPROTO;
 }
 
-/* Few at a time, so that those who are there are heard in between. */
+/* Accepts few at a time, so that those who are there are heard in between. */
 static hs_status accept_peers(struct hs_gather *gather, struct hs_error *err)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
@@ -372,7 +373,8 @@ static void serve(struct hs_gather *gather, size_t at, short events)
     take_off(gather, at, why);
 }
 
-/* Until when nobody is let in, at most as long as late ones may wait for us to look. */
+/* Returns how long to wait, in milliseconds: until others are let in again, at most as long as late
+ * ones may wait for us to look. */
 static int patience_ms(const struct hs_gather *gather, uint64_t now)
 {
     uint64_t left_ns = gather->closed_until_ns > now ? gather->closed_until_ns - now : 0;

@@ -12,7 +12,8 @@
 #include "recorder/held.h"
 
 enum { MAX_AREAS = 256 };
-/* Nothing is held back for longer than a second; the poll of whoever calls has its part of that. */
+/* The least time between two looks: nothing is held back for longer than a second; the poll of
+ * whoever calls has its part of that. */
 #define LOOK_NS (UINT64_C(400) * 1000000)
 
 struct hs_held {
@@ -21,7 +22,8 @@ struct hs_held {
     bool is_gone; /* the process; what it sent last may still be on its way */
 };
 
-/* Memory that no one can take away from under us, and of pages of the usual size. */
+/* Tells whether a descriptor is memory that no one can take away from under us, and of pages of the
+ * usual size. */
 static bool is_sound(int fd)
 {
     struct stat about;

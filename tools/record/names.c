@@ -198,7 +198,8 @@ static bool is_same_file(const struct hs_namer *namer, const char *path, const s
 
 /* ---- opening ---- */
 
-/* Debug information of its own, or of its debug file; without it symbols are all there is. */
+/* Opens the debug information of the module itself, or of its debug file; without it symbols are
+ * all there is. */
 static hs_status open_debug(struct hs_namer *namer, struct namer_module *module, const char *path,
                             struct hs_error *err)
 {

@@ -139,7 +139,7 @@ static void take_held(void *context, const uint8_t *bytes, size_t n_bytes)
         say_once(context, &err);
 }
 
-/* False: there was nothing. */
+/* Takes the packets that are there. False: there was nothing. */
 static bool take_packets(struct hs_recording *r, bool *ret_has_ended)
 {
     static uint8_t bytes[HS_PACKET_MAX_BYTES];

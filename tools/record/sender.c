@@ -80,7 +80,7 @@ static bool connect_until(int fd, const struct addrinfo *place, uint64_t until)
     return why == 0;
 }
 
-/* Limit: how long the name of a host is looked for is the resolver's. */
+/* Connects. Limit: how long the name of a host is looked for is the resolver's. */
 static hs_status connect_to(const char *text, uint64_t until, int *ret, struct hs_error *err)
 {
     char host[HS_FIELD_NAME_BYTES], port[HS_FIELD_NAME_BYTES];
@@ -107,7 +107,7 @@ static hs_status connect_to(const char *text, uint64_t until, int *ret, struct h
     return hs_hint(err, "is 'heapsnap gather --listen %.100s' running there?", text);
 }
 
-/* All of it or not; for the first words, which are waited for. */
+/* Exchanges all of it or fails; for the first words, which are waited for. */
 static bool exchange(int fd, void *bytes, size_t n_bytes, bool is_reading, uint64_t until)
 {
     uint8_t *at = bytes;

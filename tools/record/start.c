@@ -59,7 +59,7 @@ static void set_environment(const struct hs_recording *r, int fd)
         set("HEAPSNAP_RECORD_CHILDREN", "1");
 }
 
-/* Exec keeps what is ignored. */
+/* Puts signals back, as exec keeps what is ignored. */
 static void put_signals_back(const struct hs_recording *r)
 {
     for (int number = 1; number < SIGRTMIN; number++)
@@ -78,7 +78,7 @@ static hs_status become_unrecorded(const struct hs_recording *r, struct hs_error
     return hs_fail_errno(err, HS_TARGET, "cannot start '%s'", r->program);
 }
 
-/* In the child: waits until its file is there, then becomes the program. */
+/* Waits, in the child, until its file is there, then becomes the program. */
 static _Noreturn void become(const struct hs_recording *r, int socket, int go, int trouble)
 {
     char byte;

@@ -24,7 +24,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hs_hash_pair(hash, hs_hash_bytes(text, strlen(text)));
 }
 
-/* With the module in it: another one may be loaded to where one was. */
+/* Hashes a place with the module in it: another one may be loaded to where one was. */
 static uint64_t place_hash(const struct hs_packet_event *event)
 {
     uint64_t hash = hash_text(hash_text(event->code, event->file), event->name);
@@ -53,7 +53,8 @@ static hs_status grow_slots(struct hs_known_places *known, struct hs_error *err)
     return HS_OK;
 }
 
-/* False: it is known. With too many of them all are forgotten, and come again. */
+/* Adds a hash; *ret_is_new is false when it is known. With too many of them all are forgotten, and
+ * come again. */
 static hs_status add_hash(struct hs_known_places *known, uint64_t hash, bool *ret_is_new,
                           struct hs_error *err)
 {
@@ -72,7 +73,7 @@ static hs_status add_hash(struct hs_known_places *known, uint64_t hash, bool *re
     return HS_OK;
 }
 
-/* Those that follow in the run move up, so that no search ends early. */
+/* Removes a hash. Those that follow in the run move up, so that no search ends early. */
 static void remove_hash(struct hs_known_places *known, uint64_t hash)
 {
     uint64_t *slot = known->n_slots == 0 ? NULL : find_slot(known, hash);

@@ -254,7 +254,7 @@ static hs_status message_bytes(const struct hs_wire_peer *peer, size_t *ret, str
     return HS_OK;
 }
 
-/* No more is kept than the message that is not whole yet. */
+/* Hears bytes. No more is kept than the message that is not whole yet. */
 hs_status hs_wire_peer_hear(struct hs_wire_peer *peer, const void *bytes, size_t n_bytes,
                             struct hs_error *err)
 {

@@ -39,7 +39,8 @@ static hs_status prepare_one(struct hs_tool *tool, const char *path, bool is_onl
     return hs_view_finish(&view, HS_OK, err);
 }
 
-/* Long work is done where it can be seen, and what cannot be served is said at once. */
+/* Prepares what is served: long work is done where it can be seen, and what cannot be served is
+ * said at once. */
 static hs_status prepare(struct hs_tool *tool, const struct hs_serve_what *what,
                          struct hs_error *err)
 {
@@ -63,7 +64,7 @@ static hs_status listen_at(const struct hs_invocation *inv, struct hs_listener *
     return hs_listen_port(hs_given(inv, HS_OPT_PORT) ? inv->number[HS_OPT_PORT] : 0, listener, err);
 }
 
-/* At once, for whoever waits for the address. */
+/* Tells the address at once, for whoever waits for it. */
 static hs_status tell(struct hs_tool *tool, const struct hs_listener *listener, const char *token,
                       struct hs_error *err)
 {

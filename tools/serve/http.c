@@ -76,7 +76,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     *slot = NULL;
 }
 
-/* While there is no room for others, only those go on that are quick. */
+/* Ends slow requests: while there is no room for others, only those go on that are quick. */
 static void end_slow_ones(struct hs_http *http)
 {
     uint64_t now = hs_now_ns(), most = CROWDED_NS;
@@ -229,7 +229,8 @@ static void wake(struct waiter *waiter)
     waiter->http->mhd.resume_connection(waiter->connection);
 }
 
-/* Those that had the same question find its answer kept; where it could not be, one asks again. */
+/* Takes what is done. Those that had the same question find its answer kept; where it could not be,
+ * one asks again. */
 static void take_done(struct hs_http *http)
 {
     for (struct hs_job *job; (job = hs_worker_take(http->worker)) != NULL;) {
@@ -292,8 +293,8 @@ static void take_head(struct waiter *waiter, struct MHD_Connection *connection, 
     };
 }
 
-/* Called when the head is there, with each part of the body, at its end, and when a connection that
- * waited goes on. */
+/* Is called when the head is there, with each part of the body, at its end, and when a connection
+ * that waited goes on. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *n_data, void **state)

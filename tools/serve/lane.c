@@ -73,7 +73,7 @@ static struct hs_lent_view *find_room(struct hs_lane *lane)
     return oldest;
 }
 
-/* Without an index that is kept, *ret is NULL when there must be one. */
+/* Opens a view to be lent. Without an index that is kept, *ret is NULL when there must be one. */
 static hs_status open_lent(struct hs_lane *lane, const struct hs_served *served, bool only_kept,
                            struct hs_lent_view **ret, struct hs_error *err)
 {

@@ -30,7 +30,7 @@ static uint64_t identity_of(const struct stat *about)
     return sum != 0 ? sum : 1;
 }
 
-/* 0: it is not there. */
+/* Returns the identity of the file there; 0: it is not there. */
 static uint64_t identity_at(const char *path)
 {
     struct stat about;
@@ -51,7 +51,7 @@ bool hs_served_is_same(const struct hs_served *served)
            (uint64_t)about.st_size >= served->n_bytes;
 }
 
-/* *ret_is false: it is gone since it was listed. */
+/* Describes a file; *ret_is false: it is gone since it was listed. */
 static hs_status describe(const char *path, struct hs_served *ret, bool *ret_is,
                           struct hs_error *err)
 {
@@ -98,7 +98,7 @@ static bool is_snapshot(const char *path)
     return n > strlen(".snap") && strcmp(path + n - strlen(".snap"), ".snap") == 0;
 }
 
-/* Names of a watch are times: the last is the newest. */
+/* Adds a folder. Names of a watch are times: the last is the newest. */
 static hs_status add_folder(struct hs_served_now *now, const struct hs_folder *folder,
                             struct hs_error *err)
 {

@@ -41,7 +41,7 @@ static struct hs_job *queue_take(struct queue *queue)
     return job;
 }
 
-/* NULL: it is time to end. */
+/* Waits for the next job; NULL: it is time to end. */
 static struct hs_job *next_job(struct hs_worker *worker)
 {
     struct hs_job *job = NULL;

@@ -23,7 +23,7 @@ struct lines {
     size_t capacity;
 };
 
-/* $XDG_STATE_HOME/heapsnap/sql_history (XDG base directories). */
+/* Finds the history: $XDG_STATE_HOME/heapsnap/sql_history (XDG base directories). */
 static void find_history(struct lines *lines)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -68,7 +68,7 @@ static void lines_close(struct lines *lines)
     free(lines->line);
 }
 
-/* NULL at the end. */
+/* Reads the next line; NULL at the end. */
 static const char *lines_next(struct lines *lines, const char *prompt)
 {
 #if HS_HAVE_EDIT

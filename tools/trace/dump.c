@@ -9,7 +9,7 @@
 
 /* Lines are put together here and written when it is that full. */
 #define DUMP_BUFFER_BYTES 65536
-/* Room for what a line has besides names. */
+/* The room for what a line has besides names. */
 #define DUMP_LINE_BYTES 160
 
 static void put_text(struct hs_buffer *b, const char *text)
@@ -17,7 +17,7 @@ static void put_text(struct hs_buffer *b, const char *text)
     hs_buffer_put_bytes(b, text, strlen(text));
 }
 
-/* Right-aligned to `width` in `fill`; at most 20 digits. */
+/* Puts a number right-aligned to `width` in `fill`; at most 20 digits. */
 static void put_number(struct hs_buffer *b, uint64_t value, size_t width, char fill)
 {
     char digits[20];

@@ -82,7 +82,7 @@ static hs_status put_text(struct hs_buffer *b, const char *text, struct hs_error
     return HS_OK;
 }
 
-/* One bar for each bucket, as high as its share of the fullest; a dot for nothing. */
+/* Draws one bar for each bucket, as high as its share of the fullest; a dot for nothing. */
 static hs_status draw_histogram(struct lives *lives, size_t row, struct hs_error *err)
 {
     static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

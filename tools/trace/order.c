@@ -56,7 +56,7 @@ hs_status hs_trace_order_name(const struct hs_trace_look *look, const struct hs_
     return HS_OK;
 }
 
-/* All names at once: pointers into a table stay only while it does not grow. */
+/* Names all entries at once: pointers into a table stay only while it does not grow. */
 static hs_status name_entries(const struct hs_trace_look *look, const struct hs_trace_rows *rows,
                               struct order_entry *entries, size_t n, struct hs_strtab *names,
                               struct hs_error *err)
@@ -131,7 +131,8 @@ static void subtract(struct hs_trace_sum *sum, const struct hs_trace_sum *other)
         sum->allocations = sum->allocations_sq = 0;
 }
 
-/* Rows of functions overlap, so what is left of all is no sum of rows: nothing is said then. */
+/* Sums what is left out. Rows of functions overlap, so what is left of all is no sum of rows:
+ * nothing is said then. */
 void hs_trace_order_others(const struct hs_trace_order *order, const struct hs_trace_rows *rows,
                            struct hs_trace_row *ret)
 {

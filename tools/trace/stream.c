@@ -239,7 +239,7 @@ static void open_packet(struct hs_location_packets *locations, const struct hs_p
     memcpy(head + like->n_head_bytes - 8, like->bytes + like->n_head_bytes - 16, 8);
 }
 
-/* Longer names are cut: by their length alone they are not for people. */
+/* Puts a text. Longer names are cut: by their length alone they are not for people. */
 static void put_text(struct hs_buffer *buffer, const char *text)
 {
     size_t n = strnlen(text, HS_PACKET_TEXT_BYTES - 1);

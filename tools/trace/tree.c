@@ -163,7 +163,7 @@ static hs_status visit(struct tree_print *print, struct waiting at, struct hs_er
     return wait_for_children(print, &at, &rest, n_shown, err);
 }
 
-/* --min-words in samples; in tables half a percent of all without it. */
+/* Returns --min-words in samples; in tables half a percent of all without it. */
 static uint64_t least_samples(const struct hs_invocation *inv, const struct hs_trace_look *look,
                               const struct hs_call_tree *tree, bool is_table)
 {

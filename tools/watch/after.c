@@ -68,7 +68,7 @@ static hs_status write_profile_of(struct hs_view *view, int fd, struct hs_error 
     return status;
 }
 
-/* Half a profile would be sent: then there is none. */
+/* Writes the profile. When only half of one would be sent, there is none. */
 static hs_status write_profile(const struct after *after, struct hs_error *err)
 {
     struct hs_view view;

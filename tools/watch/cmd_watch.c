@@ -189,7 +189,7 @@ static hs_status open_series(struct hs_watch *watch, struct hs_error *err)
 
 /* ---- signals ---- */
 
-/* From here on they are read, not caught; what came before is asked for. */
+/* Takes signals: from here on they are read, not caught; what came before is asked for. */
 static hs_status take_signals(struct hs_tool *tool, struct hs_watch *watch, struct hs_error *err)
 {
     sigset_t set;
@@ -205,7 +205,7 @@ static hs_status take_signals(struct hs_tool *tool, struct hs_watch *watch, stru
     return watch->signal_fd < 0 ? hs_fail_errno(err, HS_IO, "cannot take signals") : HS_OK;
 }
 
-/* Without --service it is called as the process. */
+/* Opens the push. Without --service it is called as the process. */
 static hs_status open_push(const struct hs_invocation *inv, struct hs_watch *watch,
                            struct hs_error *err)
 {

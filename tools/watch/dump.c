@@ -54,7 +54,8 @@ static void take_signals_often(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Better us than the process that is watched. Refused at most where it does not matter. */
+/* Offers this process to the out-of-memory killer: better us than the process that is watched.
+ * Refused at most where it does not matter. */
 static void offer_to_oom_killer(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -116,7 +117,7 @@ static hs_status run_dump(const struct work *work, struct message *message)
     return status;
 }
 
-/* Never returns. */
+/* Does the work of the dump's process, and never returns. */
 static void be_dump(const struct work *work)
 {
     struct message message = {.error = HS_ERROR_INIT};
@@ -132,7 +133,7 @@ static void be_dump(const struct work *work)
 
 /* ---- in the watch ---- */
 
-/* Without a descriptor its end would not be seen. */
+/* Gives up a dump: without a descriptor its end would not be seen. */
 static hs_status give_up(struct hs_watch_dump *dump, struct hs_error *err)
 {
     hs_status status = hs_fail_errno(err, HS_IO, "cannot begin a dump");

@@ -14,7 +14,7 @@
 
 /* ---- lines ---- */
 
-/* All of " key=value", or nothing when it does not fit. */
+/* Puts all of " key=value", or nothing when it does not fit. */
 static void put_value(struct hs_watch_line *line, const char *key, const char *value, size_t n)
 {
     size_t n_key = strlen(key);

@@ -28,7 +28,7 @@ static hs_status wrong(const char *why, struct hs_error *err)
                         "http://localhost:7070/profiles/writeraw (Parca)");
 }
 
-/* Scheme, host and path alone. */
+/* Checks a URL; `place` gets its scheme, host and path alone. */
 static hs_status check_url(const char *url, char *place, size_t n_place, struct hs_error *err)
 {
     size_t scheme = strncasecmp(url, "http://", 7) == 0    ? 7
@@ -86,7 +86,7 @@ hs_status hs_watch_push_init(const char *url, const char *service, const char *h
     return HS_OK;
 }
 
-/* Beside our own program. */
+/* Finds the program beside our own. */
 static bool find_program(char *path, size_t n_path)
 {
     ssize_t n = readlink("/proc/self/exe", path, n_path - 1);
@@ -141,7 +141,8 @@ int hs_watch_push_file(const struct hs_watch_push *push)
     return push->url == NULL ? -1 : memfd_create("heapsnap-profile", MFD_CLOEXEC);
 }
 
-/* Never returns. All that it may have is 0 to 3. */
+/* Becomes the program that pushes, and never returns. All that it may have is descriptors 0 to
+ * 3. */
 static void be_push(int profile_fd, int answer_fd, int request_fd)
 {
     char path[PATH_MAX];

@@ -338,7 +338,8 @@ static bool has_room(struct hs_watch *watch)
     return false;
 }
 
-/* Told once for each dump, that it takes longer; how many there were stands with what it gives. */
+/* Counts missed ticks, and tells once for each dump that it takes longer; how many there were
+ * stands with what it gives. */
 static void miss_ticks(struct hs_watch *watch, uint64_t n_ticks)
 {
     if (watch->n_missed == 0)
@@ -367,7 +368,8 @@ static hs_status on_ticks(struct hs_watch *watch, uint64_t n_ticks, struct hs_er
     return has_room(watch) ? begin_dump(watch, rss_bytes, is_look, err) : HS_OK;
 }
 
-/* Until something happens; true when a signal asks for the end, whose number is *ret_signal. */
+/* Waits until something happens; true when a signal asks for the end, whose number is
+ * *ret_signal. */
 static bool wait_for_event(struct hs_watch *watch, int *ret_signal)
 {
     uint64_t wait_ns = hs_watch_plan_wait_ns(&watch->plan, hs_now_ns());
@@ -396,7 +398,7 @@ static bool dump_has_ended(const struct hs_watch *watch)
     return watch->dump.pid != 0 && poll(&ended, 1, 0) == 1;
 }
 
-/* Until the dump has ended, its time is over, or another signal comes; true when it has. */
+/* Waits until the dump has ended, its time is over, or another signal comes; true when it has. */
 static bool await_dump(struct hs_watch *watch)
 {
     struct pollfd events[] = {{.fd = watch->dump.pidfd, .events = POLLIN},

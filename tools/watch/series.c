@@ -136,8 +136,8 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* Each policy has an index and tables of types: SNAP.idx, SNAP.conservative.idx, SNAP.types-head.
- */
+/* Tells whether a file is a kept answer: each policy has an index and tables of types, SNAP.idx,
+ * SNAP.conservative.idx, SNAP.types-head. */
 static bool is_kept_answer(const char *name)
 {
     return ends_with(name, ".idx") || ends_with(name, ".idx.part") ||

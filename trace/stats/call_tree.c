@@ -124,7 +124,7 @@ static int lighter_first(const void *left, const void *right)
     return a->node < b->node ? 1 : -1;
 }
 
-/* Each goes to the front of its parent's children, the lightest first. */
+/* Links each node to the front of its parent's children, the lightest first. */
 static hs_status link_children(struct hs_call_tree *tree, struct hs_error *err)
 {
     void *memory;

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 
-/* As the C library says it. */
+/* The messages as the C library says them. */
 static const char why_parenthesis[] = "Unmatched ( or \\(";
 static const char why_bracket[] = "Unmatched [, [^, [:, [., or [=";
 static const char why_repeat[] = "Invalid preceding regular expression";
@@ -134,7 +134,7 @@ static void set_add_words(struct expression_set *set)
             set_add(set, byte);
 }
 
-/* [.x.] or [=x=] at `at`, which is its second byte: one character. */
+/* Compiles [.x.] or [=x=] at `at`, which is its second byte: one character. */
 static bool bracket_named(struct compiler *c, uint8_t *ret)
 {
     uint8_t kind = c->at[1];
@@ -147,7 +147,7 @@ static bool bracket_named(struct compiler *c, uint8_t *ret)
     return true;
 }
 
-/* One end of a range. */
+/* Compiles one end of a range. */
 static bool bracket_end(struct compiler *c, uint8_t *ret)
 {
     if (*c->at == 0)
@@ -158,7 +158,7 @@ static bool bracket_end(struct compiler *c, uint8_t *ret)
     return true;
 }
 
-/* [:alpha:], one byte or a range. */
+/* Compiles [:alpha:], one byte or a range. */
 static bool bracket_item(struct compiler *c, struct expression_set *set)
 {
     uint8_t low, high;
@@ -187,7 +187,7 @@ static bool bracket_item(struct compiler *c, struct expression_set *set)
     return true;
 }
 
-/* Behind the [. */
+/* Compiles what is behind the [. */
 static bool take_bracket(struct compiler *c)
 {
     struct expression_set set = {{0}};
@@ -305,7 +305,7 @@ static int32_t count_read(struct compiler *c)
     return n;
 }
 
-/* Behind the {: "3}", "3,}", "3,5}", ",5}". */
+/* Reads what is behind the {: "3}", "3,}", "3,5}", ",5}". */
 static bool counts_read(struct compiler *c, int32_t *ret_low, int32_t *ret_high)
 {
     int32_t low = count_read(c), high = low;
@@ -328,7 +328,7 @@ static bool counts_read(struct compiler *c, int32_t *ret_low, int32_t *ret_high)
     return true;
 }
 
-/* x* of the last n instructions, whatever they are. */
+/* Compiles x* of the last n instructions, whatever they are. */
 static bool repeat_any(struct compiler *c, size_t n)
 {
     return insert(c, c->made->n_steps - n, EXPRESSION_SPLIT, (int32_t)n + 2) &&
@@ -345,7 +345,7 @@ static bool repeat_often(struct compiler *c, size_t n)
     return emit(c, EXPRESSION_SPLIT, -(int32_t)n);
 }
 
-/* One more copy of `atom`, which stands n long at its place. */
+/* Adds one more copy of `atom`, which stands n long at its place. */
 static bool repeat_copy(struct compiler *c, const struct expression_step *atom, size_t n)
 {
     if (!make_room(c, n))
@@ -355,7 +355,7 @@ static bool repeat_copy(struct compiler *c, const struct expression_step *atom, 
     return true;
 }
 
-/* x{low,high} is x..x and then x* or x?..x?. */
+/* Compiles x{low,high} as x..x and then x* or x?..x?. */
 static bool repeat_counted(struct compiler *c, int32_t low, int32_t high)
 {
     size_t n = c->made->n_steps - c->atom;

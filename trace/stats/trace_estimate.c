@@ -2,7 +2,8 @@
 
 #include "stats/trace_estimate.h"
 
-/* Exact only when the file shows it: at rate 1 every word must have been drawn. */
+/* Returns the scale; exact only when the file shows it: at rate 1 every word must have been
+ * drawn. */
 struct hs_trace_scale hs_trace_scale_of(const struct hs_trace_objects *objects, double rate)
 {
     struct hs_trace_scale scale = {rate, rate < 1 ? 1 - rate : 1, rate == 1};

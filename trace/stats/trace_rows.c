@@ -141,7 +141,7 @@ static hs_status put_paths(struct row_maker *maker, struct hs_error *err)
     return status;
 }
 
-/* Every function of a stack, each once: `seen` has the stack that saw it last, plus 1. */
+/* Puts every function of a stack, each once: `seen` has the stack that saw it last, plus 1. */
 static hs_status put_functions_of(struct row_maker *maker, uint32_t stack, uint32_t *seen,
                                   struct hs_error *err)
 {
