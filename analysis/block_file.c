@@ -33,7 +33,7 @@ struct places {
 struct hs_block_file {
     struct hs_spill spill;
     struct places *places;                       /* owned: by chunk */
-    uint64_t n_added, taken_bytes, adding_bytes; /* the latter of the former, until all are there */
+    uint64_t n_added, taken_bytes, adding_bytes; /* the last: a part of the second */
     struct hs_chunk chunk;                       /* that is added */
     struct hs_buffer bytes;
     struct weak_edge *weak; /* owned: by target once all chunks are there */

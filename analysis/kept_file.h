@@ -26,11 +26,11 @@ struct hs_kept_file_kind {
 /* Appends the bytes of a file to `out`. HS_LIMIT. */
 hs_status hs_kept_file_pack(const struct hs_kept_file_kind *kind, const struct hs_buffer *raw,
                             struct hs_buffer *out, struct hs_error *err);
-/* The way back, from bytes of anybody: *ret (hs_free) has *ret_n. HS_FORMAT. */
+/* Unpacks bytes of anybody: *ret (hs_free) has *ret_n. HS_FORMAT. */
 hs_status hs_kept_file_unpack(const struct hs_kept_file_kind *kind, const uint8_t *bytes,
                               size_t n_bytes, uint8_t **ret, size_t *ret_n, struct hs_error *err);
 
-/* A number below `end`; else the cursor has failed. */
+/* Reads a number below `end`; else the cursor has failed. */
 uint64_t hs_kept_file_below(struct hs_cursor *c, uint64_t end);
 
 /* The identity that a kept file must have to be believed: that of the snapshot and of the

@@ -28,7 +28,8 @@ void hs_nearest_init(const struct hs_view *view,
                      const void *context, struct hs_nearest *ret);
 void hs_nearest_fini(struct hs_nearest *climb);
 
-/* HS_NEAREST_NONE for what no root reaches, and where the tree goes round in a circle. */
+/* Finds that value. HS_NEAREST_NONE for what no root reaches, and where the tree goes round in a
+ * circle. */
 hs_status hs_nearest_find(struct hs_nearest *climb, hs_node node, uint64_t *ret,
                           struct hs_error *err);
 

@@ -29,13 +29,13 @@ struct hs_root_folds {
     uint64_t reserved_bytes;
 };
 
-/* Folds with at least so many words. Two passes over the root tree, and a hash of each name;
- * resident: 16 bytes per node of it and 56 per fold. */
+/* Finds the folds with at least so many words. Two passes over the root tree, and a hash of each
+ * name; resident: 16 bytes per node of it and 56 per fold. */
 hs_status hs_root_folds_find(const struct hs_view *view, uint64_t least_words,
                              struct hs_root_folds *ret, struct hs_error *err);
 void hs_root_folds_fini(struct hs_root_folds *folds);
 
-/* "slots[*].first" of "slots[17].first", cut to HS_FOLD_NAME_BYTES. */
+/* Writes "slots[*].first" for "slots[17].first", cut to HS_FOLD_NAME_BYTES. */
 void hs_root_fold_name(const char *name, char text[HS_FOLD_NAME_BYTES]);
 
 #endif

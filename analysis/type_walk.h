@@ -32,7 +32,7 @@ void hs_type_walk_fini(struct hs_type_walk *walk);
 
 void hs_type_walk_set(struct hs_type_walk *walk, hs_node block, uint32_t type);
 
-/* Adds to the rows' retained words. Any number of times, with other types set. */
+/* Walks, and adds to the rows' retained words. Any number of times, with other types set. */
 hs_status hs_type_walk_run(struct hs_type_walk *walk, struct hs_type_row *rows,
                            struct hs_error *err);
 

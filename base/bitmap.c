@@ -153,7 +153,8 @@ uint64_t hs_bitmap_previous(const struct hs_bitmap *map, uint64_t at)
     }
 }
 
-/* The last set bit in words [first, word], of the latter the bits of `bits` only. */
+/* Finds the last set bit in words [first, word], of which only the bits `bits` of the last word
+ * count. */
 static uint64_t bitmap_last(const struct hs_bitmap *map, uint64_t first, uint64_t word,
                             uint64_t bits)
 {

@@ -37,8 +37,8 @@ struct owner_search {
     uint64_t reserved_bytes;
 };
 
-/* `in_file`: as of struct hs_keys_query. Resident: 4.3 bytes a block, and the rows. HS_LIMIT,
- * HS_FORMAT, HS_IO. */
+/* Runs the search. `in_file`: as of struct hs_keys_query. Resident: 4.3 bytes a block, and the
+ * rows. HS_LIMIT, HS_FORMAT, HS_IO. */
 hs_status owner_search_run(struct hs_view *view, struct key_table *table,
                            const struct key_roots *roots, bool in_file, struct owner_search *ret,
                            struct hs_error *err);

@@ -34,7 +34,8 @@ struct successor_row {
 hs_status successors_of(struct successors *rows, hs_node node, struct successor_row *ret,
                         struct hs_error *err);
 
-/* False at the end, and at damage, which a row in a file of ours cannot have. */
+/* Reads the next successor. False at the end, and at damage, which a row in a file of ours cannot
+ * have. */
 static inline bool successors_next(struct successor_row *row, hs_node *ret)
 {
     if (row->at == NULL)

@@ -16,7 +16,7 @@ static inline struct hs_row_value truth(bool value)
     return number(value);
 }
 
-/* A number, or unknown where it is `nothing`. */
+/* Returns a number, or unknown where it is `nothing`. */
 static inline struct hs_row_value some(uint64_t value, uint64_t nothing)
 {
     return value == nothing ? none : number(value);

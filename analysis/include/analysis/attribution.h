@@ -9,10 +9,10 @@
 
 #include "analysis/view.h"
 
-/* Sets of more roots are no answer any more. */
+/* The most roots of a set that still answers who owns something. */
 #define HS_ATTRIBUTED_ROOTS 8
 
-/* Words; the four by the number of roots add up to the first. */
+/* The words by owner; the four by the number of roots add up to the first. */
 struct hs_attribution {
     uint64_t reached_words;
     uint64_t owned_words;      /* retained by one named root */
@@ -36,7 +36,7 @@ bool hs_root_is_named(const struct hs_view *view, hs_node root);
 hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
                         struct hs_error *err);
 
-/* O(tree + roots of small sets). */
+/* Computes the attribution. O(tree + roots of small sets). */
 void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret);
 
 #endif

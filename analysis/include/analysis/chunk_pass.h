@@ -23,10 +23,10 @@ struct hs_chunk_pass {
 
 struct hs_chunk_pass hs_chunk_pass_of(const struct hs_view *view, unsigned columns,
                                       const char *what);
-/* False behind the last chunk, and when anything failed: HS_FORMAT, HS_LIMIT also when
- * interrupted. */
+/* Decodes the next chunk. False behind the last one, and when anything failed: HS_FORMAT, HS_LIMIT
+ * also when interrupted. */
 bool hs_chunk_pass_next(struct hs_chunk_pass *pass, struct hs_error *err);
-/* Frees what the pass has; its status. */
+/* Frees what the pass has; returns its status. */
 hs_status hs_chunk_pass_end(struct hs_chunk_pass *pass);
 
 #endif

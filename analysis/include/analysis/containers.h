@@ -31,7 +31,7 @@ hs_status hs_container_of(struct hs_view *view, hs_node node, struct hs_containe
 hs_status hs_container_next(const struct hs_surroundings *around, size_t *at,
                             struct hs_container *ret, bool *ret_is, struct hs_error *err);
 
-/* "1000 elements, room for 4096". */
+/* Writes "1000 elements, room for 4096". */
 void hs_container_text(const struct hs_container *container, char text[HS_CONTAINER_TEXT_BYTES]);
 
 #endif

@@ -28,7 +28,7 @@ enum hs_cut_kind {
     HS_CUT_FIELD, /* one word of a block: the only one of it that leads on */
     HS_CUT_BLOCK
 };
-/* "root", "slot", "field", "block" */
+/* Returns "root", "slot", "field" or "block". */
 const char *hs_cut_kind_name(enum hs_cut_kind kind);
 
 struct hs_cut_point {

@@ -30,8 +30,8 @@ struct hs_dominator_query {
     bool is_table;
 };
 
-/* O(children of the nodes that are shown), with a limit of rows times the logarithm of it.
- * HS_FORMAT when the tree goes round in a circle. */
+/* Selects the rows. O(children of the nodes that are shown), with a limit of rows times the
+ * logarithm of it. HS_FORMAT when the tree goes round in a circle. */
 hs_status hs_dominator_rows_select(struct hs_view *view, hs_node from,
                                    const struct hs_dominator_query *query,
                                    struct hs_dominator_rows *ret, struct hs_error *err);

@@ -24,10 +24,10 @@ const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char
  * itself. */
 bool hs_field_is_part(const struct hs_view *view, uint32_t type, const char *place);
 
-/* The whole path from the root's slot called `root` on. A run of alike steps is written once with
- * its count, left out ones are dots, a place without a name is its offset in bytes: (+24). Returns
- * the length; 0, and an empty text, when no step has a name: then the path says nothing that its
- * steps do not. */
+/* Writes the whole path from the root's slot called `root` on. A run of alike steps is written once
+ * with its count, left out ones are dots, a place without a name is its offset in bytes: (+24).
+ * Returns the length; 0, and an empty text, when no step has a name: then the path says nothing
+ * that its steps do not. */
 size_t hs_field_path(const struct hs_view *view, const char *root, const struct hs_path_fold *fold,
                      char *text, size_t n_bytes);
 

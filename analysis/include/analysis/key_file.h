@@ -30,7 +30,7 @@ enum hs_key_list {
 };
 enum { HS_KEY_ROWS_MOST = 4096, HS_KEY_BUILDS_MOST = 64, HS_KEY_SET_NAMES = 8 };
 
-/* "keys", "roots", ...; NULL out of range. */
+/* Returns "keys", "roots", ...; NULL out of range. */
 const char *hs_key_list_name(unsigned list);
 
 struct hs_key_row {
@@ -75,20 +75,20 @@ struct hs_snap_keys {
     struct hs_strtab names;
 };
 
-/* A zeroed table is valid and empty. */
+/* Frees a table. A zeroed one is valid and empty. */
 void hs_snap_keys_fini(struct hs_snap_keys *table);
 /* Appends a row of this name. HS_LIMIT. */
 hs_status hs_snap_keys_add(struct hs_snap_keys *table, enum hs_key_list list, const char *name,
                            const struct hs_key_row *row, struct hs_error *err);
 
-/* The bytes of a file, appended to `out`. HS_LIMIT. */
+/* Appends the bytes of a file to `out`. HS_LIMIT. */
 hs_status hs_snap_keys_encode(const struct hs_snap_keys *table, struct hs_buffer *out,
                               struct hs_error *err);
-/* The way back, from bytes of anybody. *ret: hs_snap_keys_fini. HS_FORMAT. */
+/* Decodes bytes of anybody. *ret: hs_snap_keys_fini. HS_FORMAT. */
 hs_status hs_snap_keys_decode(const uint8_t *bytes, size_t n_bytes, struct hs_snap_keys *ret,
                               struct hs_error *err);
 
-/* A key file, of a snapshot that may be gone. HS_FORMAT, HS_IO. */
+/* Reads a key file, of a snapshot that may be gone. HS_FORMAT, HS_IO. */
 hs_status hs_key_file_read(const char *path, struct hs_snap_keys *ret, struct hs_error *err);
 /* Tells whether the first bytes are a key file's. */
 bool hs_key_file_is(const uint8_t *bytes, size_t n_bytes);

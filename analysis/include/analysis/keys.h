@@ -71,17 +71,17 @@ struct hs_keys_query {
     bool in_file;     /* search in a file even where there is room for memory: for tests */
 };
 
-/* Needs the view's index. O(n + m). Resident beside the budget's base: 4 bytes a node and some MiB;
- * with room for 4 bytes per node and edge more it searches in memory, else in a file. The same keys
- * either way. HS_LIMIT, before anything is read, when there is not so much. */
+/* Finds the keys by the view's index. O(n + m). Resident beside the budget's base: 4 bytes a node
+ * and some MiB; with room for 4 bytes per node and edge more it searches in memory, else in a file.
+ * The same keys either way. HS_LIMIT, before anything is read, when there is not so much. */
 hs_status hs_keys_find(struct hs_view *view, const struct hs_keys_query *query, struct hs_keys *ret,
                        struct hs_error *err);
 void hs_keys_fini(struct hs_keys *keys);
 
-/* "server.sessions > struct session > char[]", cut at n bytes; "" for number 0. */
+/* Writes "server.sessions > struct session > char[]", cut at n bytes; "" for number 0. */
 void hs_key_text(const struct hs_keys *keys, uint32_t key, char *text, size_t n);
 
-/* "all", "root", "type", "unreached" of enum hs_key_form. */
+/* Returns "all", "root", "type" or "unreached" of enum hs_key_form. */
 const char *hs_key_form_name(unsigned form);
 
 /* Writes the name that a root has in its key: its name without what changes from run to run. */

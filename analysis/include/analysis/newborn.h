@@ -13,9 +13,9 @@ struct hs_newborn {
     bool is_new; /* else one of them */
 };
 
-/* `key` is a row of the series' keys; `older` may be NULL: then no block is known to be new. Blocks
- * of the key's own come before those below it. Needs the newer view's index; costs what
- * hs_keys_find does with blocks, and a pass over the sizes and types of each. */
+/* Finds such a block. `key` is a row of the series' keys; `older` may be NULL: then no block is
+ * known to be new. Blocks of the key's own come before those below it. Needs the newer view's
+ * index; costs what hs_keys_find does with blocks, and a pass over the sizes and types of each. */
 hs_status hs_newborn_find(struct hs_view *newer, struct hs_view *older,
                           const struct hs_series *series, uint32_t key, struct hs_newborn *ret,
                           struct hs_error *err);

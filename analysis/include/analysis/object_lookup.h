@@ -32,9 +32,9 @@ struct hs_object_spec {
     uint32_t set;               /* when asked for by set */
 };
 
-/* HS_USAGE when there is no such thing (what was looked for, what it may be meant to be, and how to
- * see what there is) or a root's name is ambiguous (the hint lists candidates). An exact name wins
- * over a suffix. */
+/* Looks up what `text` means. HS_USAGE when there is no such thing (what was looked for, what it
+ * may be meant to be, and how to see what there is) or a root's name is ambiguous (the hint lists
+ * candidates). An exact name wins over a suffix. */
 hs_status hs_object_lookup(struct hs_view *view, const char *text, struct hs_object_spec *ret,
                            struct hs_error *err);
 /* The same with the view's samples joined: a trace tells what became of a sample that is gone. */
@@ -52,7 +52,8 @@ bool hs_object_is_known(const struct hs_view *view, const char *name);
 hs_status hs_object_target(const struct hs_view *view, const char *text, hs_node node, hs_node *ret,
                            struct hs_error *err);
 
-/* The slots of a variable, as in "#12 server.db, #13 server.clients, ...". `text` has n bytes. */
+/* Writes the slots of a variable, as in "#12 server.db, #13 server.clients, ...". `text` has n
+ * bytes. */
 void hs_object_list_slots(const struct hs_view *view, hs_node variable, char *text, size_t n);
 
 #endif

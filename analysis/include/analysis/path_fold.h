@@ -25,7 +25,7 @@ struct hs_path_fold {
                             only */
 };
 
-/* The next object of the path, root side first. */
+/* Adds the next object of the path, root side first. */
 hs_status hs_path_fold_add(struct hs_path_fold *fold, const struct hs_path_step *step,
                            struct hs_error *err);
 

@@ -56,7 +56,7 @@ struct hs_path_tree {
     uint64_t taken_bytes;
 };
 
-/* HS_LIMIT over the budget or when asked to end. */
+/* Merges the shortest paths to the targets. HS_LIMIT over the budget or when asked to end. */
 hs_status hs_path_tree_make(struct hs_view *view, const struct hs_path_tree_target *targets,
                             size_t n_targets, struct hs_path_tree *ret, struct hs_error *err);
 void hs_path_tree_fini(struct hs_path_tree *tree);
@@ -84,7 +84,7 @@ struct hs_path_tree_lines {
     struct hs_path_tree_sums hidden;
 };
 
-/* Sums by node of what ends at the targets. Owned by the caller. O(targets + nodes). */
+/* Sums by node what ends at the targets. Owned by the caller. O(targets + nodes). */
 hs_status hs_path_tree_sum(const struct hs_path_tree *tree,
                            const struct hs_path_tree_target *targets,
                            struct hs_path_tree_sums **ret, struct hs_error *err);

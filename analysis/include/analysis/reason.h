@@ -8,7 +8,8 @@
 /* The number of the rule of snapshot/reasons.def; that itself when no line is noted for it.
  * *ret_place: "rules.d/std.rules:7", borrowed, or NULL. */
 unsigned hs_reason_rule(const struct hs_view *view, unsigned reason, const char **ret_place);
-/* "weak-pointer"; NULL for 0, and for a rule that this program does not know. */
+/* Returns the name, such as "weak-pointer"; NULL for 0, and for a rule that this program does not
+ * know. */
 const char *hs_reason_rule_name(const struct hs_view *view, unsigned reason);
 
 #endif

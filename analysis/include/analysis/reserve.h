@@ -22,7 +22,7 @@ enum hs_reserve {
     HS_RESERVE_DOUBTFUL,
     HS_N_RESERVES
 };
-/* The JSON names; NULL for none and out of range. */
+/* Returns the JSON name; NULL for none and out of range. */
 const char *hs_reserve_name(unsigned reserve);
 
 /* Tells whether `part` is more than a thousandth of `whole`: too much to be passed over. */
@@ -65,7 +65,7 @@ hs_status hs_name_aliases_find(struct hs_view *view, const struct hs_reserve_roo
  * units only. */
 hs_status hs_set_is_counted(struct hs_view *view, uint32_t set, bool *ret, struct hs_error *err);
 
-/* Finds the reserve of what roots would free that let go: `what_if` with its `freed` found. */
+/* The reserve of what roots would free that let go: of `what_if` with its `freed` found. */
 struct hs_what_if_reserve {
     uint8_t reserve; /* enum hs_reserve */
     uint64_t words; /* alias: that others keep with them, and may only refer to; doubtful: that they
@@ -75,7 +75,7 @@ struct hs_what_if_reserve {
     uint64_t untyped_words;         /* and that is blocks without a type */
     struct hs_name_aliases aliases; /* convention */
 };
-/* O(tree), and what the referrers of names cost. */
+/* Finds that reserve. O(tree), and what the referrers of names cost. */
 hs_status hs_what_if_reserve(struct hs_view *view, struct hs_what_if *what_if,
                              struct hs_what_if_reserve *ret, struct hs_error *err);
 

@@ -28,15 +28,15 @@ void hs_root_where(const struct hs_view *view, const struct hs_root *root, char 
  * is: " used by main", " of libc.so.6"; "" of names. `text` has HS_ROOT_WHERE_BYTES. */
 void hs_root_tail(const struct hs_view *view, const struct hs_root *root, char *text);
 
-/* The first `most` roots of an owner set in the order that they are named in: firm ones first, of
- * these what has a name, then by number. Their number. */
+/* Lists the first `most` roots of an owner set in the order that they are named in: firm ones
+ * first, of these what has a name, then by number. Returns their number. */
 size_t hs_set_first_roots(const struct hs_view *view, uint32_t set, hs_node *roots, size_t most);
 
-/* "Stm.VCS, Lib.lib_state, ..." as far as there is room, at most 8; of more than that each name
- * once: many libraries may have one. `text` has n_bytes. */
+/* Writes "Stm.VCS, Lib.lib_state, ..." as far as there is room, at most 8; of more than that each
+ * name once: many libraries may have one. `text` has n_bytes. */
 void hs_set_roots_text(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes);
 
-/* "set:3: 5 roots: Stm.VCS, Lib.lib_state, ..."; `text` has n_bytes. */
+/* Writes "set:3: 5 roots: Stm.VCS, Lib.lib_state, ..."; `text` has n_bytes. */
 void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes);
 
 #endif

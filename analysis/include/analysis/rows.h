@@ -130,9 +130,9 @@ static inline char *hs_rows_room(struct hs_rows *rows, size_t n_bytes)
     return room;
 }
 
-/* "all", "kind", ... of a level of the tree of roots; NULL for no level. */
+/* Returns "all", "kind", ... of a level of the tree of roots; NULL for no level. */
 const char *hs_root_level_name(unsigned level);
-/* The smallest tier of its slots: a variable is firm when one of them is. */
+/* Returns the smallest tier of a root's slots: a variable is firm when one of them is. */
 unsigned hs_root_firmest_tier(const struct hs_view *view, hs_node node);
 
 #endif

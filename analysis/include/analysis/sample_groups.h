@@ -44,7 +44,7 @@ hs_status hs_sample_groups_find(struct hs_sample_join *join, const struct hs_sam
                                 struct hs_sample_groups *ret, struct hs_error *err);
 void hs_sample_groups_fini(struct hs_sample_groups *groups);
 
-/* "Stm.VCS", "[shared]", "[unreached]", "[not in the heap]". Borrowed from the view. */
+/* Returns "Stm.VCS", "[shared]", "[unreached]" or "[not in the heap]". Borrowed from the view. */
 const char *hs_keeper_text(const struct hs_view *view, enum hs_keeper keeper, hs_node root);
 /* The keeper of a sample whose retaining root was looked up. */
 enum hs_keeper hs_keeper_of(const struct hs_view *view, const struct hs_sample *sample,

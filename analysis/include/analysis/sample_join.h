@@ -22,7 +22,7 @@ enum hs_sample_join_case {
     HS_SAMPLE_JOIN_MISMATCH,  /* in both, but they disagree */
     HS_N_SAMPLE_JOIN_CASES
 };
-/* "in both", ... for JSON; a sentence for a person. */
+/* Returns "in both", ... for JSON, and a sentence for a person. */
 const char *hs_sample_join_case_name(unsigned join_case);
 const char *hs_sample_join_case_text(unsigned join_case);
 
@@ -46,8 +46,8 @@ struct hs_sample_join {
     uint64_t reserved_bytes; /* of the budget */
 };
 
-/* `path` NULL: no trace. `id`: one more that the trace is asked for, NULL: none. HS_USAGE when the
- * trace is not the process's (trace_agree.h) or of another run. */
+/* Opens the join. `path` NULL: no trace. `id`: one more that the trace is asked for, NULL: none.
+ * HS_USAGE when the trace is not the process's (trace_agree.h) or of another run. */
 hs_status hs_sample_join_open(struct hs_view *view, const char *path, const uint64_t *id,
                               struct hs_sample_join *ret, struct hs_error *err);
 void hs_sample_join_close(struct hs_sample_join *join);

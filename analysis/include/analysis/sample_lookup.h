@@ -15,9 +15,9 @@ struct hs_sample_name {
 bool hs_sample_is_named(const char *text);
 hs_status hs_sample_parse(const char *text, struct hs_sample_name *ret, struct hs_error *err);
 
-/* The sample, whose block is in the heap. HS_USAGE tells apart, with `join` (may be NULL) by the
- * trace: never heard of, collected, gone from the process; and when the name is that of several.
- */
+/* Finds the sample, whose block is in the heap. HS_USAGE tells apart, with `join` (may be NULL) by
+ * the trace: never heard of, collected, gone from the process; and when the name is that of
+ * several. */
 hs_status hs_sample_find(const struct hs_view *view, struct hs_sample_join *join, const char *text,
                          const struct hs_sample **ret, struct hs_error *err);
 

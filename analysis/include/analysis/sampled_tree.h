@@ -15,7 +15,7 @@ struct hs_sampled_tree {
     struct hs_path_tree_sums unreached, gone; /* no root reaches them; they are not in the heap */
 };
 
-/* O(samples x length of paths). HS_LIMIT. */
+/* Merges the paths. O(samples x length of paths). HS_LIMIT. */
 hs_status hs_sampled_tree_find(const struct hs_site_paths *ways, struct hs_sampled_tree *ret,
                                struct hs_error *err);
 void hs_sampled_tree_fini(struct hs_sampled_tree *tree);

@@ -36,19 +36,20 @@ enum hs_growth {
     HS_GROWTH_STEADY, /* something grew evenly, at every one of at least three steps */
     HS_N_GROWTHS
 };
-/* "none", "two", "unsure", "steady"; NULL out of range. */
+/* Returns "none", "two", "unsure" or "steady"; NULL out of range. */
 const char *hs_growth_name(unsigned growth);
 
-/* Below these a growth is not called steady: the smallest step to the mean one, the last steps to
- * the first, and the mean step to the heap. */
+/* The bounds below which a growth is not called steady: the smallest step to the mean one, the last
+ * steps to the first, and the mean step to the heap. */
 #define HS_GROWTH_LEAST_EVEN 0.33
 #define HS_GROWTH_LEAST_LASTING 0.6
 #define HS_GROWTH_LEAST_SHARE 1e-4
-/* Nor where so many series of noise would look like it. */
+/* The bound above which it is not: so many series of noise would look like it. */
 #define HS_GROWTH_MOST_CHANCE 0.05
-/* The heap is said to grow by itself only when its mean step is so much of it. */
+/* The share of the heap that its mean step must be for the heap to be said to grow by itself. */
 #define HS_GROWTH_LEAST_HEAP 1e-3
-/* A key below another is the answer in its place when it keeps so much of its score and growth. */
+/* The share of a key's score and growth that one below it must keep to be the answer in its
+ * place. */
 #define HS_GROWTH_FOLLOW 0.7
 
 struct hs_series_score {
@@ -109,8 +110,8 @@ struct hs_series {
     uint64_t reserved_bytes;
 };
 
-/* `tables` are n >= 2, borrowed for the call, in the order of time, of one word size. O(rows * n);
- * 24 bytes a row and table, of the budget (NULL: no limit): HS_LIMIT. */
+/* Compares `tables`, which are n >= 2, borrowed for the call, in the order of time, of one word
+ * size. O(rows * n); 24 bytes a row and table, of the budget (NULL: no limit): HS_LIMIT. */
 hs_status hs_series_find(const struct hs_snap_keys *const *tables, size_t n,
                          struct hs_budget *budget, struct hs_series *ret, struct hs_error *err);
 void hs_series_fini(struct hs_series *series);
@@ -128,15 +129,16 @@ static inline const uint64_t *hs_series_objects(const struct hs_series *series, 
  * how many. */
 size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t most);
 
-/* The name of a row, cut at n bytes: of a key "server.sessions > struct session > char[]", "" of
- * all; of leaks the type alone. */
+/* Writes the name of a row, cut at n bytes: of a key "server.sessions > struct session > char[]",
+ * "" of all; of leaks the type alone. */
 void hs_series_text(const struct hs_series *series, uint32_t row, char *text, size_t n);
 
-/* The score of n >= 2 values; of times (NULL, or n, ascending) only the differences count. */
+/* Computes the score of n >= 2 values; of times (NULL, or n, ascending) only the differences
+ * count. */
 struct hs_series_score hs_series_score(const uint64_t *values, const uint64_t *times_ns, size_t n);
 
-/* Snapshots nearer to each other say nothing of an hour, and of no more than so many times as long
- * as they are apart. */
+/* The bounds of rates: snapshots nearer to each other say nothing of an hour, and of no more than
+ * so many times as long as they are apart. */
 #define HS_SERIES_LEAST_RATE_NS ((uint64_t)360 * 1000000000)
 #define HS_SERIES_MOST_SPANS 100
 

@@ -30,11 +30,11 @@ enum hs_frame_rank {
 };
 enum hs_frame_rank hs_frame_rank(const char *function, const char *file);
 
-/* The place of a backtrace frames[n], the innermost first: index of a frame. Of the library's when
- * nothing else has a name. n >= 1. */
+/* Finds the place of a backtrace frames[n], the innermost first: index of a frame. Of the library's
+ * when nothing else has a name. n >= 1. */
 size_t hs_site_frame_at(const struct hs_frame *frames, size_t n);
 
-/* "Stm.observe stm/stm.ml:318", "libc.so.6+0x1f2a0", "?". `text` has n bytes. */
+/* Writes "Stm.observe stm/stm.ml:318", "libc.so.6+0x1f2a0" or "?". `text` has n bytes. */
 void hs_frame_text(const struct hs_frame *frame, char *text, size_t n);
 
 /* Tells whether the function's name or "file:line" contains it. */

@@ -30,9 +30,9 @@ struct hs_site_paths {
     uint64_t total_words, others_words; /* rounded way by way */
 };
 
-/* `name`: contained in the function or the file:line of a sample's place; with three dots before it
- * in any frame of its backtrace. At most `limit` ways are shown (0: all). HS_USAGE when no sample
- * has it. */
+/* Finds the ways. `name`: contained in the function or the file:line of a sample's place; with
+ * three dots before it in any frame of its backtrace. At most `limit` ways are shown (0: all).
+ * HS_USAGE when no sample has it. */
 hs_status hs_site_paths_find(struct hs_sample_join *join, const char *name, uint64_t limit,
                              struct hs_site_paths *ret, struct hs_error *err);
 void hs_site_paths_fini(struct hs_site_paths *paths);
@@ -43,7 +43,8 @@ bool hs_site_path_is_reached(const struct hs_site_paths *paths, const struct hs_
 const char *hs_site_path_keeper(const struct hs_site_paths *paths, const struct hs_site_path *path);
 /* The type of one chain that hs_chain_runs named. Borrowed. */
 const char *hs_site_path_type(const struct hs_site_paths *paths, uint32_t chain);
-/* The keeper and the types from it on, as in "cache > Hashtbl.t > string". `text` has n_bytes. */
+/* Writes the keeper and the types from it on, as in "cache > Hashtbl.t > string". `text` has
+ * n_bytes. */
 void hs_site_path_text(const struct hs_site_paths *paths, const struct hs_site_path *path,
                        char *text, size_t n_bytes);
 

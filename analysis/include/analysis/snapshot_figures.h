@@ -4,7 +4,7 @@
 
 #include "analysis/view.h"
 
-/* Variables, and leaves that stand below none. O(tree). */
+/* Counts variables, and leaves that stand below none. O(tree). */
 uint64_t hs_view_n_roots(const struct hs_view *view);
 
 /* Counts the samples of the sampler facts->samplers[sampler]. O(samples). */

@@ -24,14 +24,14 @@ struct hs_suppressions {
     size_t n, capacity;
 };
 
-/* HS_IO; HS_USAGE with the number of a line that is none. */
+/* Loads such a file. HS_IO; HS_USAGE with the number of a line that is no suppression. */
 hs_status hs_suppressions_load(const char *path, struct hs_suppressions *ret, struct hs_error *err);
 void hs_suppressions_fini(struct hs_suppressions *suppressions);
 
 bool hs_suppressions_match(const struct hs_suppressions *suppressions,
                            enum hs_suppression_kind kind, const char *name);
 
-/* Exposed for tests. O(name * pattern) at worst. */
+/* Tells whether a pattern matches; exposed for tests. O(name * pattern) at worst. */
 bool hs_pattern_matches(const char *pattern, const char *name);
 
 #endif

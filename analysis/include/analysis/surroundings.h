@@ -18,7 +18,7 @@ struct hs_surroundings {
     uint64_t n_shown, n_children;
 };
 
-/* O(fields + children). */
+/* Finds the surroundings of a node. O(fields + children). */
 hs_status hs_surroundings_find(struct hs_view *view, hs_node node, uint64_t limit,
                                struct hs_surroundings *ret, struct hs_error *err);
 void hs_surroundings_fini(struct hs_surroundings *around);

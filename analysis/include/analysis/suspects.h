@@ -66,7 +66,8 @@ struct hs_accumulation {
     uint64_t n_direct;                /* so many */
 };
 
-/* So many times the same blocks, where no type tells what they are: see equal_groups.h. */
+/* The number of sizes told of equal groups: so many times the same blocks, where no type tells what
+ * they are (equal_groups.h). */
 enum { HS_EQUAL_SIZES = 16 };
 struct hs_equal_groups {
     uint64_t n, words; /* groups that are alike; all their words */

@@ -48,7 +48,7 @@ hs_status hs_trace_join_read(struct hs_trace_join *join, const uint64_t *ids, si
                              const struct hs_progress *progress, struct hs_error *err);
 void hs_trace_join_close(struct hs_trace_join *join);
 
-/* NULL when the id was not asked for. */
+/* Finds the entry of an id; NULL when it was not asked for. */
 const struct hs_traced *hs_trace_join_find(const struct hs_trace_join *join, uint64_t id);
 
 /* The codes of a stack, the outermost first. */

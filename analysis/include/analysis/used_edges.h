@@ -19,8 +19,8 @@ void hs_used_edges_close(struct hs_view *view);
  * whose words are firm. */
 bool hs_used_edges_by_tier(const struct hs_view *view, const struct hs_bitmap **ret);
 
-/* False also when that cannot be found out: whoever asks, asks hs_used_edges_check before anything
- * is shown. */
+/* Tells whether an edge takes part. False also when that cannot be found out: whoever asks, asks
+ * hs_used_edges_check before anything is shown. */
 bool hs_edge_is_used(const struct hs_view *view, hs_node source, hs_node target);
 hs_status hs_used_edges_check(const struct hs_view *view, struct hs_error *err);
 

@@ -43,10 +43,11 @@ struct hs_view {
 
 enum hs_view_needs { HS_VIEW_SNAP, HS_VIEW_INDEX };
 
-/* `path` stays borrowed, and so does all that the session lends, until the view is closed. */
+/* Opens a snapshot. `path` stays borrowed, and so does all that the session lends, until the view
+ * is closed. */
 hs_status hs_view_open(const struct hs_session *session, const char *path, enum hs_view_needs needs,
                        struct hs_view *ret, struct hs_error *err);
-/* The same with more say over the index. */
+/* Opens a snapshot with its index, which `rebuild` computes anew. */
 hs_status hs_view_open_index(const struct hs_session *session, const char *path, bool rebuild,
                              struct hs_view *ret, struct hs_error *err);
 /* Opens the index of a view that was opened without, when one is kept; none is computed. */
@@ -127,7 +128,7 @@ hs_status hs_view_retaining_roots(const struct hs_view *view, const hs_node *nod
  * circle. */
 hs_status hs_view_fail_circle(const struct hs_view *view, struct hs_error *err);
 
-/* NULL for the empty string: JSON's null. */
+/* Returns the text; NULL for the empty string: JSON's null. */
 static inline const char *hs_or_null(const char *text)
 {
     return text != NULL && text[0] != 0 ? text : NULL;

@@ -7,8 +7,8 @@
 
 /* Tells whether a mere stop may break off the call: the next function says when it has. */
 bool hs_call_may_break_off(uint64_t number);
-/* A call that failed with EINTR because of the stop, or of a signal; one of those that have done
- * nothing then. Or one that the kernel would start again with all of its time. */
+/* Tells whether a call failed with EINTR because of the stop, or of a signal, of those that have
+ * done nothing then; or is one that the kernel would start again with all of its time. */
 bool hs_regs_call_is_broken_off(const struct hs_regs *regs);
 /* Makes it one that the kernel starts again itself as the thread goes on, unless it runs a handler
  * first: then it returns EINTR. False when it is none of these. */
@@ -25,7 +25,8 @@ struct hs_partial_call {
     bool by_file;      /* it returns what there is, unless its file waits for more (SO_RCVLOWAT,
                           VMIN) */
 };
-/* False when the call is none, or was asked for so little that there are no parts. */
+/* Tells what parts the call has. False when it is none of these, or was asked for so little that
+ * there are no parts. */
 bool hs_call_is_partial(uint64_t number, const uint64_t arguments[6], struct hs_partial_call *ret);
 /* Tells whether the call returned having done part of what it was asked for; by_file: that may be
  * what its file waits for. */
@@ -38,7 +39,7 @@ bool hs_call_closes(uint64_t number);
 bool hs_regs_call_has_closed(const struct hs_regs *regs);
 /* Tells whether the call may read from a terminal. */
 bool hs_call_reads(uint64_t number);
-/* A read that the kernel starts again, with all of its time. */
+/* Tells whether it is a read that the kernel starts again, with all of its time. */
 bool hs_regs_read_begins_anew(const struct hs_regs *regs);
 
 /* The ways in which a call states its timeout. Calls that are not named here, those that wait until

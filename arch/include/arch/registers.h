@@ -19,11 +19,11 @@ static inline bool hs_register_known(const struct hs_registers *r, enum hs_regis
 /* Returns the registers of a stopped thread: all known. */
 struct hs_registers hs_registers_of(const struct hs_regs *regs);
 
-/* "rax"; static. `number` is below HS_N_REGISTERS. */
+/* Returns a name such as "rax"; static. `number` is below HS_N_REGISTERS. */
 const char *hs_register_name(unsigned number);
 
-/* Does a call end right behind these HS_CALL_BYTES_MAX bytes of code? It may say so of bytes that
- * are none. */
+/* Tells whether a call ends right behind these HS_CALL_BYTES_MAX bytes of code. It may say so of
+ * bytes that are none. */
 bool hs_code_ends_in_call(const uint8_t *bytes);
 
 /* The registers that OCaml's compiler and runtime use, by role (runtime/amd64.S,

@@ -31,8 +31,8 @@ struct hs_sigframe_place {
  * no room. A stack pointer outside of the stack is given as the stack's end. */
 bool hs_sigframe_choose(hs_addr stack_begin, hs_addr stack_pointer, size_t xstate_bytes,
                         struct hs_sigframe_place *ret);
-/* A thread with this stack pointer is on its way back through a frame of ours: another tool died a
- * moment ago, and a new frame would destroy what it is about to restore. */
+/* Tells whether a thread with this stack pointer is on its way back through a frame of ours:
+ * another tool died a moment ago, and a new frame would destroy what it is about to restore. */
 bool hs_sigframe_is_taken(hs_addr stack_begin, hs_addr stack_pointer);
 
 /* Turns what PTRACE_GETREGSET HS_ARCH_STATE_NOTE gave into what a signal frame holds, with both
@@ -40,9 +40,10 @@ bool hs_sigframe_is_taken(hs_addr stack_begin, hs_addr stack_pointer);
  * is that of `xstate`. False when there is nothing to be made of it. */
 bool hs_sigframe_state(uint8_t *xstate, size_t *n_bytes, size_t capacity);
 
-/* Registers as sigreturn is to restore them: a system call that the stop broke off starts again.
- * `code` are the HS_CODE_RESTARTED_BYTES before the instruction pointer, or NULL: they tell the
- * number of a call that was already restarted once, unless it was noted then (else 0). */
+/* Returns the registers as sigreturn is to restore them: a system call that the stop broke off
+ * starts again. `code` are the HS_CODE_RESTARTED_BYTES before the instruction pointer, or NULL:
+ * they tell the number of a call that was already restarted once, unless it was noted then (else
+ * 0). */
 #define HS_CODE_RESTARTED_BYTES 7 /* of `mov $nr, %eax; syscall` */
 struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code, uint64_t noted);
 
@@ -55,7 +56,7 @@ struct hs_sigframe {
     size_t xstate_bytes;
 };
 
-/* The bytes of [frame, end). `area` has place.end - place.frame of them. */
+/* Writes the bytes of [frame, end). `area` has place.end - place.frame of them. */
 void hs_sigframe_build(const struct hs_sigframe *frame, uint8_t *area);
 
 #endif

@@ -40,8 +40,8 @@ hs_status hs_grow(void **array, size_t *capacity, size_t needed, size_t size, st
 hs_status hs_strdup(const char *text, char **ret, struct hs_error *err);
 void hs_free(void *memory);
 
-/* Anonymous zeroed pages for arrays that grow with the heap: returned to the system on free, lazily
- * backed, so that a generous upper bound costs only what is touched. */
+/* Maps anonymous zeroed pages for arrays that grow with the heap: returned to the system on free,
+ * lazily backed, so that a generous upper bound costs only what is touched. */
 hs_status hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_error *err);
 void hs_pages_free(void *memory, size_t n, size_t size);
 
@@ -53,10 +53,10 @@ void hs_pages_discard(void *memory, size_t n_bytes);
  * 0 switches it off. */
 void hs_alloc_fail_at(uint64_t nth, bool sticky);
 
-/* Allocations since the program began, for the loop that fails each in turn. */
+/* Counts allocations since the program began, for the loop that fails each in turn. */
 uint64_t hs_alloc_count(void);
 
-/* Allocations that were not freed yet: where it stays the same, nothing leaked. */
+/* Counts allocations that were not freed yet: where it stays the same, nothing leaked. */
 uint64_t hs_alloc_live(void);
 
 /* hs_auto_free char *x = NULL;  frees at the end of the scope. */

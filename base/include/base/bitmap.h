@@ -42,13 +42,14 @@ hs_status hs_bitmap_index(struct hs_bitmap *map, uint64_t *ret_n_set, struct hs_
 /* Counts the bits that are set in [0, at), at <= n_bits. Needs the index. */
 uint64_t hs_bitmap_rank(const struct hs_bitmap *map, uint64_t at);
 
-/* The position of set bit number `rank`, from 0, which there must be. Needs the index. O(log). */
+/* Finds the position of set bit number `rank`, from 0, which there must be. Needs the index.
+ * O(log). */
 uint64_t hs_bitmap_select(const struct hs_bitmap *map, uint64_t rank);
 
-/* The first set bit >= at, or n_bits when there is none. */
+/* Finds the first set bit >= at, or n_bits when there is none. */
 uint64_t hs_bitmap_next(const struct hs_bitmap *map, uint64_t at);
 
-/* The last set bit <= at, or UINT64_MAX when there is none. */
+/* Finds the last set bit <= at, or UINT64_MAX when there is none. */
 uint64_t hs_bitmap_previous(const struct hs_bitmap *map, uint64_t at);
 /* The same in O(log distance), for bits that did not change since they were indexed. */
 uint64_t hs_bitmap_previous_ranked(const struct hs_bitmap *map, uint64_t at);

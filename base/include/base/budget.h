@@ -49,7 +49,7 @@ uint64_t hs_memory_available_to(pid_t pid);
 
 enum { HS_MEMORY_GROUPS_MAX = 8, HS_MEMORY_GROUP_BYTES = 1024 };
 
-/* The control groups that limit a process, found once, for who looks often. */
+/* The control groups that limit a process, found once, for whoever looks often. */
 struct hs_memory_groups {
     struct {
         char path[HS_MEMORY_GROUP_BYTES];
@@ -86,7 +86,8 @@ bool hs_memory_can_begin(uint64_t n_bytes);
  * with --memory; then nothing is reserved. A NULL budget has no limit. */
 hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const char *what,
                             struct hs_error *err);
-/* The hint of who would need more than the limit: what could be changed. Returns err's status. */
+/* Sets the hint for whoever would need more than the limit: what could be changed. Returns err's
+ * status. */
 hs_status hs_budget_hint(const struct hs_budget *budget, struct hs_error *err);
 void hs_budget_release(struct hs_budget *budget, uint64_t n_bytes);
 /* Counts a cache from then on until it is removed; it must not move. Adding it twice is adding it
@@ -104,7 +105,8 @@ static inline uint64_t hs_budget_round_up(uint64_t n_bytes)
     return n_bytes > UINT64_MAX - unit ? n_bytes : (n_bytes + unit - 1) / unit * unit;
 }
 
-/* HS_IO with the figures when the file system of `directory` has less than n_bytes free for us. */
+/* Checks the disk: HS_IO with the figures when the file system of `directory` has less than n_bytes
+ * free for us. */
 hs_status hs_disk_need(const char *directory, uint64_t n_bytes, struct hs_error *err);
 
 #endif

@@ -52,7 +52,7 @@ static inline uint64_t hs_zigzag_encode(int64_t value)
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
-/* The way back: 0 -> 0, 1 -> -1, 2 -> 1, ... */
+/* Decodes it: 0 -> 0, 1 -> -1, 2 -> 1, ... */
 static inline int64_t hs_zigzag_decode(uint64_t value)
 {
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);

@@ -43,7 +43,7 @@ void hs_cursor_align(struct hs_cursor *c, size_t power_of_two);
 /* A borrowed NUL-terminated string that ends inside the bytes, or NULL (and failed). */
 const char *hs_cursor_string(struct hs_cursor *c);
 
-/* HS_FORMAT with "WHAT ends early at byte N" when the cursor failed. */
+/* Returns HS_FORMAT with "WHAT ends early at byte N" when the cursor failed. */
 hs_status hs_cursor_check(const struct hs_cursor *c, const char *what, struct hs_error *err);
 
 #endif

@@ -46,7 +46,7 @@ static inline bool hs_effort_hold(struct hs_effort *effort, uint64_t n_bytes)
     return fits;
 }
 
-/* False when there is not so much left; then nothing is, from now on. */
+/* Takes steps. False when there are not so many left; then none are, from now on. */
 static inline bool hs_effort_take(struct hs_effort *effort, uint64_t n_steps)
 {
     if (n_steps <= effort->left) {

@@ -25,8 +25,8 @@ struct hs_map {
 hs_status hs_map_open(const char *path, struct hs_map *ret, struct hs_error *err);
 /* The same of an open file, which stays the caller's and is read from where it stands. */
 hs_status hs_map_open_fd(int fd, const char *name, struct hs_map *ret, struct hs_error *err);
-/* A regular file of ours, of root or of `maker`: HS_FORMAT when it is anything else, for what is
- * believed if it is sound. Never waits, be it a pipe or a device. */
+/* Maps a regular file of ours, of root or of `maker`: HS_FORMAT when it is anything else, for what
+ * is believed if it is sound. Never waits, be it a pipe or a device. */
 hs_status hs_map_open_trusted(const char *path, uid_t maker, struct hs_map *ret,
                               struct hs_error *err);
 /* Limit: a mapped file that is cut short by others while open raises SIGBUS when read; the tool
@@ -50,9 +50,11 @@ struct hs_out {
     uint64_t n_written; /* bytes accepted since open, buffered ones included */
 };
 
-/* `fd` stays the caller's; `name` says in messages what it is ("standard output"). */
+/* Opens an output to `fd`, which stays the caller's; `name` says in messages what it is ("standard
+ * output"). */
 hs_status hs_out_open_fd(int fd, const char *name, struct hs_out *ret, struct hs_error *err);
-/* `access` may be NULL: for the owner alone. What is written in place stays as it is. */
+/* Opens an output to a path. `access` may be NULL: for the owner alone. What is written in place
+ * stays as it is. */
 hs_status hs_out_open_path_as(const char *path, const struct hs_out_access *access,
                               struct hs_out *ret, struct hs_error *err);
 hs_status hs_out_open_path(const char *path, struct hs_out *ret, struct hs_error *err);

@@ -7,7 +7,7 @@
 
 #include "base/types.h"
 
-/* The word of 64 bits at `at`, of which 8 bytes are read. */
+/* Loads the word of 64 bits at `at`, of which 8 bytes are read. */
 static inline uint64_t hs_load_u64(const void *at)
 {
     uint64_t word;

@@ -9,8 +9,8 @@
 #define HS_EDIT_LONGEST 63
 unsigned hs_edit_distance(const char *a, const char *b);
 
-/* The candidate nearest to `word` by edits, or NULL when none is near. `name_of` is called for
- * 0 <= i < n and may return NULL. */
+/* Finds the candidate nearest to `word` by edits; NULL when none is near. `name_of` is called for 0
+ * <= i < n and may return NULL. */
 const char *hs_nearest(const char *word, const char *(*name_of)(const void *, size_t),
                        const void *context, size_t n);
 

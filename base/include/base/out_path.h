@@ -37,7 +37,7 @@ struct hs_out_path {
     ino_t inode;
 };
 
-/* `path` need not exist. HS_IO when it cannot be an output, HS_LIMIT. */
+/* Resolves a name; `path` need not exist. HS_IO when it cannot be an output, HS_LIMIT. */
 hs_status hs_out_path_find(const char *path, struct hs_out_path *ret, struct hs_error *err);
 void hs_out_path_fini(struct hs_out_path *path);
 

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* A hash of the linker's build id, of the object that this code was linked into; 0: it has none. */
+/* Returns a hash of the linker's build id, of the object that this code was linked into; 0: it has
+ * none. */
 uint64_t hs_own_build(void);
 
 #endif

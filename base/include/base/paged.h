@@ -92,8 +92,8 @@ uint64_t hs_paged_spare_bytes(const struct hs_paged *paged);
  * goes. */
 void hs_paged_expect(struct hs_paged *paged, const uint8_t *at, uint64_t n_bytes);
 
-/* HS_IO when any window could not be written late or read back: such a window was given as zeros,
- * and what came of it must be thrown away. */
+/* Returns HS_IO when any window could not be written late or read back: such a window was given as
+ * zeros, and what came of it must be thrown away. */
 hs_status hs_paged_check(const struct hs_paged *paged, struct hs_error *err);
 
 #endif

@@ -10,7 +10,7 @@ struct hs_parked {
     struct hs_spill spill; /* zeroed: nothing is parked */
 };
 
-/* `what` ("the core's order") is kept. */
+/* Writes bytes to disk; `what` ("the core's order") is kept. */
 hs_status hs_parked_put(const struct hs_budget *budget, const char *what, const void *bytes,
                         uint64_t n_bytes, struct hs_parked *ret, struct hs_error *err);
 /* Reads all of them back and closes. */

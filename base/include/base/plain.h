@@ -1,5 +1,5 @@
-/* UTF-8 for who can show ASCII alone: a terminal in the locale "C". Each code point becomes one
- * character, so that columns stay columns. */
+/* A plain form of UTF-8 for whoever can show ASCII alone: a terminal in the locale "C". Each code
+ * point becomes one character, so that columns stay columns. */
 #ifndef HS_BASE_PLAIN_H
 #define HS_BASE_PLAIN_H
 

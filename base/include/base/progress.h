@@ -11,7 +11,7 @@ struct hs_progress {
     void *context;
 };
 
-/* Takes NULL and an empty struct for "nobody listens". */
+/* Tells the progress. Takes NULL and an empty struct for "nobody listens". */
 hs_status hs_progress_tell(const struct hs_progress *progress, const char *phase, uint64_t done,
                            uint64_t total, struct hs_error *err);
 

@@ -51,7 +51,7 @@ void hs_spill_stored(struct hs_spill *spill, uint64_t end);
  * made of memory; else /var/tmp. A NULL budget names none. */
 const char *hs_spill_directory(const struct hs_budget *budget);
 
-/* `what` ("the reversed edges") is kept. */
+/* Opens a spill; `what` ("the reversed edges") is kept. */
 hs_status hs_spill_open(const struct hs_budget *budget, const char *what, struct hs_spill *ret,
                         struct hs_error *err);
 /* The same over an open file of which n_bytes are kept: what is written comes behind them. Takes
@@ -82,8 +82,8 @@ static inline hs_status hs_spill_put_varint(struct hs_spill *spill, uint64_t val
     return HS_OK;
 }
 
-/* The lower n_bytes (at most 8) of a number, little-endian: for arrays read backward or at places.
- */
+/* Writes the lower n_bytes (at most 8) of a number, little-endian: for arrays read backward or at
+ * places. */
 static inline hs_status hs_spill_put_fixed(struct hs_spill *spill, uint64_t value, unsigned n_bytes,
                                            struct hs_error *err)
 {

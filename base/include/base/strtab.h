@@ -15,16 +15,16 @@ struct hs_strtab {
     struct hs_table by_text; /* of id - 1 */
 };
 
-/* A zeroed table is valid and empty. */
+/* Frees the table. A zeroed one is valid and empty. */
 void hs_strtab_fini(struct hs_strtab *table);
 
-/* The id of `text` (NULL or "" gives 0), added when new. Fails with HS_LIMIT. */
+/* Finds the id of `text` (NULL or "" gives 0), added when new. Fails with HS_LIMIT. */
 hs_status hs_strtab_add(struct hs_strtab *table, const char *text, hs_str *ret,
                         struct hs_error *err);
 hs_status hs_strtab_add_n(struct hs_strtab *table, const char *text, size_t n_bytes, hs_str *ret,
                           struct hs_error *err);
 
-/* The text of an id, "" for 0 and for ids that do not exist. Valid until the next add. */
+/* Returns the text of an id, "" for 0 and for ids that do not exist. Valid until the next add. */
 const char *hs_strtab_get(const struct hs_strtab *table, hs_str id);
 
 #endif

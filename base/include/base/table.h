@@ -65,7 +65,7 @@ struct hs_table {
     size_t n;
 };
 
-/* A zeroed table is valid and empty. */
+/* Frees the table. A zeroed one is valid and empty. */
 void hs_table_fini(struct hs_table *table);
 
 /* Returns the bytes that the table has to grow by before `n_more` numbers can be added: for a
@@ -78,7 +78,7 @@ hs_status hs_table_reserve(struct hs_table *table, size_t n_more, struct hs_erro
 /* Adds a number whose content is not in the table. Fails with HS_LIMIT. */
 hs_status hs_table_add(struct hs_table *table, uint64_t hash, size_t number, struct hs_error *err);
 
-/* The next number with this hash, from slot *at on; HS_NO_NUMBER when there is none. */
+/* Finds the next number with this hash, from slot *at on; HS_NO_NUMBER when there is none. */
 static inline uint32_t hs_table_next_(const struct hs_table *table, uint64_t hash, size_t *at)
 {
     for (; table->n_slots != 0; ++*at) {
@@ -93,8 +93,8 @@ static inline uint32_t hs_table_next_(const struct hs_table *table, uint64_t has
     return HS_NO_NUMBER;
 }
 
-/* The number `i` with this hash for which `is_same`, an expression in `i`, holds; HS_NO_NUMBER when
- * there is none. */
+/* Finds the number `i` with this hash for which `is_same`, an expression in `i`, holds;
+ * HS_NO_NUMBER when there is none. */
 #define HS_TABLE_FIND(table, hash, i, is_same)                \
     ({                                                        \
         const struct hs_table *hs_table_ = (table);           \
@@ -117,7 +117,7 @@ struct hs_dict {
 
 void hs_dict_fini(struct hs_dict *map);
 
-/* The value of a key, or NULL. Valid until the next put. */
+/* Finds the value of a key, or NULL. Valid until the next put. */
 static inline uint64_t *hs_dict_find(const struct hs_dict *map, uint64_t key)
 {
     uint32_t at = HS_TABLE_FIND(&map->table, hs_hash(key), i, map->entries[i].key == key);

@@ -58,7 +58,7 @@ static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)
     return (word >> 17 | word << 47) ^ guard;
 }
 
-/* The thread was stopped inside of a system call. */
+/* Tells whether the thread was stopped inside of a system call. */
 static inline bool hs_regs_in_call(const struct hs_regs *regs)
 {
     return (int64_t)regs->orig_rax >= 0;
