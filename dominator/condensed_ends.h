@@ -18,7 +18,7 @@ void condensed_ends_close(struct ends_reader *reader);
 /* Reads the next end; *ret_more is false when there is none left. */
 hs_status condensed_ends_next(struct ends_reader *reader, uint32_t *ret_end, bool *ret_more,
                               struct hs_error *err);
-/* The nodes that lead to it, until *ret_node is HS_NONE. */
+/* Reads the nodes that lead to it, until *ret_node is HS_NONE. */
 hs_status condensed_ends_node(struct ends_reader *reader, uint32_t *ret_node, struct hs_error *err);
 
 /* Returns at least the number of ends that a node leads to, and less than twice that; 0 where there
@@ -46,7 +46,7 @@ struct ends_batch {
     uint64_t reserved_bytes;
 };
 
-/* The least that condensed_ends_batch_init takes of the budget. */
+/* Returns the least that condensed_ends_batch_init takes of the budget. */
 uint64_t condensed_ends_batch_bytes(const struct hs_condensed *condensed, uint64_t least,
                                     uint32_t n_searches);
 /* Begins a batch with room for at least `least` pairs. */

@@ -33,7 +33,7 @@ struct depth_first {
     uint32_t branch;
 };
 
-/* The deepest spine node above a node other than 0: no semidominator of it is smaller. */
+/* Returns the deepest spine node above a node other than 0: no semidominator of it is smaller. */
 static inline uint32_t depth_first_bound(const struct depth_first *search, uint32_t number)
 {
     uint32_t at = search->n_spine - 1;
@@ -42,7 +42,7 @@ static inline uint32_t depth_first_bound(const struct depth_first *search, uint3
     return search->spine[at];
 }
 
-/* An edge that is no tree edge, between preorder numbers; there is room in the log. */
+/* Logs an edge that is no tree edge, between preorder numbers; there is room in the log. */
 static inline void depth_first_met(struct depth_first *search, uint32_t target, uint32_t source)
 {
     if (target == 0 || target == source)
@@ -57,7 +57,7 @@ static inline void depth_first_met(struct depth_first *search, uint32_t target, 
 /* Allocates all but what waits: numbers, parents, bits and a log for so many edges. */
 hs_status depth_first_alloc(struct depth_first *search, uint64_t n_edges, struct hs_error *err);
 
-/* The arrays that are made are reserved in the budget. */
+/* Searches a graph; the arrays that are made are reserved in the budget. */
 hs_status depth_first_search(const struct hs_graph *graph, struct hs_budget *budget,
                              const struct hs_progress *progress, struct depth_first *ret,
                              struct hs_error *err);
@@ -68,7 +68,7 @@ hs_status depth_first_stored_search(struct hs_stored_rows *rows, const struct hs
                                     struct depth_first *ret, struct hs_error *err);
 void depth_first_fini(struct depth_first *search);
 
-/* `number` to disk, when memory is short, and back. */
+/* Puts `number` on disk, when memory is short, and brings it back. */
 hs_status depth_first_park(struct depth_first *search, struct hs_error *err);
 hs_status depth_first_fetch(struct depth_first *search, struct hs_error *err);
 

@@ -42,7 +42,7 @@ uint64_t owner_lists_bytes(uint64_t n_nodes, uint64_t n_ends);
 hs_status owner_table_make(struct hs_owners *owners, struct hs_error *err);
 void owner_table_fini(struct owner_table *table);
 
-/* NULL when there is none. */
+/* Finds the entry of a signature; NULL when there is none. */
 const struct owner_entry *owner_table_find(const struct owner_table *table, uint64_t signature);
 
 #endif

@@ -29,9 +29,10 @@ struct reach_bits_options {
 /* Returns the memory taken beside 4 bytes per node, where there is to be progress. */
 uint64_t reach_bits_bytes(void);
 
-/* Distinct nodes, descending; `condensed` is reversed (hs_condensed_reverse), or stored. A pass
- * that has too many sets (or more than the budget of the condensed graph has room for) is done
- * again with half as many bits; after one that has few, the next has more. */
+/* Answers the queries, of distinct nodes, descending; `condensed` is reversed
+ * (hs_condensed_reverse), or stored. A pass that has too many sets (or more than the budget of the
+ * condensed graph has room for) is done again with half as many bits; after one that has few, the
+ * next has more. */
 hs_status reach_bits_run(const struct hs_condensed *condensed, struct root_query *queries,
                          uint32_t n_queries, const struct reach_bits_options *options,
                          struct hs_error *err);

@@ -41,9 +41,9 @@ hs_status hs_fleet_write_rows(struct hs_view *view, struct fleet_sheet *sheet,
                               struct hs_error *err);
 
 void hs_fleet_number(struct fleet_sheet *sheet, uint64_t number);
-/* 0 where no addresses are wanted. */
+/* Puts an address; 0 where no addresses are wanted. */
 void hs_fleet_address(struct fleet_sheet *sheet, hs_addr address);
-/* Borrowed until the row ends. Where no addresses are wanted 0x7f01... becomes 0x?. */
+/* Puts a text, borrowed until the row ends. Where no addresses are wanted 0x7f01... becomes 0x?. */
 void hs_fleet_text(struct fleet_sheet *sheet, const char *text);
 /* Ends the row: HS_IO, HS_LIMIT. */
 hs_status hs_fleet_row(struct fleet_sheet *sheet, struct hs_error *err);

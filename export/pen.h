@@ -37,7 +37,7 @@ void hs_pen_byte(struct hs_pen *pen, uint8_t byte);
 /* Writes a number in decimal, and in lower-case hexadecimal without a prefix. */
 void hs_pen_number(struct hs_pen *pen, uint64_t number);
 void hs_pen_hex(struct hs_pen *pen, uint64_t number);
-/* A name from the target, as hs_text_sanitise has it. */
+/* Writes a name from the target, as hs_text_sanitise has it. */
 void hs_pen_clean_n(struct hs_pen *pen, const char *name, size_t n_bytes,
                     enum hs_text_escape escape);
 static inline void hs_pen_clean(struct hs_pen *pen, const char *name, enum hs_text_escape escape)

@@ -20,14 +20,15 @@ struct hs_proto {
 
 void hs_proto_fini(struct hs_proto *p);
 
-/* A message as a field of the one it is in: what hs_proto_end needs to know of it. */
+/* Begins a message as a field of the one it is in; returns what hs_proto_end needs to know of
+ * it. */
 size_t hs_proto_begin(struct hs_proto *p, unsigned field);
 void hs_proto_end(struct hs_proto *p, size_t begun);
 
 void hs_proto_number(struct hs_proto *p, unsigned field, uint64_t value);
-/* A name from the target: valid UTF-8, whatever it was. */
+/* Writes a name from the target: valid UTF-8, whatever it was. */
 void hs_proto_name(struct hs_proto *p, unsigned field, const char *name);
-/* A part of a text between its begin and its end: of our own, and from the target. */
+/* Writes a part of a text between its begin and its end: of our own, and from the target. */
 void hs_proto_text(struct hs_proto *p, const char *text);
 void hs_proto_clean(struct hs_proto *p, const char *name);
 /* Puts one number of a packed field, between its begin and its end. */

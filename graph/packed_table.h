@@ -32,8 +32,8 @@ static inline uint64_t packed_pages(uint64_t n_nodes)
     return n_nodes / HS_PACKED_PAGE + (n_nodes % HS_PACKED_PAGE != 0);
 }
 
-/* The cursor of a page whose place and hash are in order; *ret_before: where the page before ends,
- * which is where the blocks of its long rows begin. */
+/* Finds the cursor of a page whose place and hash are in order; *ret_before: where the page before
+ * ends, which is where the blocks of its long rows begin. */
 hs_status packed_page_of(struct hs_packed *packed, uint64_t page, struct hs_cursor *ret,
                          uint64_t *ret_before, struct hs_error *err);
 /* Reads the row at a cursor of the node's page up to its values; the cursor stays. */

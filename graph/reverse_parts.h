@@ -71,7 +71,7 @@ hs_status hs_reverse_flush(struct hs_reverse_buckets *buckets, struct hs_reverse
                            struct hs_error *err);
 void hs_reverse_put_escaped(struct hs_reverse_bucket *bucket, uint32_t target, uint64_t gap);
 
-/* Sources ascend. */
+/* Puts a record; sources ascend. */
 static inline hs_status hs_reverse_put(struct hs_reverse_buckets *buckets, hs_node target,
                                        hs_node source, struct hs_error *err)
 {
@@ -105,14 +105,14 @@ struct hs_reverse_reader {
     hs_node source; /* of the last record */
 };
 
-/* The buffer has extent_words, or bucket->n_words when it keeps them. */
+/* Reads a bucket. The buffer has extent_words, or bucket->n_words when it keeps them. */
 struct hs_reverse_reader hs_reverse_read(const struct hs_reverse_buckets *buckets,
                                          const struct hs_reverse_bucket *bucket, uint32_t *buffer,
                                          bool keeps);
 /* Begins to bring a bucket into the page cache, which nobody has to wait for. */
 void hs_reverse_expect(const struct hs_reverse_buckets *buckets,
                        const struct hs_reverse_bucket *bucket);
-/* The next extent as [at, stop); *ret_more false at the end. */
+/* Reads the next extent as [at, stop); *ret_more false at the end. */
 hs_status hs_reverse_read_extent(struct hs_reverse_reader *reader, bool *ret_more,
                                  struct hs_error *err);
 /* Drops a bucket that was read from the page cache. */

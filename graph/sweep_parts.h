@@ -24,10 +24,10 @@ static inline struct hs_edge_choice hs_sweep_choice(const struct hs_snap_sweep *
     return (struct hs_edge_choice){source->edges, source->tiers, source->pointers_in};
 }
 
-/* The rows of the tree. */
+/* Emits the rows of the tree. */
 hs_status hs_sweep_tree(const struct hs_snap_sweep *source, struct hs_sweep_out *out,
                         struct hs_error *err);
-/* The rows of all blocks, the first of which is node n_tree. */
+/* Emits the rows of all blocks, the first of which is node n_tree. */
 hs_status hs_sweep_chunks(const struct hs_snap_sweep *source, struct hs_sweep_out *out,
                           struct hs_error *err);
 

@@ -37,11 +37,11 @@ hs_status trail_mark(struct trail *trail, hs_node node, struct hs_error *err);
 
 /* Puts a node, at most n_nodes in all, and marks it. */
 hs_status trail_put(struct trail *trail, hs_node node, struct hs_error *err);
-/* The next node to look at; false when there is none. */
+/* Finds the next node to look at; false when there is none. */
 bool trail_next(struct trail *trail, hs_node *ret);
 
 hs_node trail_node(const struct trail *trail, uint64_t entry);
-/* The entry that was looked at when this one was put; entry > 0. */
+/* Returns the entry that was looked at when this one was put; entry > 0. */
 uint64_t trail_from(const struct trail *trail, uint64_t entry);
 
 /* Removes all entries; their marks, and no others, are taken away. */

@@ -57,7 +57,7 @@ hs_status hs_sql_hub_lend(struct hs_sql_hub *hub, struct hs_view *view, const ch
  * file of single blocks (analysis/block_file.h), so that after as many as there are chunks a look
  * costs no decoding of 65,536 blocks any more. */
 void hs_sql_source_looked(struct hs_sql_source *source);
-/* NULL name: the first. NULL when there is none. */
+/* Finds a snapshot by its name; NULL: the first. NULL when there is none. */
 struct hs_sql_source *hs_sql_hub_find(const struct hs_sql_hub *hub, const char *name);
 
 /* Returns the status, or, in place of success, damage that any snapshot's index has met. */

@@ -12,8 +12,8 @@ struct hs_sql_largest {
     uint64_t reserved_bytes;
 };
 
-/* `most` blocks, or all where there are fewer; those that no root reaches come last. O(n_tree + the
- * children of what is found); 48 bytes each of `most`, of the budget. */
+/* Finds `most` blocks, or all where there are fewer; those that no root reaches come last. O(n_tree
+ * + the children of what is found); 48 bytes each of `most`, of the budget. */
 hs_status hs_sql_largest_find(struct hs_sql_source *source, uint64_t most,
                               struct hs_sql_largest *ret, struct hs_error *err);
 void hs_sql_largest_fini(struct hs_sql_largest *largest);

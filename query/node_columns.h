@@ -22,7 +22,7 @@ enum {
 /* Gives one of them. Decodes the node's chunk only where the column is of a block. HS_FORMAT. */
 hs_status hs_sql_node_column(struct hs_sql_source *source, hs_node node, int column,
                              sqlite3_context *ret, struct hs_error *err);
-/* An offset in bytes; NULL where there is none. */
+/* Gives an offset in bytes; NULL where there is none. */
 void hs_sql_put_offset(sqlite3_context *ret, const struct hs_view *view, uint64_t offset_words);
 void hs_sql_put_tier(sqlite3_context *ret, unsigned tier);
 

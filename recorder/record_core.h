@@ -21,7 +21,7 @@ extern __thread struct hs_record_thread hs_record_thread
 
 extern struct hs_record_anchor heapsnap_record_anchor;
 
-/* False: the allocation of n_bytes holds no sample for sure. */
+/* Tells whether an allocation may hold a sample. False: that of n_bytes holds none for sure. */
 static inline bool hs_record_passes(size_t n_bytes)
 {
     if (__builtin_expect(n_bytes >= hs_record_thread.left, 0))
@@ -33,10 +33,10 @@ static inline bool hs_record_passes(size_t n_bytes)
 /* Draws the number of samples that fall into n_bytes; 0 when nothing is to be recorded. Only after
  * hs_record_passes. */
 uint32_t hs_record_decide(size_t n_bytes);
-/* A block with samples is there. */
+/* Enters a block with samples. */
 void hs_record_allocated(const void *block, size_t n_bytes, uint32_t n_samples,
                          const struct hs_record_frame *frame);
-/* A block for which hs_record_maybe says yes goes away; before it is given back. */
+/* Enters that a block for which hs_record_maybe says yes goes away; before it is given back. */
 void hs_record_freed(const void *block);
 /* The same in two steps, for what may fail in between: takes it out of the table (false: it was no
  * sample), and then either all is as it was, or the block is gone. */
@@ -44,7 +44,7 @@ bool hs_record_take_out(const void *block, struct hs_record_slot *ret);
 void hs_record_put_back(const struct hs_record_slot *slot);
 void hs_record_gone(const struct hs_record_slot *slot);
 
-/* A module was unloaded. */
+/* Forgets a module that was unloaded. */
 void hs_record_unloaded(void);
 /* Writes what is held back. False: it could not be written, or there is no recorder. */
 bool hs_record_flush(void);

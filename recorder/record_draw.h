@@ -13,9 +13,9 @@ struct hs_record_chance {
 };
 void hs_record_chance_init(struct hs_record_chance *chance, uint64_t period);
 
-/* The state of a generator from any number; never 0. */
+/* Makes the state of a generator from any number; never 0. */
 uint64_t hs_record_seed(uint64_t from);
-/* The distance to the next sample: 1 is the very next byte. */
+/* Draws the distance to the next sample: 1 is the very next byte. */
 uint64_t hs_record_gap(const struct hs_record_chance *chance, uint64_t *random);
 /* Draws the number of samples that n_bytes hold when the next one is *left away (n_bytes >= *left >
  * 0); *left is then counted from their end. At a period of 1 all bytes are samples, and an empty

@@ -23,7 +23,7 @@ struct hs_record_next {
 };
 extern struct hs_record_next hs_record_next __attribute__((visibility("hidden")));
 
-/* A block that was made before the allocator beneath was known. */
+/* Tells whether a block was made before the allocator beneath was known. */
 bool hs_record_is_early(const void *block);
 
 /* Returns the frame of the program's call: in a function of ours that is called, or jumped to with

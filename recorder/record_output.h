@@ -25,7 +25,7 @@ struct hs_record_output {
 /* Creates the file of `pattern` (%p is the pid), which must not be there: else .1, .2, ... is put
  * behind its name. False, with a line on stderr, when that cannot be. */
 bool hs_record_output_file(struct hs_record_output *output, const char *pattern, long pid);
-/* A socket that was inherited; a duplicate of it is used. */
+/* Uses a duplicate of a socket that was inherited. */
 bool hs_record_output_socket(struct hs_record_output *output, int fd);
 void hs_record_output_close(struct hs_record_output *output);
 /* Writes all of the packet, or none of it and says false. */

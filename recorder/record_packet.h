@@ -54,10 +54,10 @@ struct hs_record_info {
     const char *executable, *host, *parameters, *context; /* cut after 4 KiB each */
 };
 bool hs_record_packet_info(struct hs_record_packet *packet, const struct hs_record_info *info);
-/* `is_same_file`: as the last place in this packet. */
+/* Puts a place. `is_same_file`: as the last place in this packet. */
 bool hs_record_packet_place(struct hs_record_packet *packet, const struct hs_record_place *place,
                             bool is_same_file);
-/* Takes id_next. `frames` has the innermost first. */
+/* Puts an allocation, which takes id_next. `frames` has the innermost first. */
 bool hs_record_packet_alloc(struct hs_record_packet *packet, const struct hs_record_slot *sample,
                             const uint64_t *frames, unsigned n_frames, uint64_t now_us);
 bool hs_record_packet_free(struct hs_record_packet *packet, uint64_t id, uint64_t now_us);

@@ -10,7 +10,7 @@ hs_packed_skip index_cells_skip_sizes;
 /* Steps over a cell of SETS. */
 hs_packed_skip index_cells_skip_set;
 
-/* HS_NO_NODE for none. HS_FORMAT for what is no node, or the node itself. */
+/* Reads a dominator; HS_NO_NODE for none. HS_FORMAT for what is no node, or the node itself. */
 hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecessors, hs_node node,
                            hs_node *ret, struct hs_error *err);
 /* Tells whether the dominator is not HS_NO_NODE, without looking at predecessors. */
@@ -19,14 +19,15 @@ hs_status index_cells_has_idom(struct hs_packed *idoms, hs_node node, bool *ret,
 hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_sizes *ret,
                             struct hs_error *err);
 
-/* The tier of a node and its set: 0 for no top unit, HS_SET_OTHERS for one without a number. */
+/* Reads the tier of a node and its set: 0 for no top unit, HS_SET_OTHERS for one without a
+ * number. */
 hs_status index_cells_owner(struct hs_packed *owners, uint64_t n_sets, hs_node node,
                             unsigned *ret_tier, uint32_t *ret_set, struct hs_error *err);
 /* Reads one set of 1 .. n_sets; its first top unit is a node. */
 hs_status index_cells_set(struct hs_packed *sets, uint32_t set, struct hs_owner_set *ret,
                           struct hs_error *err);
 
-/* The way back. INDEX_IDOM_ONLY when `only` is the idom. */
+/* Encodes a dominator: INDEX_IDOM_ONLY when `only` is the idom. */
 static inline uint64_t index_idom_code(hs_node node, hs_node idom, hs_node only)
 {
     if (idom == HS_NO_NODE)
@@ -36,7 +37,7 @@ static inline uint64_t index_idom_code(hs_node node, hs_node idom, hs_node only)
     return INDEX_IDOM_FAR + hs_zigzag_encode((int64_t)(node - idom));
 }
 
-/* The only value of a row, or HS_NO_NODE. */
+/* Finds the only value of a row, or HS_NO_NODE. */
 hs_status index_cells_only(struct hs_packed *rows, hs_node node, hs_node *ret,
                            struct hs_error *err);
 

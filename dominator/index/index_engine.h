@@ -6,7 +6,7 @@
 #include "index_work.h"
 #include "index_write.h"
 
-/* HS_LIMIT with the figures when the budget allows neither engine. */
+/* Chooses the engine. HS_LIMIT with the figures when the budget allows neither. */
 hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget *budget,
                               struct hs_index_estimate *ret, struct hs_error *err);
 /* Writes what the writer has not yet. */

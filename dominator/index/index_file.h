@@ -43,7 +43,7 @@ bool index_file_section_fits(const struct index_header *header, enum index_secti
 /* Verifies the checksums of a section that fits. */
 hs_status index_file_section_verify(const struct index_file *file, enum index_section section,
                                     struct hs_error *err);
-/* The sizes of a page of REACHABLE: *ret, borrowed. */
+/* Finds the sizes of a page of REACHABLE: *ret, borrowed. */
 hs_status index_file_sizes_page(const struct index_file *file, uint64_t page,
                                 const struct hs_sizes **ret, struct hs_error *err);
 

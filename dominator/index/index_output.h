@@ -27,23 +27,23 @@ struct index_output {
     uint64_t n_bytes, reserved_bytes; /* of memory: written, reserved in the budget */
 };
 
-/* HS_IO when no such file can be written. `access` is kept, may be NULL, and is given when the file
- * is whole: until then it is for its owner alone. */
+/* Opens a named output. HS_IO when no such file can be written. `access` is kept, may be NULL, and
+ * is given when the file is whole: until then it is for its owner alone. */
 hs_status index_output_open_named(const char *path, bool resume, const struct hs_out_access *access,
                                   struct index_output *ret, struct hs_error *err);
 hs_status index_output_open_unnamed(const struct hs_budget *budget, struct index_output *ret,
                                     struct hs_error *err);
-/* `capacity` is address space: only what is written is resident. */
+/* Opens an output in memory; `capacity` is address space: only what is written is resident. */
 hs_status index_output_open_memory(uint64_t capacity, struct hs_budget *budget,
                                    struct index_output *ret, struct hs_error *err);
-/* An uncommitted file is removed, but a part file when it is to be kept. */
+/* Closes an output. An uncommitted file is removed, but a part file when it is to be kept. */
 void index_output_close(struct index_output *out, bool keep_part);
 
 /* Returns the bytes so far. */
 uint64_t index_output_size(const struct index_output *out);
 hs_status index_output_append(struct index_output *out, const void *bytes, uint64_t n_bytes,
                               struct hs_error *err);
-/* Zeros up to `size`. */
+/* Appends zeros up to `size`. */
 hs_status index_output_pad(struct index_output *out, uint64_t size, struct hs_error *err);
 /* Overwrites bytes that are there. */
 hs_status index_output_patch(struct index_output *out, uint64_t at, const void *bytes,

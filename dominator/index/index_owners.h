@@ -14,8 +14,8 @@ struct index_owners {
     struct hs_owner_roots roots;
     struct hs_owner_request request;
 };
-/* `tiers` of all nodes, borrowed; NULL: what is reached is firm. One bit per node of the root tree,
- * from the budget where there is one. */
+/* Prepares the request. `tiers` of all nodes, borrowed; NULL: what is reached is firm. One bit per
+ * node of the root tree, from the budget where there is one. */
 hs_status index_owners_init(struct index_writer *writer, const struct hs_tiers *tiers,
                             struct hs_budget *budget, struct index_owners *ret,
                             struct hs_error *err);

@@ -15,7 +15,7 @@ struct index_policy {
 #define INDEX_POLICY_FIRM 0
 #define INDEX_POLICY_CONSERVATIVE 1
 
-/* HS_USAGE when the snapshot has no type of a name. O(types * names). */
+/* Looks up the types. HS_USAGE when the snapshot has no type of a name. O(types * names). */
 hs_status index_policy_init(const struct hs_snap *snap, const struct hs_policy *policy,
                             struct index_policy *ret, struct hs_error *err);
 void index_policy_fini(struct index_policy *policy);

@@ -13,7 +13,7 @@ struct index_progress {
     uint64_t done, total;            /* of it */
 };
 
-/* `ret` must stay where it is as long as `counted` is used. */
+/* Begins to count. `ret` must stay where it is as long as `counted` is used. */
 void index_progress_init(const struct hs_progress *heard, struct index_progress *ret);
 
 #endif

@@ -10,8 +10,8 @@
 hs_status index_rows_put_predecessors(struct index_writer *writer, const struct hs_graph *graph,
                                       const struct hs_progress *progress, struct hs_error *err);
 
-/* `parent`: of each node its immediate dominator, or HS_NONE. 6 bytes per node, 8 where one node
- * has most of them for children. */
+/* Writes the children in the dominator tree. `parent`: of each node its immediate dominator, or
+ * HS_NONE. 6 bytes per node, 8 where one node has most of them for children. */
 hs_status index_rows_put_dominated(struct index_writer *writer, const uint32_t *parent,
                                    const struct hs_progress *progress, struct hs_error *err);
 

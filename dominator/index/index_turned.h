@@ -9,7 +9,7 @@ struct index_turned {
     struct hs_reverse_options options;
 };
 
-/* `turned` is borrowed by what is returned. */
+/* Returns such a sweep; `turned` is borrowed by it. */
 struct hs_sweep index_turned_sweep(const struct index_turned *turned);
 
 #endif

@@ -67,7 +67,7 @@ hs_status index_write_retained(struct index_writer *writer, hs_node node,
                                const struct hs_sizes *retained, struct hs_error *err);
 hs_status index_write_owner(struct index_writer *writer, hs_node node, unsigned tier, uint32_t set,
                             struct hs_error *err);
-/* The sets, from 1 on. */
+/* Writes the sets, from 1 on. */
 hs_status index_write_set(struct index_writer *writer, const struct hs_owner_set *set,
                           struct hs_error *err);
 /* Writes n_tree sizes. */
@@ -77,7 +77,7 @@ hs_status index_write_reachable(struct index_writer *writer, const struct hs_siz
 /* Finishes the file when all sections are there: the output may be committed. */
 hs_status index_write_finish(struct index_writer *writer, struct hs_error *err);
 
-/* Closing takes zeroed ones. */
+/* Opens a reader of a section. Closing takes zeroed ones. */
 hs_status index_reader_open(struct index_writer *writer, enum index_section section,
                             hs_packed_skip *skip, struct index_reader *ret, struct hs_error *err);
 void index_reader_close(struct index_reader *reader);

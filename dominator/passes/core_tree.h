@@ -22,7 +22,7 @@ struct core_tree {
     uint64_t n_steps; /* of all climbs */
 };
 
-/* A tree of node 0 alone. */
+/* Makes a tree of node 0 alone. */
 hs_status core_tree_init(const uint32_t *parent, uint32_t n_nodes, struct hs_budget *budget,
                          struct core_tree *ret, struct hs_error *err);
 void core_tree_fini(struct core_tree *tree);
@@ -33,10 +33,10 @@ void core_tree_add(struct core_tree *tree, uint32_t node);
 /* Adds all nodes of `is_in`, in whatever order: O(1) each. The tree is of node 0 alone. */
 void core_tree_add_all(struct core_tree *tree, const struct hs_bitmap *is_in);
 
-/* The nearest common ancestor-or-self of two nodes of the tree. */
+/* Finds the nearest common ancestor-or-self of two nodes of the tree. */
 uint32_t core_tree_nca(struct core_tree *tree, uint32_t a, uint32_t b);
 
-/* The ancestor-or-self of `node` whose parent is `above`, an ancestor of it. */
+/* Finds the ancestor-or-self of `node` whose parent is `above`, an ancestor of it. */
 uint32_t core_tree_child(struct core_tree *tree, uint32_t above, uint32_t node);
 
 #endif

@@ -37,7 +37,7 @@ uint64_t forest_lists_max_bytes(uint64_t n_nodes, uint64_t n_children);
 hs_status forest_lists_init(struct hs_budget *budget, uint64_t n_nodes, uint64_t n_children,
                             struct forest_lists *ret, struct hs_error *err);
 void forest_lists_fini(struct forest_lists *lists);
-/* The next n >= 1 children of a node: ascending nodes, ascending children of each. HS_BUG when
+/* Adds the next n >= 1 children of a node: ascending nodes, ascending children of each. HS_BUG when
  * there are more children than said. */
 hs_status forest_lists_add(struct forest_lists *lists, hs_node node, const hs_node *children,
                            uint32_t n, struct hs_error *err);
@@ -61,7 +61,7 @@ struct forest_cursor {
     bool has_more;
 };
 
-/* The first child of a node that has a list. */
+/* Returns the first child of a node that has a list. */
 struct forest_cursor forest_lists_first(const struct forest_lists *lists, hs_node node);
 
 static inline uint64_t forest_number(const uint8_t *bytes, struct forest_cursor *cursor)

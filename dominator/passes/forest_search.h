@@ -12,8 +12,8 @@ hs_status forest_search_run(const struct forest_lists *lists, const struct hs_bi
                             const struct hs_progress *progress, struct hs_passes *passes,
                             struct hs_error *err);
 
-/* The position of each node, plus one; 0: it has none. Not filled beforehand, so that nodes without
- * any cost nothing. */
+/* Finds the position of each node, plus one; 0: it has none. Not filled beforehand, so that nodes
+ * without any cost nothing. */
 hs_status forest_places_read(const struct hs_passes *passes, const struct hs_progress *progress,
                              struct hs_ids *ret, struct hs_error *err);
 

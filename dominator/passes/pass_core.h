@@ -7,7 +7,7 @@
 #include "pass_steps.h"
 #include "peel.h"
 
-/* The core node in whose region a position lies. */
+/* Returns the core node in whose region a position lies. */
 static inline uint32_t core_of(const struct hs_passes *passes, uint64_t position)
 {
     return (uint32_t)(hs_bitmap_rank(&passes->is_head, position + 1) - 1);

@@ -41,7 +41,7 @@ struct pass_stack {
 hs_status pass_stack_init(struct hs_budget *budget, const char *what, uint64_t max_rows,
                           size_t row_bytes, struct pass_stack *ret, struct hs_error *err);
 void pass_stack_fini(struct pass_stack *stack);
-/* The most that it will take of the budget. */
+/* Returns the most that it will take of the budget. */
 uint64_t pass_stack_max_bytes(uint64_t max_rows, size_t row_bytes);
 
 /* Makes room for one more row in memory. */

@@ -30,7 +30,7 @@ hs_status pass_units_find(const struct hs_passes *passes, const struct hs_owner_
                           struct pass_units *ret, struct hs_error *err);
 void pass_units_fini(struct pass_units *units);
 
-/* The end of region 0. */
+/* Returns the end of region 0. */
 static inline uint64_t pass_units_end(const struct pass_units *units)
 {
     return units->is_mark.n_bits;

@@ -40,10 +40,10 @@ static inline uint64_t pass_weights_bytes(const struct pass_weights *weights)
     return weights->n_nodes + weights->n_nodes / 8 + weights->large_taken * sizeof *weights->large;
 }
 
-/* The words of a block that is not small. */
+/* Returns the words of a block that is not small. */
 uint64_t pass_weights_large(const struct pass_weights *weights, hs_node node);
 
-/* False for nodes of the root tree, which weigh nothing. */
+/* Reads the weight of a block. False for nodes of the root tree, which weigh nothing. */
 static inline bool pass_weights_get(const struct pass_weights *weights, hs_node node,
                                     uint64_t *ret_words, bool *ret_is_static)
 {

@@ -56,8 +56,8 @@ hs_status peel_put(struct peel *peel, struct core_row *row, struct hs_error *err
 
 /* Begins to peel: no more rows come. */
 hs_status peel_begin(struct peel *peel, struct hs_error *err);
-/* The rounds that are worth it, at least one. Then `rows` is what is left. The caller may resolve
- * nodes by other means and come back. */
+/* Runs the rounds that are worth it, at least one. Then `rows` is what is left. The caller may
+ * resolve nodes by other means and come back. */
 hs_status peel_run(struct peel *peel, struct hs_error *err);
 
 /* Resolves the leaves, by sources that are resolved now, at the end. */

@@ -17,7 +17,7 @@ hs_status pack_deltas(const int64_t *values, size_t n, struct hs_buffer *b, stru
 hs_status pack_indices(const uint64_t *indices, size_t n, unsigned width, struct hs_buffer *b,
                        struct hs_error *err);
 
-/* Bits that the number needs; 0 for 0. */
+/* Returns the bits that the number needs; 0 for 0. */
 static inline unsigned pack_width(uint64_t value)
 {
     return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);

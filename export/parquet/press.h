@@ -23,7 +23,7 @@ hs_status press_init(struct hs_budget *budget, struct press *ret, struct hs_erro
 /* Gives back to the budget what was reserved. Takes a zeroed one. */
 void press_fini(struct press *press);
 
-/* Takes from the budget; given back at the end. */
+/* Reserves bytes of the budget; given back at the end. */
 hs_status press_reserve(struct press *press, uint64_t n_bytes, struct hs_error *err);
 /* Makes room in a buffer that may grow large, reserved first. */
 hs_status press_room(struct press *press, struct hs_buffer *b, size_t more, struct hs_error *err);

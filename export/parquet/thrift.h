@@ -38,12 +38,12 @@ void thrift_bytes(struct thrift *t, int field, const void *bytes, size_t n);
 void thrift_text(struct thrift *t, int field, const char *text);
 void thrift_true(struct thrift *t, int field);
 
-/* A struct that is a field, and one that stands in a list; both end with thrift_close. */
+/* Opens a struct that is a field, and one that stands in a list; both end with thrift_close. */
 void thrift_open(struct thrift *t, int field);
 void thrift_open_item(struct thrift *t);
 void thrift_close(struct thrift *t);
 
-/* The head of a list of n things of one type; these follow, numbers by thrift_item_i32. */
+/* Writes the head of a list of n things of one type; these follow, numbers by thrift_item_i32. */
 void thrift_list(struct thrift *t, int field, size_t n, enum thrift_type type);
 void thrift_item_i32(struct thrift *t, int64_t value);
 void thrift_item_text(struct thrift *t, const char *text);

@@ -115,8 +115,8 @@ struct heapsnap_root {
     uint64_t reachable_words, reachable_objects;
     uint64_t retained_words, retained_objects; /* static data left out */
 };
-/* The roots, those that retain most first; all strings are borrowed. *ret_shared_words is what
- * several roots keep together; it may be NULL. Cost: the tree of roots, no block is read. */
+/* Lists the roots, those that retain most first; all strings are borrowed. *ret_shared_words is
+ * what several roots keep together; it may be NULL. Cost: the tree of roots, no block is read. */
 int heapsnap_roots(struct heapsnap *snap, struct heapsnap_root **ret, size_t *ret_n,
                    uint64_t *ret_shared_words, struct heapsnap_error *err);
 
@@ -135,9 +135,9 @@ struct heapsnap_node {
 int heapsnap_get_node(struct heapsnap *snap, uint64_t node, struct heapsnap_node *ret,
                       struct heapsnap_error *err);
 
-/* The node that `text` names as the commands do: "0xADDR" (inside of a block is fine), "#NODE",
- * "root:NAME", "type:NAME" (the instance that retains most), "sample:ID". HEAPSNAP_USAGE when there
- * is none, or when the name is that of several; the hint lists these. */
+/* Finds the node that `text` names as the commands do: "0xADDR" (inside of a block is fine),
+ * "#NODE", "root:NAME", "type:NAME" (the instance that retains most), "sample:ID". HEAPSNAP_USAGE
+ * when there is none, or when the name is that of several; the hint lists these. */
 int heapsnap_find(struct heapsnap *snap, const char *text, uint64_t *ret,
                   struct heapsnap_error *err);
 
@@ -159,12 +159,12 @@ struct heapsnap_child {
     uint64_t node;
     uint64_t retained_words;
 };
-/* The children in the dominator tree that retain most, at most `most` (0: all). */
+/* Lists the children in the dominator tree that retain most, at most `most` (0: all). */
 int heapsnap_dominated(struct heapsnap *snap, uint64_t node, uint64_t most,
                        struct heapsnap_child **ret, size_t *ret_n, struct heapsnap_error *err);
 
-/* The shortest path from a root to a block: a root's slot, then blocks, the block itself last. No
- * nodes when no root reaches it. */
+/* Finds the shortest path from a root to a block: a root's slot, then blocks, the block itself
+ * last. No nodes when no root reaches it. */
 int heapsnap_path(struct heapsnap *snap, uint64_t node, uint64_t **ret, size_t *ret_n,
                   struct heapsnap_error *err);
 
@@ -175,7 +175,7 @@ struct heapsnap_type {
     uint64_t objects, words; /* that a root reaches, static data left out */
     uint64_t retained_words; /* freed if all objects of the type went away */
 };
-/* The types that a root reaches, those that retain most first. A pass over the blocks. */
+/* Lists the types that a root reaches, those that retain most first. A pass over the blocks. */
 int heapsnap_types(struct heapsnap *snap, struct heapsnap_type **ret, size_t *ret_n,
                    struct heapsnap_error *err);
 
@@ -185,7 +185,7 @@ struct heapsnap_leaks {
     uint64_t certain_blocks, certain_words;
     uint64_t possible_blocks, possible_words;
 };
-/* A few passes over the blocks. */
+/* Sums up the leaks in a few passes over the blocks. */
 int heapsnap_get_leaks(struct heapsnap *snap, struct heapsnap_leaks *ret,
                        struct heapsnap_error *err);
 
@@ -200,7 +200,7 @@ struct heapsnap_set {
 /* Finds the sets, those that retain most first. */
 int heapsnap_sets(struct heapsnap *snap, struct heapsnap_set **ret, size_t *ret_n,
                   struct heapsnap_error *err);
-/* The nodes of a set's roots; none of a set whose roots were too many to list. */
+/* Lists the nodes of a set's roots; none of a set whose roots were too many to list. */
 int heapsnap_set_roots(struct heapsnap *snap, uint32_t set, uint64_t **ret, size_t *ret_n,
                        struct heapsnap_error *err);
 
@@ -216,8 +216,8 @@ struct heapsnap_key {
     uint64_t objects, words;         /* of its own */
     uint64_t all_objects, all_words; /* with those of all keys below it */
 };
-/* Parents stand before their children. The first call is a search over all edges, 4 bytes a node.
- */
+/* Lists the keys; parents stand before their children. The first call is a search over all edges, 4
+ * bytes a node. */
 int heapsnap_keys(struct heapsnap *snap, struct heapsnap_key **ret, size_t *ret_n,
                   struct heapsnap_error *err);
 
@@ -245,10 +245,10 @@ struct heapsnap_blocks {
     const uint64_t *retained_words;
     const uint8_t *is_static, *is_reached;
 };
-/* The piece with this number, from 0 on; n is 0 behind the last. */
+/* Finds the piece with this number, from 0 on; n is 0 behind the last. */
 int heapsnap_get_blocks(struct heapsnap *snap, uint64_t chunk, struct heapsnap_blocks *ret,
                         struct heapsnap_error *err);
-/* "" for a number that is no type's. Borrowed. */
+/* Returns the name of a type; "" for a number that is no type's. Borrowed. */
 const char *heapsnap_type_name(const struct heapsnap *snap, uint32_t type);
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ struct hs_python_layout {
 #undef FIELD
 };
 
-/* The layout of 3.`minor`; NULL: it is not known. */
+/* Returns the layout of 3.`minor`; NULL: it is not known. */
 static inline const struct hs_python_layout *hs_python_layout(unsigned minor)
 {
 #define NONE HS_PYTHON_NONE

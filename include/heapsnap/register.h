@@ -161,7 +161,7 @@ static inline void heapsnap_register_pool(struct heapsnap_record *record, const 
     heapsnap_unlock_();
 }
 
-/* A root or pool that grows or shrinks in place. */
+/* Sets the length of a root or pool that grows or shrinks in place. */
 static inline void heapsnap_set_length(struct heapsnap_record *record, size_t n_bytes)
 {
     uint64_t n = n_bytes;
@@ -169,7 +169,8 @@ static inline void heapsnap_set_length(struct heapsnap_record *record, size_t n_
     __atomic_store_n(&record->n_bytes, n, __ATOMIC_RELEASE);
 }
 
-/* Afterwards the record is the caller's again. Does nothing for one that is not registered. */
+/* Unregisters a record: afterwards it is the caller's again. Does nothing for one that is not
+ * registered. */
 static inline void heapsnap_unregister(struct heapsnap_record *record)
 {
     heapsnap_lock_();

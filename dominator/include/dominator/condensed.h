@@ -119,8 +119,8 @@ hs_status hs_condensed_join_stored(uint32_t n_units, uint32_t n_tree,
                                    const struct hs_condensed_room *room, struct hs_condensed *ret,
                                    uint32_t **ret_component, struct hs_error *err);
 void hs_condensed_fini(struct hs_condensed *condensed);
-/* Turns the graph round: rows of what leads to a node, ascending. Nothing to do the second time,
- * and where it is stored. */
+/* Reverses the graph: rows of what leads to a node, ascending. Nothing to do the second time, and
+ * where it is stored. */
 hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err);
 
 /* Computes the reachable size of every node of the root tree: *ret has n_tree entries, freed with

@@ -60,18 +60,19 @@ uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges);
 /* Returns the memory that is enough, beside the graph, for any graph of that size. */
 uint64_t hs_domtree_least_bytes(uint64_t n_nodes, uint64_t n_edges);
 
-/* hs_domtree_consume_within of rows in a file, which are freed in any case: takes at most
- * hs_domtree_stored_bytes of the budget at a time, 4 bytes per node of the rows included, however
- * many edges there are. Preorder numbers may be others, with the same dominators. */
+/* Finds the dominators, as hs_domtree_consume_within, of rows in a file, which are freed in any
+ * case: takes at most hs_domtree_stored_bytes of the budget at a time, 4 bytes per node of the rows
+ * included, however many edges there are. Preorder numbers may be others, with the same
+ * dominators. */
 hs_status hs_domtree_consume_stored(struct hs_stored_rows *rows, const struct hs_progress *progress,
                                     struct hs_domtree *ret, struct hs_error *err);
 uint64_t hs_domtree_stored_bytes(uint64_t n_nodes);
 
 void hs_domtree_fini(struct hs_domtree *tree);
-/* `number` alone, when it is not needed any more. */
+/* Frees `number` alone, when it is not needed any more. */
 void hs_domtree_drop_number(struct hs_domtree *tree);
 
-/* The node of each preorder number: n_reached entries in room for n_nodes, freed with
+/* Lists the node of each preorder number: n_reached entries in room for n_nodes, freed with
  * hs_pages_free(order, n_nodes, sizeof(uint32_t)). */
 hs_status hs_domtree_order(const struct hs_domtree *tree, uint32_t **ret, struct hs_error *err);
 

@@ -6,7 +6,7 @@
 
 #include "dominator/dominators.h"
 
-/* The same result as hs_domtree_build up to the choice of depth-first order. */
+/* Finds the same result as hs_domtree_build up to the choice of depth-first order. */
 hs_status hs_lengauer_tarjan(const struct hs_graph *graph, struct hs_domtree *ret,
                              struct hs_error *err);
 

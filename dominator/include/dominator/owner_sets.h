@@ -87,10 +87,11 @@ hs_status hs_owner_sets_give(struct hs_condensed *condensed, const struct hs_own
 /* ---- what can be asked ---- */
 
 uint32_t hs_owners_n_sets(const struct hs_owners *owners);
-/* The sum of those that have no number, and how many these are. */
+/* Returns the sum of those that have no number; *ret_n: how many these are. */
 struct hs_sizes hs_owners_others(const struct hs_owners *owners, uint64_t *ret_n);
 
-/* Each top unit in ascending order with its set, or HS_SET_OTHERS. To be asked before the lists. */
+/* A sink that gets each top unit in ascending order with its set, or HS_SET_OTHERS. To be asked
+ * before the lists. */
 struct hs_owner_top_sink {
     hs_status (*put)(void *context, hs_node top, uint32_t set, struct hs_error *err);
     void *context;
@@ -98,8 +99,8 @@ struct hs_owner_top_sink {
 hs_status hs_owners_tops(const struct hs_owners *owners, const struct hs_owner_top_sink *sink,
                          struct hs_error *err);
 
-/* Each set in ascending order: first how many roots are listed (all or none), then these,
- * ascending, in one call or more. */
+/* A sink that gets each set in ascending order: first how many roots are listed (all or none), then
+ * these, ascending, in one call or more. */
 struct hs_owner_list_sink {
     hs_status (*begin)(void *context, uint64_t n, struct hs_error *err);
     hs_status (*more)(void *context, const hs_node *roots, uint64_t n, struct hs_error *err);
@@ -108,7 +109,7 @@ struct hs_owner_list_sink {
 hs_status hs_owners_lists(struct hs_owners *owners, const struct hs_owner_list_sink *sink,
                           struct hs_error *err);
 
-/* Once lists were made. */
+/* Returns a set, once lists were made. */
 struct hs_owner_set hs_owners_set(const struct hs_owners *owners, uint32_t set);
 
 #endif

@@ -31,7 +31,8 @@ struct hs_retained_static {
     uint64_t *sum; /* owned; by rank in `has` */
 };
 
-/* `dimension` is a static one. One bit per node and 8 bytes per node that has any. */
+/* Sums static sizes; `dimension` is a static one. One bit per node and 8 bytes per node that has
+ * any. */
 hs_status hs_retained_static_sum(const struct hs_domtree *tree, const struct hs_weights *weights,
                                  enum hs_dimension dimension, struct hs_retained_static *ret,
                                  struct hs_error *err);

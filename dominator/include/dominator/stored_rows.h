@@ -34,7 +34,7 @@ struct hs_stored_rows {
     uint32_t n_slots;
 };
 
-/* `what` is kept. Every edge must come in every sweep. HS_LIMIT, HS_IO. */
+/* Makes the rows. `what` is kept. Every edge must come in every sweep. HS_LIMIT, HS_IO. */
 hs_status hs_stored_rows_make(uint32_t n_nodes, const struct hs_unit_edge_source *edges,
                               struct hs_budget *budget, const char *what,
                               struct hs_stored_rows *ret, struct hs_error *err);
@@ -52,7 +52,7 @@ void hs_stored_rows_shut(struct hs_stored_rows *rows);
 
 hs_status hs_stored_rows_load(struct hs_stored_rows *rows, uint32_t block, struct hs_error *err);
 
-/* The word of that number. */
+/* Reads the word of that number. */
 static inline hs_status hs_stored_rows_word(struct hs_stored_rows *rows, uint32_t at, uint32_t *ret,
                                             struct hs_error *err)
 {

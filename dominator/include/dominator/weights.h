@@ -27,7 +27,7 @@ enum hs_dimension {
     HS_N_DIMENSIONS
 };
 
-/* A block of 2^32 - 1 words and more. */
+/* A block of 2^32 - 1 words or more. */
 struct hs_huge_block {
     uint32_t node;
     uint64_t words;
@@ -53,7 +53,7 @@ void hs_weights_fini(struct hs_weights *weights);
 /* Frees what is said of single blocks; the counts stay. */
 void hs_weights_drop(struct hs_weights *weights);
 
-/* The words of a huge block. */
+/* Returns the words of a huge block. */
 uint64_t hs_weights_huge(const struct hs_weights *weights, uint32_t node);
 
 static inline uint64_t hs_weights_words(const struct hs_weights *weights, uint32_t node)

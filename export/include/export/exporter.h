@@ -26,8 +26,8 @@ struct hs_exporter {
     bool makes_directory;     /* writes files into a directory, which it commits itself */
     bool is_binary;           /* not for a terminal */
     bool takes_of;            /* writes a part of the heap, which one may choose */
-    /* HS_FORMAT for damage, HS_IO, HS_LIMIT also when interrupted. The caller asks hs_view_check
-     * before it commits. */
+    /* Writes a snapshot. HS_FORMAT for damage, HS_IO, HS_LIMIT also when interrupted. The caller
+     * asks hs_view_check before it commits. */
     hs_status (*write)(struct hs_view *view, const struct hs_export_target *target,
                        struct hs_error *err);
     /* Writes stacks, in place of it: for a format of stacks, which a snapshot's keys are, and a

@@ -55,24 +55,25 @@ struct hs_stack_tree {
     uint64_t time_ns; /* since 1970; 0: unknown */
 };
 
-/* The keys of a view with an index. HS_LIMIT, HS_FORMAT. On failure `ret` can be freed, too. */
+/* Makes a tree of the keys of a view with an index. HS_LIMIT, HS_FORMAT. On failure `ret` can be
+ * freed, too. */
 hs_status hs_stack_tree_of_view(struct hs_view *view, struct hs_stack_tree *ret,
                                 struct hs_error *err);
 
 /* Adds a frame, when it is new, for those that build a tree. *ret: its number. HS_LIMIT. */
 hs_status hs_stack_frame_add(struct hs_stack_tree *tree, const struct hs_stack_frame *frame,
                              uint32_t *ret, struct hs_error *err);
-/* A node behind the others, zeroed: *ret is borrowed until the next. HS_LIMIT. */
+/* Adds a node behind the others, zeroed: *ret is borrowed until the next. HS_LIMIT. */
 hs_status hs_stack_node_add(struct hs_stack_tree *tree, struct hs_stack_node **ret,
                             struct hs_error *err);
 
 void hs_stack_tree_fini(struct hs_stack_tree *tree);
 
-/* The sum of a value over all stacks. */
+/* Sums a value over all stacks. */
 uint64_t hs_stack_total(const struct hs_stack_tree *tree, unsigned value);
 
-/* The frames of a node, the outermost first: at most `most`, those nearest to the node. *ret_cut
- * tells how many are left out. */
+/* Finds the frames of a node, the outermost first: at most `most`, those nearest to the node.
+ * *ret_cut tells how many are left out. */
 size_t hs_stack_path(const struct hs_stack_tree *tree, uint32_t node, uint32_t *frames, size_t most,
                      size_t *ret_cut);
 

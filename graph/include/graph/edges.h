@@ -53,7 +53,7 @@ static inline bool hs_tiers_admit(const struct hs_tiers *tiers, unsigned tier, h
            (tier == HS_TIER_RUNTIME && !hs_bitmap_get(&tiers->firm, node));
 }
 
-/* The tier of the way from the top of the root tree through a leaf's own word. */
+/* Returns the tier of the way from the top of the root tree through a leaf's own word. */
 static inline unsigned hs_root_tier(const struct hs_root *root)
 {
     unsigned tier = hs_edge_tier(root->edge_class);
@@ -63,7 +63,8 @@ static inline unsigned hs_root_tier(const struct hs_root *root)
 /* Tells whether a node of the root tree has an edge to its block. O(1). */
 bool hs_root_holds(const struct hs_root *root, const struct hs_edge_choice *choice);
 
-/* The columns of a chunk that have to be decoded for hs_chunk_choose, beside HS_COL_EDGES. */
+/* Returns the columns of a chunk that have to be decoded for hs_chunk_choose, beside
+ * HS_COL_EDGES. */
 unsigned hs_edge_columns(const struct hs_edge_choice *choice);
 
 /* Leaves in a chunk's rows of strong edges, and among its extra edges, only those that the choice

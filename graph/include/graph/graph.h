@@ -25,7 +25,7 @@ struct hs_graph {
 hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, struct hs_graph *ret,
                         struct hs_error *err);
 
-/* HS_LIMIT when so many nodes or edges have no room in a graph. */
+/* Checks the limits: HS_LIMIT when so many nodes or edges have no room in a graph. */
 hs_status hs_graph_fits(uint64_t n_nodes, uint64_t capacity, struct hs_error *err);
 
 /* Decodes degrees and targets of all chunks, and the classes of edges where the choice needs them.
@@ -59,9 +59,9 @@ hs_status hs_graph_reverse(const struct hs_graph *graph, struct hs_graph *ret,
 /* The same range by range, where the whole would not fit: `begin` is zeroed and has n_nodes + 1
  * entries; each gets the first in-edge of its node. */
 void hs_graph_reverse_begin(const struct hs_graph *graph, uint32_t *begin);
-/* The sources of the in-edges of the nodes [first, end), first < end: begin[end] - begin[first] of
- * them. Ranges ascend, each node in one: the begins of a range move to the ends of its rows. One
- * sweep over the graph. */
+/* Lists the sources of the in-edges of the nodes [first, end), first < end: begin[end] -
+ * begin[first] of them. Ranges ascend, each node in one: the begins of a range move to the ends of
+ * its rows. One sweep over the graph. */
 void hs_graph_reverse_range(const struct hs_graph *graph, uint32_t *begin, uint32_t first,
                             uint32_t end, uint32_t *sources);
 

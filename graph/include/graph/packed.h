@@ -56,20 +56,20 @@ hs_status hs_packed_writer_init(const struct hs_packed_sink *sink, uint64_t n_no
                                 struct hs_packed_writer *ret, struct hs_error *err);
 void hs_packed_writer_fini(struct hs_packed_writer *writer);
 uint64_t hs_packed_table_bytes(uint64_t n_nodes);
-/* A row, whole or begun and then continued (long ones): n values in all. */
+/* Writes a row, whole or begun and then continued (long ones): n values in all. */
 hs_status hs_packed_row(struct hs_packed_writer *writer, const hs_node *values, uint64_t n,
                         struct hs_error *err);
 hs_status hs_packed_row_begin(struct hs_packed_writer *writer, uint64_t n, struct hs_error *err);
 hs_status hs_packed_row_more(struct hs_packed_writer *writer, const hs_node *values, uint64_t n,
                              struct hs_error *err);
-/* The rows of a piece; parts of a long row one after the other. */
+/* Writes the rows of a piece; parts of a long row one after the other. */
 hs_status hs_packed_piece(struct hs_packed_writer *writer, const struct hs_piece *piece,
                           struct hs_error *err);
-/* A cell of at most HS_PACKED_NUMBERS numbers. */
+/* Writes a cell of at most HS_PACKED_NUMBERS numbers. */
 #define HS_PACKED_NUMBERS 8
 hs_status hs_packed_cell(struct hs_packed_writer *writer, const uint64_t *numbers, unsigned n,
                          struct hs_error *err);
-/* Cells of one number below 128 each, of the next n nodes. */
+/* Writes cells of one number below 128 each, of the next n nodes. */
 hs_status hs_packed_small_cells(struct hs_packed_writer *writer, const uint8_t *numbers, uint64_t n,
                                 struct hs_error *err);
 /* Writes the table. All n_nodes cells must be there. */
@@ -77,7 +77,7 @@ hs_status hs_packed_finish(struct hs_packed_writer *writer, struct hs_error *err
 
 /* ---- reading: not thread-safe, a place is remembered ---- */
 
-/* The next number of a cell: most have one byte. */
+/* Reads the next number of a cell: most have one byte. */
 static inline uint64_t hs_packed_number(struct hs_cursor *cursor)
 {
     if (cursor->at < cursor->n_bytes && cursor->bytes[cursor->at] < 0x80 && !cursor->failed)
@@ -123,16 +123,16 @@ struct hs_packed {
     uint64_t *is_near;           /* owned: a bit for each stretch that the pool has counted */
 };
 
-/* HS_FORMAT when the bytes are too few for their table. O(1): the table is checked as it is used.
- * Resident: one bit per page that was used, and one for each 64 KiB. */
+/* Opens packed cells. HS_FORMAT when the bytes are too few for their table. O(1): the table is
+ * checked as it is used. Resident: one bit per page that was used, and one for each 64 KiB. */
 hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
                          hs_packed_skip *skip, struct hs_packed *ret, struct hs_error *err);
 void hs_packed_close(struct hs_packed *packed);
 /* Returns the bytes of all of it, its table included. */
 uint64_t hs_packed_map_bytes(const struct hs_packed *packed);
 
-/* The cell of a node < n_nodes as a cursor that ends where its page does. Steps over at most 127
- * cells; none when the nodes ascend one by one. HS_FORMAT when the page is damaged. */
+/* Finds the cell of a node < n_nodes as a cursor that ends where its page does. Steps over at most
+ * 127 cells; none when the nodes ascend one by one. HS_FORMAT when the page is damaged. */
 hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cursor *ret,
                             struct hs_error *err);
 
@@ -158,13 +158,13 @@ struct hs_row {
 };
 hs_status hs_packed_row_of(struct hs_packed *packed, hs_node node, struct hs_row *ret,
                            struct hs_error *err);
-/* The next value; false at the end and at damage (which hs_row_check tells apart, and is_damaged of
- * the packed remembers). */
+/* Reads the next value; false at the end and at damage (which hs_row_check tells apart, and
+ * is_damaged of the packed remembers). */
 bool hs_row_next(struct hs_row *row, hs_node *ret);
 hs_status hs_row_check(const struct hs_row *row, struct hs_error *err);
 
-/* Releases, called now and then by who reads all cells of a file, what lies before the
- * cell found last. */
+/* Releases what lies before the cell found last; called now and then by whoever reads all cells of
+ * a file. */
 void hs_packed_release(struct hs_packed *packed);
 
 /* Verifies the hashes of everything, without decoding it: any damage by accident is found. A map is

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* Requests for huge pages under memory that is there already: a bitmap that is read all over. */
+/* Requests huge pages under memory that is there already: a bitmap that is read all over. */
 void hs_dense_advise(void *memory, size_t n_bytes);
 
 /* Allocates n zeroed elements; freed with hs_pages_free(memory, n, size). */

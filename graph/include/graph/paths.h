@@ -16,7 +16,7 @@
 #include "graph/packed.h"
 
 struct hs_predecessors {
-    /* Sources of `node`, ascending. Every one < n_nodes. */
+    /* Returns the sources of `node`, ascending. Every one < n_nodes. */
     struct hs_row (*of)(void *context, hs_node node);
     void *context;
     hs_node n_nodes, n_tree;

@@ -66,12 +66,12 @@ struct hs_snap_sweep {
 };
 /* Returns the memory of the largest chunk, as the trailer has it; O(chunks). */
 uint64_t hs_sweep_slot_bytes(const struct hs_snap_sweep *source);
-/* `source` and what it points to are borrowed as long as the sweep is used. */
+/* Makes a sweep; `source` and what it points to are borrowed as long as it is used. */
 hs_status hs_sweep_of_snap(const struct hs_snap_sweep *source, struct hs_sweep *ret,
                            struct hs_error *err);
 
-/* The rows of a graph in memory, without self loops; `graph` is borrowed. For tests and benchmarks.
- */
+/* Makes a sweep of the rows of a graph in memory, without self loops; `graph` is borrowed. For
+ * tests and benchmarks. */
 struct hs_sweep hs_sweep_of_graph(const struct hs_graph *graph);
 
 #endif

@@ -17,7 +17,7 @@
 
 struct hs_sql;
 
-/* SQLite's own limit of databases in one connection. */
+/* The most databases in one connection: SQLite's own limit. */
 #define HS_SQL_SNAPSHOTS 10
 
 struct hs_sql_limits {

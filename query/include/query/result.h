@@ -37,10 +37,10 @@ struct hs_sql_result {
     struct hs_budget *budget; /* borrowed */
 };
 
-/* A zeroed result is valid and empty. */
+/* Frees a result. A zeroed one is valid and empty. */
 void hs_sql_result_fini(struct hs_sql_result *result);
 
-/* HS_IO when the disk is full. */
+/* Adds a row. HS_IO when the disk is full. */
 hs_status hs_sql_result_add(struct hs_sql_result *result, const struct hs_sql_cell *cells,
                             struct hs_error *err);
 

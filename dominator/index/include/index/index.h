@@ -33,7 +33,7 @@ enum hs_policy_kind {
     HS_POLICY_CONSERVATIVE, /* it keeps what it leads to, as any other word */
     HS_N_POLICY_KINDS
 };
-/* "firm", "conservative"; NULL for a policy out of range. */
+/* Returns "firm" or "conservative"; NULL for a policy out of range. */
 const char *hs_policy_name(unsigned kind);
 
 /* Zeroed: firm. Borrowed as long as the call that gets it. */
@@ -74,15 +74,15 @@ void hs_index_close(struct hs_index *index);
 /* The places where an index of a snapshot and a policy is kept, the first place first. */
 enum hs_index_place { HS_INDEX_BESIDE, HS_INDEX_CACHE, HS_N_INDEX_PLACES };
 
-/* The path of a file there that ends with `end` (".idx"), of snap_path, cache_dir and policy: *ret
- * (hs_free), NULL when there is no such place. HS_USAGE as of the policy. */
+/* Makes the path of a file there that ends with `end` (".idx"), of snap_path, cache_dir and policy:
+ * *ret (hs_free), NULL when there is no such place. HS_USAGE as of the policy. */
 hs_status hs_index_place_path(const struct hs_snap *snap, const struct hs_index_options *options,
                               enum hs_index_place place, const char *end, char **ret,
                               struct hs_error *err);
 /* Returns the user besides us who may have made the file there: whoever made the snapshot that it
  * lies beside. */
 uid_t hs_index_maker(const struct hs_index_options *options, enum hs_index_place place);
-/* A number that tells one policy's index from another's. HS_USAGE as of the policy. */
+/* Computes a number that tells one policy's index from another's. HS_USAGE as of the policy. */
 hs_status hs_index_policy_key(const struct hs_snap *snap, const struct hs_policy *policy,
                               uint64_t *ret, struct hs_error *err);
 
@@ -106,17 +106,17 @@ enum hs_policy_kind hs_index_policy(const struct hs_index *index);
 const char *hs_index_path(const struct hs_index *index);
 bool hs_index_was_built(const struct hs_index *index);
 
-/* HS_FORMAT, with the hint to rebuild it, when an answer given so far met damage. */
+/* Returns HS_FORMAT, with the hint to rebuild it, when an answer given so far met damage. */
 hs_status hs_index_check(const struct hs_index *index, struct hs_error *err);
 /* Verifies every page and number. */
 hs_status hs_index_check_all(struct hs_index *index, const struct hs_progress *progress,
                              struct hs_error *err);
 
 uint64_t hs_index_n_nodes(const struct hs_index *index);
-/* HS_NO_NODE for node 0 and for unreached blocks. */
+/* Returns the immediate dominator; HS_NO_NODE for node 0 and for unreached blocks. */
 hs_node hs_index_idom(struct hs_index *index, hs_node node);
 bool hs_index_is_reached(struct hs_index *index, hs_node node);
-/* The subtree of the dominator tree. Zero for unreached blocks. */
+/* Returns the sizes of the subtree of the dominator tree. Zero for unreached blocks. */
 struct hs_sizes hs_index_retained(struct hs_index *index, hs_node node);
 /* Returns all that strong edges reach from a node of the root tree (any level). Exact. */
 struct hs_sizes hs_index_reachable(struct hs_index *index, hs_node tree_node);
@@ -124,13 +124,14 @@ struct hs_sizes hs_index_reachable(struct hs_index *index, hs_node tree_node);
 struct hs_sizes hs_index_reached_total(const struct hs_index *index);
 struct hs_sizes hs_index_unreached_total(const struct hs_index *index);
 
-/* Predecessors by strong and ephemeron edges, ascending, root tree nodes included, the node itself
- * left out. To be read with hs_row_next; the number is row.n. */
+/* Returns the predecessors by strong and ephemeron edges, ascending, root tree nodes included, the
+ * node itself left out. To be read with hs_row_next; the number is row.n. */
 struct hs_row hs_index_predecessors(struct hs_index *index, hs_node node);
 /* Returns the children in the dominator tree, by ascending node. */
 struct hs_row hs_index_dominated(struct hs_index *index, hs_node node);
-/* For who comes to the same rows again, in no order: where the row that was found last begins, and
- * the row of a node that begins there. Saves the search in a page, which is most of the work. */
+/* Tells, for whoever comes to the same rows again in no order, where the row that was found last
+ * begins; and finds the row of a node that begins there. Saves the search in a page, which is most
+ * of the work. */
 uint64_t hs_index_dominated_place(const struct hs_index *index);
 struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64_t place);
 
@@ -140,11 +141,12 @@ struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64
  * heap. */
 uint32_t hs_index_n_sets(const struct hs_index *index);
 struct hs_owner_set hs_index_set(struct hs_index *index, uint32_t set);
-/* Root tree nodes: variables, and leaves below none; ascending. row.n is n_roots of the set, or 0
- * where there were too many to list: in all sets as many as there are nodes, but at least 2^20 and
- * at most 2^26, first come first served. */
+/* Returns the root tree nodes of a set: variables, and leaves below none; ascending. row.n is
+ * n_roots of the set, or 0 where there were too many to list: in all sets as many as there are
+ * nodes, but at least 2^20 and at most 2^26, first come first served. */
 struct hs_row hs_index_set_roots(struct hs_index *index, uint32_t set);
-/* The sum of those that have no id, because more than HS_OWNER_SETS_MAX were found; how many. */
+/* Returns the sum of those that have no id, because more than HS_OWNER_SETS_MAX were found; *ret_n:
+ * how many. */
 struct hs_sizes hs_index_other_sets(const struct hs_index *index, uint64_t *ret_n);
 /* Returns the owner set of a *top unit*, a block whose immediate dominator is a node of the root
  * tree that is no root (all, kind, module, unit): its set, or HS_SET_OTHERS. 0 for any other node:

@@ -14,10 +14,11 @@ struct hs_tier_search {
     bool in_memory; /* else by passes over files */
 };
 
-/* *ret is freed with hs_tiers_fini; both engines find the same. O(n + m). Resident: 1/4 byte per
- * node, which stays, and what a search takes: in memory the graph and 4 bytes a node, by passes
- * what hs_passes_run does. In memory only what stays is taken from the budget: the rest is for the
- * caller to reserve. HS_LIMIT when it does not fit or was interrupted. */
+/* Finds the tiers. *ret is freed with hs_tiers_fini; both engines find the same. O(n + m).
+ * Resident: 1/4 byte per node, which stays, and what a search takes: in memory the graph and 4
+ * bytes a node, by passes what hs_passes_run does. In memory only what stays is taken from the
+ * budget: the rest is for the caller to reserve. HS_LIMIT when it does not fit or was
+ * interrupted. */
 hs_status hs_tiers_find(const struct hs_tier_search *search, struct hs_tiers *ret,
                         struct hs_error *err);
 void hs_tiers_fini(struct hs_tiers *tiers, struct hs_budget *budget);

@@ -64,7 +64,8 @@ hs_status hs_passes_run(const struct hs_passes_input *input, struct hs_passes *r
                         struct hs_error *err);
 void hs_passes_fini(struct hs_passes *passes);
 
-/* The least that hs_passes_run takes at a time for so many nodes: to refuse before starting. */
+/* Returns the least that hs_passes_run takes at a time for so many nodes: to refuse before
+ * starting. */
 uint64_t hs_passes_min_bytes(uint64_t n_nodes, uint64_t n_tree);
 
 /* The counts from which the memory of hs_passes_run, and of what follows from it (below), is
