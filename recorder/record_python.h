@@ -23,11 +23,11 @@ extern struct hs_record_python hs_record_python __attribute__((visibility("hidde
 
 /* Looks for it among the modules that are loaded. Only where there is a loader. */
 void hs_record_python_find(void);
-/* NULL: unknown. */
+/* Returns the layout of that version; NULL: unknown. */
 const struct hs_python_layout *hs_record_python_layout(unsigned minor);
 
-/* Functions that stand before the interpreter's allocators: their code lies together, so that
- * return addresses into it can be told. */
+/* A section for functions that stand before the interpreter's allocators: their code lies together,
+ * so that return addresses into it can be told. */
 #define HS_RECORD_POOL __attribute__((section("hs_record_pools")))
 /* Takes what lies beneath them out of a backtrace: the block was asked of them. */
 void hs_record_python_cut(struct hs_record_backtrace *backtrace);
@@ -41,14 +41,14 @@ bool hs_record_python_mix(struct hs_record_table *table, struct hs_record_backtr
 /* Returns n bytes at an address, if all of them may be read; else NULL. Holds until
  * hs_record_script_begin. */
 const uint8_t *hs_record_script_bytes(uint64_t at, uint64_t n_bytes);
-/* A word; 0 when it cannot be read. */
+/* Reads a word; 0 when it cannot be read. */
 uint64_t hs_record_script_word(uint64_t at);
 /* Begins another sample: pages may have gone. */
 void hs_record_script_begin(void);
-/* The place of an instruction (its address) of a code object, as a frame: HS_RECORD_SCRIPT and
- * where it is kept; 0 when it has no name, or no room. */
+/* Finds the place of an instruction (its address) of a code object, as a frame: HS_RECORD_SCRIPT
+ * and where it is kept; 0 when it has no name, or no room. */
 uint64_t hs_record_script_place(struct hs_record_table *table, uint64_t code, uint64_t instruction);
-/* The table begins anew: places are kept again. */
+/* Forgets what is kept: the table begins anew. */
 void hs_record_script_forget(void);
 
 #endif

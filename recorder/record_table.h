@@ -19,8 +19,8 @@
 #define HS_RECORD_PAGE_BITS 16
 #define HS_RECORD_FILTER_BITS 18
 
-/* Counters of samples for each page of address space, modulo 256 MiB: a byte for 4 KiB of heap, so
- * that it stays in the innermost cache. And behind it for each 64 bytes, modulo 16 MiB. */
+/* The counters of samples for each page of address space, modulo 256 MiB: a byte for 4 KiB of heap,
+ * so that it stays in the innermost cache. And behind it for each 64 bytes, modulo 16 MiB. */
 extern uint8_t hs_record_pages[1U << HS_RECORD_PAGE_BITS] __attribute__((visibility("hidden")));
 extern uint8_t hs_record_filter[1U << HS_RECORD_FILTER_BITS] __attribute__((visibility("hidden")));
 
@@ -60,12 +60,13 @@ bool hs_record_table_init(struct hs_record_table *table, struct hs_record_anchor
 /* Unmaps everything and clears the filter. */
 void hs_record_table_fini(struct hs_record_table *table);
 
-/* The offset of these frames in the stacks / 8; the same one for the same frames. 0 when there are
- * none, or no room. */
+/* Finds the offset of these frames in the stacks / 8; the same one for the same frames. 0 when
+ * there are none, or no room. */
 uint32_t hs_record_table_stack(struct hs_record_table *table, const uint64_t *frames,
                                unsigned n_frames);
 
-/* A new sample; false when there is no room. An entry of the same address must be taken before. */
+/* Puts a new sample; false when there is no room. An entry of the same address must be taken
+ * before. */
 bool hs_record_table_put(struct hs_record_table *table, const struct hs_record_slot *slot);
 /* Takes the entry of an address out; false when it is no sample. */
 bool hs_record_table_take(struct hs_record_table *table, uint64_t address,

@@ -28,14 +28,14 @@ struct hs_record_trace {
     uint32_t plain[HS_RECORD_PLAIN];
 };
 
-/* The first packet of a process whose output is open. */
+/* Begins the first packet of a process whose output is open. */
 void hs_record_trace_begin(struct hs_record_trace *trace, const struct hs_record_info *info,
                            uint64_t now_us);
 /* Writes one sample (its id is next_id, which then counts on), and the end of one. */
 void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record_slot *sample,
                            const uint64_t *frames, unsigned n_frames, uint64_t now_us);
 void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us);
-/* Modules were unloaded: the same addresses may mean others. */
+/* Forgets addresses of modules that were unloaded: the same ones may mean others. */
 void hs_record_trace_unloaded(struct hs_record_trace *trace);
 /* Writes what is held back; false when some of it is lost. */
 bool hs_record_trace_flush(struct hs_record_trace *trace, uint64_t now_us);

@@ -45,7 +45,7 @@ void hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record_sta
                          struct hs_record_stack_range *range, struct hs_record_backtrace *ret);
 /* Tells whether a page of memory may be read: asks the kernel, some 100 ns. */
 bool hs_record_is_mapped(uint64_t page);
-/* Modules were unloaded: what was learnt of their addresses is forgotten. */
+/* Forgets what was learnt of the addresses of modules that were unloaded. */
 void hs_record_unwind_forget(void);
 
 /* The rules by which a frame's caller is found. */

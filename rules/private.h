@@ -4,7 +4,7 @@
 
 #include "rules/rules.h"
 
-/* The last part of a type's name: "Ptr" of "a::B<c::d>::Ptr<int>". */
+/* Returns the last part of a type's name: "Ptr" of "a::B<c::d>::Ptr<int>". */
 struct hs_rule_part hs_rule_part_of(const char *name, size_t n);
 
 /* ---- parse.c */

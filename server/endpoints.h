@@ -40,7 +40,7 @@ struct hs_endpoint {
 /* Finds the endpoint of a path behind /api/1; *ret_what is the part of it that says which object,
  * NULL where there is none. NULL: there is no such thing. */
 const struct hs_endpoint *hs_endpoint_find(const struct hs_target *target, const char **ret_what);
-/* NULL: the endpoint does not take it. */
+/* Finds a parameter; NULL: the endpoint does not take it. */
 const struct hs_parameter *hs_endpoint_parameter(const struct hs_endpoint *endpoint,
                                                  const char *name);
 

@@ -22,7 +22,8 @@ struct hs_kept_shelf {
 
 /* Finds an answer, with one user more then; NULL: it is not there. */
 struct hs_kept *hs_kept_find(struct hs_kept_shelf *shelf, const uint64_t key[2]);
-/* Takes the map over in any case. The caller is a user. What was not used for longest goes. */
+/* Adds an answer, whose map it takes over in any case. The caller is a user. What was not used for
+ * longest goes. */
 hs_status hs_kept_add(struct hs_kept_shelf *shelf, const uint64_t key[2], struct hs_map *map,
                       struct hs_kept **ret, struct hs_error *err);
 /* Takes NULL. */

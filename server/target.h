@@ -16,10 +16,10 @@ struct hs_target {
     size_t n_values;
 };
 
-/* HS_LIMIT when it is too long or has too many parameters; HS_USAGE when it is no path, or a byte
- * stands behind a percent sign that cannot be one: 0, or no hexadecimal digits. */
+/* Parses a target. HS_LIMIT when it is too long or has too many parameters; HS_USAGE when it is no
+ * path, or a byte stands behind a percent sign that cannot be one: 0, or no hexadecimal digits. */
 hs_status hs_target_parse(const char *text, struct hs_target *ret, struct hs_error *err);
-/* NULL: there is none. */
+/* Finds the value of a parameter; NULL: there is none. */
 const char *hs_target_value(const struct hs_target *target, const char *name);
 
 #endif

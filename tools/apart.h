@@ -18,8 +18,8 @@ struct hs_apart {
     int fd;                     /* private: where the child tells of itself */
 };
 
-/* HS_LIMIT when it takes longer, or is not wanted any more; HS_IO when the child ends by itself;
- * else what `work` returns. */
+/* Runs the work. HS_LIMIT when it takes longer, or is not wanted any more; HS_IO when the child
+ * ends by itself; else what `work` returns. */
 hs_status hs_apart_run(struct hs_tool *tool, struct hs_apart *apart, struct hs_error *err);
 
 /* Tells the child that the time runs from now on, or not any more; called in the child. As struct

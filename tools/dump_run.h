@@ -5,8 +5,8 @@
 #include "dump/dump.h"
 #include "tool.h"
 
-/* A process id as written by the user; that of a thread becomes that of its process, and the user
- * is told. HS_USAGE with a hint. */
+/* Parses a process id as written by the user; that of a thread becomes that of its process, and the
+ * user is told. HS_USAGE with a hint. */
 hs_status hs_pid_parse(const char *text, pid_t *ret, struct hs_error *err);
 
 /* Dumps what the invocation of `dump` says to the output of the tool and commits it. Says nothing:

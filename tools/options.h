@@ -260,13 +260,14 @@ hs_status hs_option_percent(const struct hs_invocation *invocation, enum hs_opti
  * missing arguments. With no command at all, ret->command is NULL. */
 hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_error *err);
 
-/* The values of one repeatable option into list[HS_MAX_REPEATED], borrowed; their number. */
+/* Lists the values of one repeatable option in list[HS_MAX_REPEATED], borrowed. Returns their
+ * number. */
 size_t hs_repeated(const struct hs_invocation *invocation, enum hs_option_id id, const char **list);
 
-/* The number of the choice `text` in "a|b|c", or -1. Length-bounded, for list elements. */
+/* Finds the number of the choice `text` in "a|b|c", or -1. Length-bounded, for list elements. */
 int hs_choice_at(const char *choices, const char *text, size_t n_bytes);
 
-/* The bit set of a list of choices: all when it is not given. */
+/* Returns the bit set of a list of choices: all when it is not given. */
 uint64_t hs_choices_given(const struct hs_invocation *invocation, enum hs_option_id id);
 
 const struct hs_command *hs_find_command(const char *name);
@@ -274,12 +275,12 @@ const struct hs_command *hs_find_command(const char *name);
  * says which part that is, and how to get it: HS_USAGE. */
 bool hs_is_missing_command(const char *name, struct hs_error *err);
 
-/* The choices as "a, b, c" when the help of the option does not name them itself, else false.
- * `text` has HS_CHOICES_BYTES. */
+/* Writes the choices as "a, b, c" when the help of the option does not name them itself, else
+ * false. `text` has HS_CHOICES_BYTES. */
 #define HS_CHOICES_BYTES 256
 bool hs_choices_unsaid(const struct hs_option *option, char *text);
 
-/* Texts made of the table. */
+/* Writes texts made of the table. */
 hs_status hs_help_overview(struct hs_out *out, struct hs_error *err);
 hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, bool is_short,
                           struct hs_error *err);

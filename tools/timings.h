@@ -8,7 +8,7 @@
 enum hs_timings_form { HS_TIMINGS_TEXT, HS_TIMINGS_JSON };
 enum { HS_TIMINGS_STAGES_MOST = 64 }; /* names of stages: further ones count with the last */
 
-/* Since the command began. */
+/* The use of resources since the command began. */
 struct hs_timings_mark {
     uint64_t wall_ns, user_ns, system_ns;
     uint64_t read_bytes, written_bytes; /* by calls, of files, pipes and sockets; not mapped ones */

@@ -79,7 +79,7 @@ enum hs_format hs_tool_format(const struct hs_invocation *inv);
 /* Returns the rows to print: -n, or the default of the format. UINT64_MAX = all. */
 uint64_t hs_tool_rows(const struct hs_invocation *inv);
 
-/* The value of an option of HS_OPTION_WORDS, whole words of what was given in bytes; and
+/* Returns the value of an option of HS_OPTION_WORDS, whole words of what was given in bytes; and
  * --min-words or --min-bytes, of which a started word counts. */
 uint64_t hs_tool_words(const struct hs_invocation *inv, enum hs_option_id id, uint64_t word_bytes);
 uint64_t hs_tool_min_words(const struct hs_invocation *inv, uint64_t word_bytes);
@@ -100,8 +100,8 @@ hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_
 hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A size as the tables beside it have it: "1.5 MiB" where they have units, else "196608 words".
- * Returns `text`, which has HS_SIZE_TEXT_BYTES. */
+/* Writes a size as the tables beside it have it: "1.5 MiB" where they have units, else "196608
+ * words". Returns `text`, which has HS_SIZE_TEXT_BYTES. */
 enum { HS_SIZE_TEXT_BYTES = 48 };
 const char *hs_size_text(bool in_units, uint64_t words, unsigned word_bytes, char *text);
 const char *hs_tool_size(const struct hs_tool *tool, uint64_t words, unsigned word_bytes,
@@ -111,7 +111,8 @@ const char *hs_tool_size(const struct hs_tool *tool, uint64_t words, unsigned wo
 const char *hs_tool_amount(const struct hs_tool *tool, uint64_t words, unsigned word_bytes,
                            char *text);
 
-/* The overview, or the help of a command: through a pager when it is longer than the terminal. */
+/* Prints the overview, or the help of a command: through a pager when it is longer than the
+ * terminal. */
 hs_status hs_tool_help(struct hs_tool *tool, const struct hs_command *command, bool is_short,
                        struct hs_error *err);
 
@@ -119,10 +120,11 @@ hs_status hs_tool_help(struct hs_tool *tool, const struct hs_command *command, b
  * at must not, for our sake. For commands that start nobody else's program. */
 void hs_tool_go_first(void);
 
-/* The signal that asked us to end, or 0. */
+/* Returns the signal that asked us to end, or 0. */
 int hs_tool_interrupted(void);
 
-/* A hint that is said once the product is out (hs_tool_commit), and not at all when it fails. */
+/* Keeps a hint that is said once the product is out (hs_tool_commit), and not at all when it
+ * fails. */
 void hs_tool_hint(struct hs_tool *tool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -132,7 +134,7 @@ void hs_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Lets a line be said only once from now on, of the 256 lines before it: for a server, which runs
  * commands again and again. To be called before there are threads. */
 void hs_talk_once(void);
-/* "heapsnap: cannot ..." and the hint, sanitised. */
+/* Prints "heapsnap: cannot ..." and the hint, sanitised. */
 void hs_talk_error(const struct hs_error *err);
 int hs_exit_code(hs_status status);
 

@@ -71,7 +71,7 @@ static inline const char *trace_bytes_string(struct trace_bytes *b, size_t *ret_
     return text;
 }
 
-/* Codes pass through 63-bit integers of OCaml: their highest bit says nothing. */
+/* Reads a code. Codes pass through 63-bit integers of OCaml: their highest bit says nothing. */
 static inline uint64_t trace_bytes_code(struct trace_bytes *b)
 {
     return trace_bytes_u64(b) & (uint64_t)INT64_MAX;

@@ -29,11 +29,11 @@ void hs_trace_names_init(struct trace_names *names);
 /* Loses the lists: part of the trace was lost, and what stands in them is unknown. */
 void hs_trace_names_lose(struct trace_names *names);
 
-/* The file at a place without moving it. NULL: nothing is there yet. */
+/* Returns the file at a place without moving it. NULL: nothing is there yet. */
 const struct trace_file *hs_trace_names_peek(const struct trace_names *names, unsigned place);
-/* The file at a place, which becomes the most recent one. NULL: nothing is there yet. */
+/* Returns the file at a place, which becomes the most recent one. NULL: nothing is there yet. */
 struct trace_file *hs_trace_names_file(struct trace_names *names, unsigned place);
-/* A new one; the oldest falls out. Before version 2 it inherits that one's functions. */
+/* Adds a new file; the oldest falls out. Before version 2 it inherits that one's functions. */
 struct trace_file *hs_trace_names_new_file(struct trace_names *names, hs_str name,
                                            unsigned version);
 bool hs_trace_names_has_file(const struct trace_names *names, hs_str name);

@@ -42,12 +42,12 @@ enum trace_packet_state {
 enum trace_packet_state hs_trace_packet_read(const uint8_t *file, size_t n_bytes, size_t at,
                                              struct trace_packet *ret);
 
-/* The first offset in [from, to) where a whole packet of this version and process begins; `to`
- * when there is none. */
+/* Finds the first offset in [from, to) where a whole packet of this version and process begins;
+ * `to` when there is none. */
 size_t hs_trace_packet_find(const uint8_t *file, size_t n_bytes, size_t from, size_t to,
                             const struct trace_packet *like);
 
-/* The time of an event from the 25 bits in its header. */
+/* Returns the time of an event from the 25 bits in its header. */
 static inline uint64_t hs_trace_packet_time(const struct trace_packet *packet, uint32_t header)
 {
     uint64_t mask = ((uint64_t)1 << TRACE_TIME_BITS) - 1;

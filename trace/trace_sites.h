@@ -24,9 +24,9 @@ struct trace_sites {
     struct hs_strtab strings;
 };
 
-/* Zeroed ones are valid and empty. */
+/* Frees the sites. Zeroed ones are valid and empty. */
 void hs_trace_sites_fini(struct trace_sites *sites);
-/* The string's id; 0 when there is no room for it. */
+/* Finds or adds a string: its id; 0 when there is no room for it. */
 hs_status hs_trace_sites_string(struct trace_sites *sites, const char *text, size_t n_bytes,
                                 hs_str *ret, struct hs_error *err);
 /* Keeps n >= 1 locations of a code. Those of a code that is known take the place of the old ones,
@@ -34,7 +34,7 @@ hs_status hs_trace_sites_string(struct trace_sites *sites, const char *text, siz
 hs_status hs_trace_sites_put(struct trace_sites *sites, uint64_t code,
                              const struct hs_trace_location *locations, size_t n,
                              struct hs_error *err);
-/* NULL when it is unknown. */
+/* Finds the site of a code; NULL when it is unknown. */
 const struct trace_site *hs_trace_sites_find(const struct trace_sites *sites, uint64_t code);
 
 #endif

@@ -110,7 +110,7 @@ static inline const void *compat_rule_block(const Dwarf_Regtable_Entry3 *rule,
 
 #endif
 
-/* Errors are allocated; everybody who passes one must give it back. */
+/* Gives an error back: errors are allocated, and everybody who passes one must do so. */
 static inline void compat_error_drop(Dwarf_Debug dbg, Dwarf_Error *error)
 {
     if (*error != NULL)

@@ -19,7 +19,7 @@ struct dwarf_section {
     size_t n_bytes;
 };
 
-/* Must not move while open: libdwarf keeps pointers into it. */
+/* The session; it must not move while open, since libdwarf keeps pointers into it. */
 struct dwarf_object {
     Dwarf_Debug dbg;
     struct dwarf_section sections[DWARF_MAX_SECTIONS]; /* [0] stays empty, as in ELF */
@@ -36,7 +36,7 @@ void hs_dwarf_object_close_(struct dwarf_object *object);
 /* Tells whether the first section of the purpose is there with contents. */
 bool hs_dwarf_object_present_(const struct hs_elf *elf, enum dwarf_purpose purpose);
 
-/* The section of this name as libdwarf sees it, or NULL. */
+/* Finds the section of this name as libdwarf sees it, or NULL. */
 const struct dwarf_section *hs_dwarf_object_section_(const struct dwarf_object *object,
                                                      const char *name);
 

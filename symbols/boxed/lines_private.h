@@ -55,7 +55,7 @@ struct hs_dwarf {
     uint64_t n_damaged, n_entries, n_rows;
 };
 
-/* The caller of a libdwarf function that gave an error counts and forgets it. */
+/* Counts and forgets an error that a libdwarf function gave. */
 void hs_dwarf_damage_(struct hs_dwarf *dwarf, Dwarf_Error *error);
 
 /* lines_units.c: lists units and ranges, once. */
@@ -73,7 +73,8 @@ bool hs_dwarf_entry_number_(struct hs_dwarf *dwarf, Dwarf_Die die, Dwarf_Half at
                             uint64_t *ret);
 bool hs_dwarf_entry_address_(struct hs_dwarf *dwarf, Dwarf_Die die, hs_addr *ret);
 
-/* The line table of a unit's root entry is there and safe to read; damage is counted. */
+/* Tells whether the line table of a unit's root entry is there and safe to read; damage is
+ * counted. */
 bool hs_dwarf_entry_has_lines_(struct hs_dwarf *dwarf, Dwarf_Die root);
 
 /* The facts about an entry, from itself or from the one it completes. */

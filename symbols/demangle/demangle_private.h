@@ -34,7 +34,7 @@ static inline void hs_demangle_put_text_(struct demangle_out *out, const char *t
 size_t hs_demangle_cxx_(const char *name, char *out, size_t n_out);
 size_t hs_demangle_rust_(const char *name, char *out, size_t n_out);
 
-/* A type as RTTI names it, without "_ZTS". */
+/* Demangles a type as RTTI names it, without "_ZTS". */
 size_t hs_demangle_cxx_type_(const char *name, char *out, size_t n_out);
 
 #endif

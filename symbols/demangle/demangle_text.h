@@ -17,7 +17,8 @@ bool hs_piece_begins_(struct piece piece, const char *text);
 /* Returns the length of what stands at `at` and is not to be taken apart: an operator's name, "->",
  * or one character. `begin` is where the text begins. */
 size_t hs_text_token_(const char *begin, const char *at);
-/* The first (or last) comma between the arguments text[begin, end), `end` when there is none. */
+/* Finds the first (or last) comma between the arguments text[begin, end), `end` when there is
+ * none. */
 size_t hs_text_comma_(const char *text, size_t begin, size_t end, bool last);
 
 #endif

@@ -23,9 +23,9 @@ struct expression {
 
 void hs_expression_push_(struct expression *e, uint64_t value);
 uint64_t hs_expression_pop_(struct expression *e);
-/* The entry `below` the top, or 0 and failed. */
+/* Returns the entry `below` the top, or 0 and failed. */
 uint64_t hs_expression_peek_(struct expression *e, size_t below);
-/* The register's value plus `offset`; unknown when the register is. */
+/* Pushes the register's value plus `offset`; unknown when the register is. */
 void hs_expression_register_(struct expression *e, uint64_t number, uint64_t offset);
 /* Replaces the address on top by the n_bytes it holds. */
 void hs_expression_deref_(struct expression *e, size_t n_bytes);

@@ -17,10 +17,10 @@ struct line_marks {
     bool is_listed;
 };
 
-/* The row that covers `vaddr`; false when none does or the table is damaged. `*ret_file` is for
- * hs_debug_file_name_. The first call runs the whole program, 3 ns a byte; later ones what is
- * between two marks. Marks take at most twice the program's size, mostly a 30th; without memory
- * for them each call is a first one. */
+/* Finds the row that covers `vaddr`; false when none does or the table is damaged. `*ret_file` is
+ * for hs_debug_file_name_. The first call runs the whole program, 3 ns a byte; later ones what is
+ * between two marks. Marks take at most twice the program's size, mostly a 30th; without memory for
+ * them each call is a first one. */
 bool hs_locals_line_at_(struct debug_info *info, const struct debug_unit *unit,
                         struct line_marks *marks, hs_addr vaddr, uint64_t *ret_file,
                         uint32_t *ret_line);

@@ -44,7 +44,7 @@ struct location {
 void hs_location_evaluate_(struct location_frame *frame, const uint8_t *bytes, size_t n_bytes,
                            struct location *ret);
 
-/* The value of DW_AT_frame_base: a register's content or a computed address. */
+/* Computes the value of DW_AT_frame_base: a register's content or a computed address. */
 bool hs_location_frame_base_(struct location_frame *frame, const uint8_t *bytes, size_t n_bytes,
                              uint64_t *ret);
 

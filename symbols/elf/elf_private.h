@@ -16,7 +16,8 @@ enum {
     ELF_BUILD_ID_MAX = 64, /* bytes; linkers make 8, 16 or 20 */
 };
 
-/* Contents larger than this are not read: no linker makes such a section, a sparse file may. */
+/* The largest contents that are read: no linker makes a larger section, a sparse file may have
+ * one. */
 #define ELF_MAX_CONTENT (UINT64_C(2) << 30)
 
 /* Tells whether a claim is possible: deflate makes at most 1032 bytes of one, so that a larger

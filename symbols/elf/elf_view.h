@@ -58,11 +58,11 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
 /* Returns the work that a file may still cause; borrowed. */
 struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
 
-/* Fails as hs_elf_section_bytes_named does, without its limit for sections that are not read whole.
- * `elf` and `total` are borrowed until close. */
+/* Opens a view. Fails as hs_elf_section_bytes_named does, without its limit for sections that are
+ * not read whole. `elf` and `total` are borrowed until close. */
 hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
                             struct elf_view *ret, struct hs_error *err);
-/* A range of the file, which ends within it. Fails with HS_LIMIT alone. */
+/* Opens a view of a range of the file, which ends within it. Fails with HS_LIMIT alone. */
 hs_status hs_elf_view_open_range_(struct hs_elf *elf, uint64_t file_offset, uint64_t n_bytes,
                                   struct elf_view_total *total, struct elf_view *ret,
                                   struct hs_error *err);

@@ -39,7 +39,7 @@ enum {
     RULES_LIBCXX = -6 /* see libcxx.c */
 };
 
-/* The rule for a record of this (unqualified) name, 0 when none. */
+/* Finds the rule for a record of this (unqualified) name, 0 when none. */
 uint8_t hs_ctypes_rule_(const char *name);
 /* Returns the entry of a rule that is not 0. */
 const struct rules_container *hs_ctypes_container_(uint8_t rule);

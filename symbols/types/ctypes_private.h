@@ -7,15 +7,15 @@
 
 /* For locals.h. `file` is what hs_ctypes_add gave; what is not there is NULL, 0 or false. */
 
-/* The debug information of a file; NULL for a file that was never added. */
+/* Returns the debug information of a file; NULL for a file that was never added. */
 struct debug_info *hs_ctypes_info_(struct hs_ctypes *types, hs_type_file file);
 
-/* The (real, not inlined) function whose code covers `vaddr`. The functions of a unit are listed at
- * its first lookup, 24 bytes each. */
+/* Finds the (real, not inlined) function whose code covers `vaddr`. The functions of a unit are
+ * listed at its first lookup, 24 bytes each. */
 bool hs_ctypes_function_at_(struct hs_ctypes *types, hs_type_file file, hs_addr vaddr,
                             struct debug_entry *ret);
 
-/* The type an entry is of: its DW_AT_type, or that of what it completes. 0 when none. */
+/* Finds the type an entry is of: its DW_AT_type, or that of what it completes. 0 when none. */
 hs_ctype hs_ctypes_type_of_(struct hs_ctypes *types, hs_type_file file,
                             const struct debug_entry *entry);
 
@@ -23,7 +23,7 @@ hs_ctype hs_ctypes_type_of_(struct hs_ctypes *types, hs_type_file file,
  * entry it completes; NULL when it has none. Valid until the types are freed. */
 const char *hs_ctypes_name_of_(struct hs_ctypes *types, hs_type_file file,
                                const struct debug_entry *entry);
-/* The last part of it only: "method". */
+/* Returns the last part of it only: "method". */
 const char *hs_ctypes_short_name_of_(struct hs_ctypes *types, hs_type_file file,
                                      const struct debug_entry *entry);
 
@@ -32,7 +32,7 @@ const char *hs_ctypes_short_name_of_(struct hs_ctypes *types, hs_type_file file,
 const char *hs_ctypes_file_name_(struct hs_ctypes *types, hs_type_file file,
                                  const struct debug_unit *unit, uint64_t number);
 
-/* A copy of a text that lives as long as the types; NULL out of memory. */
+/* Copies a text, to live as long as the types; NULL out of memory. */
 const char *hs_ctypes_keep_(struct hs_ctypes *types, const char *text, size_t n_bytes);
 
 /* Tells whether memory ran out in one of the above since the last call: the caller fails with

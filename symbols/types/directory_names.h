@@ -4,10 +4,10 @@
 
 #include "directory.h"
 
-/* A number of 4 or 8 bytes in a section; UINT64_MAX when it is not whole there. */
+/* Reads a number of 4 or 8 bytes in a section; UINT64_MAX when it is not whole there. */
 uint64_t hs_directory_number_(struct debug_info *info, enum debug_section_number section,
                               uint64_t at, unsigned n_bytes);
-/* The unit that begins at an offset of .debug_info; n_units when none does. */
+/* Finds the unit that begins at an offset of .debug_info; n_units when none does. */
 size_t hs_directory_unit_at_(const struct debug_info *info, uint64_t begin);
 /* Notes that the directory tells of the unit that begins here. */
 void hs_directory_cover_(const struct debug_info *info, struct debug_directory *directory,

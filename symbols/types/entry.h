@@ -139,10 +139,10 @@ static inline bool hs_debug_is_spent_(const struct debug_info *info)
 /* The same when they are more than may be kept, for the middle of a long pass. */
 void hs_debug_trim_(struct debug_info *info);
 
-/* The unit that holds an entry, with its root read; NULL when none does. */
+/* Finds the unit that holds an entry, with its root read; NULL when none does. */
 struct debug_unit *hs_debug_unit_of_(struct debug_info *info, hs_die die);
-/* The unit whose code covers `vaddr`: by .debug_aranges, else (and for units that are not told of
- * there) by the root of every unit. */
+/* Finds the unit whose code covers `vaddr`: by .debug_aranges, else (and for units that are not
+ * told of there) by the root of every unit. */
 struct debug_unit *hs_debug_unit_at_(struct debug_info *info, hs_addr vaddr);
 /* Reads the root of every unit now, after tables led nowhere; false when that was done. */
 bool hs_debug_read_roots_(struct debug_info *info);
@@ -177,10 +177,10 @@ bool hs_entry_has_(struct debug_info *info, const struct debug_entry *entry, uin
 bool hs_entry_number_(struct debug_info *info, const struct debug_entry *entry, uint16_t attribute,
                       uint64_t *ret);
 bool hs_entry_flag_(struct debug_info *info, const struct debug_entry *entry, uint16_t attribute);
-/* Borrowed until the next drop; NULL when absent. */
+/* Finds an attribute's text, borrowed until the next drop; NULL when absent. */
 const char *hs_entry_text_(struct debug_info *info, const struct debug_entry *entry,
                            uint16_t attribute);
-/* The text of a value that was read already. */
+/* Returns the text of a value that was read already. */
 const char *hs_entry_value_text_(struct debug_info *info, const struct debug_entry *entry,
                                  const struct debug_value *value);
 /* Finds another entry that this one refers to: unit-local, global and signature forms. 0 when
@@ -193,7 +193,7 @@ bool hs_entry_address_(struct debug_info *info, const struct debug_entry *entry,
 bool hs_debug_indexed_address_(struct debug_info *info, const struct debug_unit *unit,
                                uint64_t index, hs_addr *ret);
 
-/* The expression that holds at `vaddr` for a location attribute (DW_AT_location,
+/* Finds the expression that holds at `vaddr` for a location attribute (DW_AT_location,
  * DW_AT_frame_base, DW_AT_call_value...): the only one, or the one of a location list. */
 bool hs_entry_expression_(struct debug_info *info, const struct debug_entry *entry,
                           uint16_t attribute, hs_addr vaddr, struct debug_bytes *ret);
@@ -203,15 +203,16 @@ typedef bool debug_range_visit(void *context, hs_addr begin, hs_addr end);
 void hs_entry_ranges_(struct debug_info *info, const struct debug_entry *entry,
                       debug_range_visit *visit, void *context);
 bool hs_entry_covers_(struct debug_info *info, const struct debug_entry *entry, hs_addr vaddr);
-/* The lowest address of the entry's code (DW_AT_low_pc, DW_AT_entry_pc or the first range). */
+/* Finds the lowest address of the entry's code (DW_AT_low_pc, DW_AT_entry_pc or the first
+ * range). */
 bool hs_entry_low_(struct debug_info *info, const struct debug_entry *entry, hs_addr *ret);
 
 /* Finds DW_AT_specification or DW_AT_abstract_origin; false when the entry has neither. A caller
  * that goes on and on stops after DEBUG_MAX_HOPS. */
 bool hs_entry_origin_(struct debug_info *info, const struct debug_entry *entry,
                       struct debug_entry *ret);
-/* The value of the entry or, when it has none, of what it completes. `ret_holder` (may be NULL) is
- * the entry that has it. */
+/* Finds the value of the entry or, when it has none, of what it completes. `ret_holder` (may be
+ * NULL) is the entry that has it. */
 bool hs_entry_inherited_(struct debug_info *info, const struct debug_entry *entry,
                          uint16_t attribute, struct debug_value *ret,
                          struct debug_entry *ret_holder);
@@ -238,7 +239,7 @@ struct debug_walk {
 };
 struct debug_walk hs_walk_begin_(struct debug_info *info, const struct debug_entry *top);
 bool hs_walk_next_(struct debug_walk *walk, struct debug_entry *ret);
-/* The children of the entry given last are not given. */
+/* Leaves out the children of the entry given last. */
 void hs_walk_skip_(struct debug_walk *walk, const struct debug_entry *last);
 
 /* Writes the name of file `number` (DW_AT_decl_file, DW_AT_call_file) in the unit's line table as

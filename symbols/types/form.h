@@ -12,14 +12,14 @@ bool hs_form_next_(struct hs_cursor *abbreviation, struct debug_value *ret);
  * damaged. */
 bool hs_form_read_(struct hs_cursor *c, const struct debug_unit *unit, struct debug_value *value);
 
-/* The bytes that a value of this form takes, when they are always the same; else -1. */
+/* Returns the bytes that a value of this form takes, when they are always the same; else -1. */
 int hs_form_size_(const struct debug_unit *unit, uint16_t form);
 
 /* Reads SLEB128: at most 10 bytes. */
 int64_t hs_form_signed_(struct hs_cursor *c);
 
-/* A cursor over the unit's section at `at`, with n_bytes from there on to be read; it ends there or
- * with the unit. */
+/* Makes a cursor over the unit's section at `at`, with n_bytes from there on to be read; it ends
+ * there or with the unit. */
 struct hs_cursor hs_form_window_(struct debug_info *info, const struct debug_unit *unit, hs_die at,
                                  uint64_t n_bytes);
 /* The same up to the end of the unit. */
@@ -28,10 +28,10 @@ struct hs_cursor hs_form_cursor_(struct debug_info *info, const struct debug_uni
 bool hs_form_is_cut_(const struct debug_info *info, const struct debug_unit *unit,
                      const struct hs_cursor *c);
 
-/* A cursor at an abbreviation: its code's tag, or its attributes. */
+/* Makes a cursor at an abbreviation: its code's tag, or its attributes. */
 struct hs_cursor hs_form_abbreviation_(struct debug_info *info, uint64_t at);
 
-/* A string of a section, NULL when it does not end within 64 KiB. */
+/* Finds a string of a section, NULL when it does not end within 64 KiB. */
 const char *hs_debug_text_at_(struct elf_view *section, uint64_t offset);
 
 #endif

@@ -39,7 +39,7 @@ struct package_row {
 /* Reads what is in package->elf. Fails with HS_LIMIT; what is damaged is as if it were not there.
  */
 hs_status hs_package_read_(struct package *package, struct hs_error *err);
-/* The unit with this number (DWO id). O(1) but for a damaged index, O(slots) then. */
+/* Finds the unit with this number (DWO id). O(1) but for a damaged index, O(slots) then. */
 bool hs_package_find_(const struct package *package, uint64_t id, struct package_row *ret);
 /* Finds unit of types number `number`; false behind the last. */
 bool hs_package_type_(const struct package *package, size_t number, struct package_row *ret);

@@ -231,7 +231,7 @@ bool hs_ctypes_is_full_(struct hs_ctypes *types);
 /* Counts a failed allocation. */
 void hs_ctypes_out_(struct hs_ctypes *types);
 struct ctypes_file *hs_ctypes_file_(struct hs_ctypes *types, hs_type_file file);
-/* The notes on a unit of the file; NULL out of memory. */
+/* Finds the notes on a unit of the file; NULL out of memory. */
 struct ctypes_unit *hs_ctypes_unit_(struct hs_ctypes *types, struct ctypes_file *file,
                                     const struct debug_unit *unit);
 
@@ -239,13 +239,13 @@ struct ctypes_unit *hs_ctypes_unit_(struct hs_ctypes *types, struct ctypes_file 
  * done before. */
 void hs_ctypes_index_(struct hs_ctypes *types, hs_type_file number);
 bool hs_ctypes_index_unit_(struct hs_ctypes *types, hs_type_file number, size_t unit);
-/* The record (or typedef) of this hash in what is indexed, 0 when none. */
+/* Finds the record (or typedef) of this hash in what is indexed, 0 when none. */
 hs_die hs_ctypes_indexed_(const struct ctypes_file *file, uint64_t hash, bool *ret_is_typedef);
 void hs_ctypes_sort_(struct ctypes_variables *variables);
 
 /* find.c */
 struct ctypes_wanted hs_ctypes_wanted_(const char *text, size_t n_bytes);
-/* The record of this name in a file, 0 when none. Indexes what may have it. */
+/* Finds the record of this name in a file, 0 when none. Indexes what may have it. */
 hs_die hs_ctypes_named_(struct hs_ctypes *types, hs_type_file number,
                         const struct ctypes_wanted *wanted);
 /* Indexes what may tell of the variable that has the symbol (or NULL); false when there is nothing
@@ -282,7 +282,7 @@ hs_ctype hs_ctypes_argument_(struct hs_ctypes *types, hs_type_file file, hs_die 
 hs_ctype hs_ctypes_find_wanted_(struct hs_ctypes *types, hs_type_file file,
                                 const struct ctypes_wanted *wanted);
 
-/* A member of a record that is made here; all of one, one after the other. */
+/* Adds a member of a record that is made here; all of one, one after the other. */
 void hs_ctypes_member_add_(struct hs_ctypes *types, struct ctypes_type *type, uint64_t offset,
                            hs_ctype of, const char *name);
 
@@ -317,7 +317,7 @@ void hs_ctypes_untold_adopt_(struct hs_ctypes *types, hs_ctype number);
 void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type);
 
 /* names.c */
-/* The innermost scope around an entry; false when it stands in none. */
+/* Finds the innermost scope around an entry; false when it stands in none. */
 bool hs_ctypes_scope_around_(struct hs_ctypes *types, hs_type_file file,
                              const struct debug_entry *entry, struct debug_entry *ret);
 size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,

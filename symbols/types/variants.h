@@ -22,7 +22,7 @@ void hs_ctypes_variants_begin_(const struct hs_ctypes *types, unsigned depth, ui
 /* Enters an alternative. */
 void hs_ctypes_variants_enter_(struct debug_info *info, const struct debug_entry *variant,
                                struct ctypes_variants *variants);
-/* The last member of the pool is that of the alternative. */
+/* Ends an alternative: the last member of the pool is that of it. */
 void hs_ctypes_variants_added_(struct hs_ctypes *types, struct ctypes_variants *variants);
 /* Ends the part after the last alternative. */
 void hs_ctypes_variants_end_(struct hs_ctypes *types, struct ctypes_variants *variants);

@@ -9,7 +9,8 @@
 void hs_browse_put_what(struct hs_browse *browse, struct hs_browse_what what, char *text, size_t n);
 /* Appends who keeps a block: a root, an owner set, several roots, or none. */
 void hs_browse_put_keeper(struct hs_browse *browse, hs_node node, char *text, size_t n);
-/* A line with its end; what the target's names have of ends of lines are blanks. HS_LIMIT. */
+/* Appends a line with its end; what the target's names have of ends of lines are blanks.
+ * HS_LIMIT. */
 hs_status hs_browse_put_line(struct hs_buffer *lines, struct hs_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -80,7 +80,7 @@ struct hs_browse_level {
     char *key_path; /* owned: while keys are counted anew, what `what` is called; else NULL */
 };
 
-/* A zeroed level is valid and empty. */
+/* Frees a level. A zeroed one is valid and empty. */
 void hs_browse_level_fini(struct hs_browse_level *level);
 /* Forgets the rows and keeps what they are of, and where the cursor was. */
 void hs_browse_level_unload(struct hs_browse_level *level);
@@ -101,13 +101,13 @@ hs_status hs_browse_level_arrange(struct hs_browse_level *level, struct hs_error
 void hs_browse_level_move(struct hs_browse_level *level, int64_t by);
 /* Sets `top` so that the cursor is on a screen of so many lines. */
 void hs_browse_level_scroll(struct hs_browse_level *level, size_t n_lines);
-/* The row under the cursor; NULL of an empty list. */
+/* Returns the row under the cursor; NULL of an empty list. */
 const struct hs_browse_row *hs_browse_level_row(const struct hs_browse_level *level);
 /* Moves the cursor to the next place behind it, in a circle, whose name contains `text`, in either
  * case of the letters of ASCII; false when there is none. Needs all names. */
 bool hs_browse_level_find(struct hs_browse_level *level, const char *text, bool from_here);
 
-/* "s", "C", "n": the first time sorted the way one wants it (the largest first, names from A on),
+/* Sorts ("s", "C", "n"): the first time the way one wants it (the largest first, names from A on),
  * asked again the other way round. */
 void hs_browse_level_sort(struct hs_browse_level *level, enum hs_browse_sort sort);
 

@@ -46,7 +46,7 @@ struct hs_browse {
  * the owner tree. `session` and `path` stay borrowed. As hs_view_open and hs_key_file_of. */
 hs_status hs_browse_open(const struct hs_session *session, const char *path, struct hs_browse *ret,
                          struct hs_error *err);
-/* HS_FORMAT when the index met damage meanwhile, else `status`. */
+/* Closes the browser. HS_FORMAT when the index met damage meanwhile, else `status`. */
 hs_status hs_browse_finish(struct hs_browse *browse, hs_status status, struct hs_error *err);
 
 static inline struct hs_browse_level *hs_browse_top(const struct hs_browse *browse)
@@ -93,13 +93,13 @@ hs_status hs_browse_sort_by(struct hs_browse *browse, enum hs_browse_sort sort,
                             struct hs_error *err);
 /* Shows only rows whose name contains the text; "": all. */
 hs_status hs_browse_filter(struct hs_browse *browse, const char *text, struct hs_error *err);
-/* The next row whose name contains the text: a note when there is none. */
+/* Goes to the next row whose name contains the text: a note when there is none. */
 hs_status hs_browse_find(struct hs_browse *browse, const char *text, bool from_here,
                          struct hs_error *err);
 
 /* ---- what is said of a list */
 
-/* "server.sessions > struct session", "who holds #12 struct session". `text` has n bytes. */
+/* Writes "server.sessions > struct session", "who holds #12 struct session". `text` has n bytes. */
 void hs_browse_title(struct hs_browse *browse, const struct hs_browse_level *level, char *text,
                      size_t n);
 /* The command that prints the list; for a shell. `text` has HS_BROWSE_COMMAND_BYTES. */
@@ -112,10 +112,11 @@ void hs_browse_say(struct hs_browse *browse, const char *format, ...)
 
 /* ---- inside */
 
-/* The view, the index and the keys of the session's policy. On failure the browser is to be
+/* Opens the view, the index and the keys of the session's policy. On failure the browser is to be
  * finished, or another policy opened. */
 hs_status hs_browse_open_snapshot(struct hs_browse *browse, struct hs_error *err);
-/* HS_FORMAT when the index met damage, else `status`. Nothing to do when none is open. */
+/* Closes them. HS_FORMAT when the index met damage, else `status`. Nothing to do when none is
+ * open. */
 hs_status hs_browse_close_snapshot(struct hs_browse *browse, hs_status status,
                                    struct hs_error *err);
 /* Reads a list that was not read. */
@@ -124,7 +125,7 @@ hs_status hs_browse_read(struct hs_browse *browse, struct hs_browse_level *level
 /* Finds the subject of the row under the cursor. HS_USAGE when it has none. */
 hs_status hs_browse_what_of_row(struct hs_browse *browse, struct hs_browse_what *ret,
                                 struct hs_error *err);
-/* The key of the slot, or else of the root, that keeps a node; 0, all, when there is none. */
+/* Finds the key of the slot, or else of the root, that keeps a node; 0, all, when there is none. */
 uint32_t hs_browse_key_of_node(struct hs_browse *browse, hs_node node);
 
 /* Reads the rows of a list that has none. One function for each form. */

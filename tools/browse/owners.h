@@ -12,8 +12,8 @@ struct hs_browse_owners {
     uint32_t *child; /* owned */
 };
 
-/* Takes the keys over in any case. O(keys). *ret: hs_browse_owners_fini. HS_FORMAT of a table
- * without keys. */
+/* Makes the tree; takes the keys over in any case. O(keys). *ret: hs_browse_owners_fini. HS_FORMAT
+ * of a table without keys. */
 hs_status hs_browse_owners_make(struct hs_snap_keys *keys, struct hs_browse_owners *ret,
                                 struct hs_error *err);
 void hs_browse_owners_fini(struct hs_browse_owners *owners);
@@ -32,14 +32,16 @@ static inline size_t hs_browse_n_children(const struct hs_browse_owners *owners,
     return owners->begin[key + 1] - owners->begin[key];
 }
 
-/* "server > struct session", cut at n bytes; `between` stands between two steps. "" of all. */
+/* Writes "server > struct session", cut at n bytes; `between` stands between two steps. "" of
+ * all. */
 void hs_browse_key_path(const struct hs_browse_owners *owners, uint64_t key, const char *between,
                         char *text, size_t n);
-/* The key that is called so, with a byte 1 between steps; the nearest above it that is there. */
+/* Finds the key that is called so, with a byte 1 between steps; the nearest above it that is
+ * there. */
 uint32_t hs_browse_key_find(const struct hs_browse_owners *owners, const char *path);
 #define HS_BROWSE_STEP_END "\1"
 
-/* The first key below number 0 of this name; HS_NO_KEY: none. O(roots). */
+/* Finds the first key below number 0 of this name; HS_NO_KEY: none. O(roots). */
 uint32_t hs_browse_key_of_root(const struct hs_browse_owners *owners, const char *name);
 
 /* Tells whether a key is of what no root reaches. */
@@ -56,7 +58,8 @@ struct hs_browse_older {
 hs_status hs_browse_older_make(struct hs_snap_keys *keys, struct hs_browse_older *ret,
                                struct hs_error *err);
 void hs_browse_older_fini(struct hs_browse_older *older);
-/* A row of a list by its name and the row above it (HS_NO_KEY beside keys); HS_NO_KEY: none. */
+/* Finds a row of a list by its name and the row above it (HS_NO_KEY beside keys); HS_NO_KEY:
+ * none. */
 uint32_t hs_browse_older_find(const struct hs_browse_older *older, enum hs_key_list list,
                               uint32_t parent, const char *name);
 

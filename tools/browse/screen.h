@@ -46,17 +46,18 @@ hs_status hs_browse_screen_open(const char *path, struct hs_error *err);
 /* Gives it back as it was. Nothing to do the second time. */
 void hs_browse_screen_close(void);
 
-/* Lines that a list has. */
+/* Returns the lines that a list has. */
 size_t hs_browse_screen_rows(void);
 void hs_browse_screen_list(struct hs_browse *browse, const struct hs_browse_look *look);
-/* Lines of text, each with its end, as a page; from line *top on, which is set to what there is. */
+/* Draws lines of text, each with its end, as a page; from line *top on, which is set to what there
+ * is. */
 void hs_browse_screen_page(const char *title, const char *text, size_t n_bytes, size_t *top);
-/* The last line: what is asked, and what was typed so far. */
+/* Draws the last line: what is asked, and what was typed so far. */
 void hs_browse_screen_ask(const char *question, const char *text);
 /* The same for work that takes a while. */
 void hs_browse_screen_busy(const char *text);
 
-/* The next key: a character, or one of enum hs_browse_key_code. Waits. */
+/* Waits for the next key: a character, or one of enum hs_browse_key_code. */
 uint32_t hs_browse_screen_key(void);
 
 /* Gives a text to the terminal's clipboard (OSC 52), where the terminal lets programs do so. */

@@ -15,7 +15,7 @@ hs_status hs_diff_rows_of(const struct hs_series *series, enum hs_key_list list,
                           struct hs_diff_rows *ret, struct hs_error *err);
 void hs_diff_rows_fini(struct hs_diff_rows *rows);
 
-/* "grew", "shrank", "came", "went", "moved" (and came back), "same". */
+/* Returns "grew", "shrank", "came", "went", "moved" (and came back) or "same". */
 const char *hs_diff_row_state(const struct hs_series *series, uint32_t row);
 
 #endif

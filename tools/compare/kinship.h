@@ -5,7 +5,7 @@
 
 #include "comparison.h"
 
-/* HS_USAGE for another word size, policy or program. */
+/* Checks that both can be compared. HS_USAGE for another word size, policy or program. */
 hs_status hs_kinship_check(const struct hs_compared *a, const struct hs_compared *b,
                            struct hs_error *err);
 /* Tells whether both are of one process. */

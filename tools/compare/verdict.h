@@ -9,13 +9,13 @@ enum { HS_VERDICT_BYTES = 2048, HS_SPARK_BYTES = 128 };
 /* Writes one to three sentences, safe to print; `are_same`: all of them are one snapshot. */
 void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, size_t n);
 
-/* The sentence is of the whole heap, whatever is found. */
+/* Tells whether the sentence is of the whole heap, whatever is found. */
 bool hs_verdict_is_of_heap(const struct hs_series *series);
 
-/* A key of what no root leads to: there are no paths to it. */
+/* Tells whether a row is a key of what no root leads to: there are no paths to it. */
 bool hs_verdict_is_lost(const struct hs_series *series, uint32_t row);
 
-/* "+1.2 MiB", "-312 B", "0 B" of so many words. */
+/* Writes "+1.2 MiB", "-312 B", "0 B" of so many words. */
 void hs_verdict_change(const struct hs_series *series, double words, char *text, size_t n);
 
 /* Draws n values as bars, at most 24 of them evenly chosen: the least is the lowest. */

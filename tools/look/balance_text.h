@@ -8,8 +8,8 @@
 
 enum { HS_BALANCE_TEXT_BYTES = 1024 };
 
-/* "Resident 159.1 MiB = live heap 1.6 MiB + 154.0 MiB free in the allocator": parts below 2 % are
- * left out, the largest first behind the live heap. "" where the snapshot does not say. */
+/* Writes "Resident 159.1 MiB = live heap 1.6 MiB + 154.0 MiB free in the allocator": parts below 2
+ * % are left out, the largest first behind the live heap. "" where the snapshot does not say. */
 void hs_balance_sentence(const struct hs_balance *balance, char text[HS_BALANCE_TEXT_BYTES]);
 
 /* Writes the verdict of hs_balance_verdict; "" for the live heap. `holder` may be NULL. */

@@ -5,7 +5,7 @@
 #include "analysis/cut.h"
 #include "tool.h"
 
-/* The sentence that says it, below a heading. */
+/* Prints the sentence that says it, below a heading. */
 hs_status hs_cut_sentence(struct hs_tool *tool, struct hs_view *view, const struct hs_cut *cut,
                           struct hs_error *err);
 

@@ -5,8 +5,8 @@
 #include "analysis/view.h"
 #include "tool.h"
 
-/* The three largest suspects by their sums, from an index that is kept; where there is none, how to
- * ask. Nothing of a file that is cut. */
+/* Prints the three largest suspects by their sums, from an index that is kept; where there is none,
+ * how to ask. Nothing of a file that is cut. */
 hs_status hs_info_suspects(struct hs_tool *tool, struct hs_view *view, struct hs_error *err);
 
 #endif

@@ -59,7 +59,7 @@ hs_status hs_noun_load_but(struct hs_rows *rows, uint64_t at, uint64_t known, ui
                            struct hs_error *err);
 /* Makes all cells unknown: for lines that are no rows. */
 void hs_noun_clear(const struct hs_noun *noun, uint64_t *cells);
-/* The cells as members of a JSON object: room for n_columns and an end. */
+/* Makes the cells members of a JSON object: room for n_columns and an end. */
 void hs_noun_members(const struct hs_noun *noun, const uint64_t *cells, struct hs_pair *members);
 
 #endif

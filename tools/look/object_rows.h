@@ -11,13 +11,13 @@
 /* A relation that is no edge, in JSON. */
 extern const struct hs_record hs_node_record;
 
-/* `with_why`: the row tells why the link counts for less. */
+/* Writes a link. `with_why`: the row tells why the link counts for less. */
 hs_status hs_object_put_link(struct hs_sink *sink, const struct hs_surroundings *around,
                              bool with_why, const char *relation, const struct hs_link *link,
                              struct hs_error *err);
 hs_status hs_object_put_node(struct hs_sink *sink, struct hs_view *view, const char *relation,
                              hs_node node, struct hs_error *err);
-/* The line "[n more]" of a relation; none for 0, and in JSON. */
+/* Writes the line "[n more]" of a relation; none for 0, and in JSON. */
 hs_status hs_object_put_more(struct hs_sink *sink, const char *relation, uint64_t n,
                              struct hs_error *err);
 

@@ -5,7 +5,7 @@
 #include "analysis/root_rows.h"
 #include "report/listing.h"
 
-/* The cells of a root's line: HS_ROOTS_N. */
+/* Loads the cells of a root's line: HS_ROOTS_N. */
 hs_status hs_root_load(const struct hs_view *view, const struct hs_root_row *row, uint64_t *cells,
                        struct hs_error *err);
 /* Writes one object: the columns of roots, `group` and `more`. */
@@ -20,7 +20,8 @@ struct hs_root_of {
 };
 /* Prints the root that was asked for; nothing of HS_NO_NODE. */
 hs_status hs_root_one(void *context, struct hs_sink *sink, struct hs_error *err);
-/* A leaf below a variable: id, name, offset from the variable, address, how its word leads on. */
+/* Writes a leaf below a variable: id, name, offset from the variable, address, how its word leads
+ * on. */
 hs_status hs_slot_one(void *context, struct hs_sink *sink, struct hs_error *err);
 
 #endif

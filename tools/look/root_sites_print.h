@@ -19,7 +19,8 @@ struct hs_root_sites_pairs {
 void hs_root_sites_pairs_init(struct hs_sample_join *join, const struct hs_root_sites *sites,
                               size_t row, struct hs_root_sites_pairs *ret);
 
-/* The table (with indented rows) or TSV; `shared_words` and the rest of the sum as in roots. */
+/* Prints the table (with indented rows) or TSV; `shared_words` and the rest of the sum as in
+ * roots. */
 hs_status hs_root_sites_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_sample_join *join, const struct hs_root_rows *rows,
                               const struct hs_root_sites *sites, struct hs_error *err);

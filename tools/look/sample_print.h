@@ -7,11 +7,12 @@
 
 #define HS_SAMPLE_FRAMES_SHOWN 8 /* of a backtrace, as text */
 
-/* An object: id, sampler, state, words, what it stands for, site, how it stands to the trace. */
+/* Writes an object: id, sampler, state, words, what it stands for, site, how it stands to the
+ * trace. */
 hs_status hs_sample_put(struct hs_sink *sink, struct hs_sample_join *join,
                         const struct hs_sample *sample, struct hs_error *err);
 
-/* A line, and below it who allocated it. */
+/* Prints a line, and below it who allocated it. */
 hs_status hs_sample_lines(struct hs_tool *tool, struct hs_sample_join *join,
                           const struct hs_sample *sample, struct hs_error *err);
 

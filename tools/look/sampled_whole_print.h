@@ -6,7 +6,7 @@
 #include "report/json.h"
 #include "tool.h"
 
-/* A line of text for each sampler that has samples. */
+/* Prints a line of text for each sampler that has samples. */
 hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_sample_join *join,
                                   struct hs_error *err);
 /* The same as rows of JSON: one of each sampler. The context is the join. */

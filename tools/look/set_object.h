@@ -14,7 +14,7 @@ struct hs_set_of {
 /* Writes one object: the set's id, sizes, and its roots; nothing of set 0. */
 hs_status hs_set_one(void *context, struct hs_sink *sink, struct hs_error *err);
 
-/* `object set:N`: its roots, and its largest top units. */
+/* Prints what `object set:N` does: its roots, and its largest top units. */
 hs_status hs_set_object_print(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_view *view, uint32_t set, struct hs_error *err);
 

@@ -13,9 +13,9 @@ struct hs_site_of {
     struct hs_sample_join *join;
     uint32_t site;
 };
-/* The backtrace, the innermost frame first; not of HS_NO_SITE. */
+/* Writes the backtrace, the innermost frame first; not of HS_NO_SITE. */
 hs_status hs_site_frames(void *context, struct hs_sink *sink, struct hs_error *err);
-/* The one frame that gave the place its name; none of HS_NO_SITE. */
+/* Writes the one frame that gave the place its name; none of HS_NO_SITE. */
 hs_status hs_site_frame(void *context, struct hs_sink *sink, struct hs_error *err);
 
 /* Says on standard error what was joined, and what to do where no site is known. */

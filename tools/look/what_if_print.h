@@ -16,12 +16,13 @@ struct hs_what_if_answers {
     struct hs_best best[HS_BEST_MOST];
 };
 
-/* HS_USAGE for a name that is no root, set or group of roots, and for a number out of range. */
+/* Finds the answers. HS_USAGE for a name that is no root, set or group of roots, and for a number
+ * out of range. */
 hs_status hs_what_if_answer(struct hs_view *view, const struct hs_invocation *inv,
                             struct hs_what_if_answers *ret, struct hs_error *err);
 void hs_what_if_answers_fini(struct hs_what_if_answers *answers);
 
-/* Sentences for a table. */
+/* Prints sentences for a table. */
 hs_status hs_what_if_sentences(struct hs_tool *tool, const struct hs_view *view,
                                const struct hs_what_if_answers *answers, struct hs_error *err);
 

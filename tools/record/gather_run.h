@@ -30,8 +30,8 @@ struct hs_gather {
 hs_status hs_gather_run(struct hs_gather *gather, struct hs_error *err);
 void hs_gather_fini(struct hs_gather *gather);
 
-/* The name of a sender's file without ".trace": host, pid and time, of characters that no file
- * system and no terminal minds. `name` has HS_GATHER_NAME_BYTES. */
+/* Writes the name of a sender's file without ".trace": host, pid and time, of characters that no
+ * file system and no terminal minds. `name` has HS_GATHER_NAME_BYTES. */
 #define HS_GATHER_NAME_BYTES 128
 void hs_gather_name(const char *host, uint64_t pid, uint64_t begun_us, char *name);
 

@@ -46,7 +46,7 @@ struct hs_recording {
 hs_status hs_recording_run(struct hs_recording *recording, struct hs_error *err);
 void hs_recording_fini(struct hs_recording *recording);
 
-/* The program, stopped before its first instruction, and its end of the socket closed here.
+/* Starts the program, stopped before its first instruction, and its end of the socket closed here.
  * *ret_go: write a byte to let it run, close it to have it end. */
 hs_status hs_recording_start(struct hs_recording *recording, int *ret_go, int *ret_trouble,
                              struct hs_error *err);

@@ -23,7 +23,7 @@ struct hs_translator {
     uint64_t n_places, n_unnamed; /* written; of them without a name */
 };
 
-/* A zeroed translator with a namer is ready. */
+/* Frees what it has. A zeroed translator with a namer is ready. */
 void hs_translator_fini(struct hs_translator *translator);
 
 /* Translates `packet` into what to write instead: whole packets, borrowed until the next call;

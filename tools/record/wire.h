@@ -41,7 +41,7 @@ struct hs_token {
     uint8_t *bytes; /* owned */
     size_t n_bytes;
 };
-/* HS_USAGE for a file that others may read or that is too short, HS_IO. */
+/* Loads a token. HS_USAGE for a file that others may read or that is too short, HS_IO. */
 hs_status hs_token_load(const char *path, struct hs_token *ret, struct hs_error *err);
 void hs_token_fini(struct hs_token *token);
 

@@ -26,8 +26,8 @@ struct hs_lane {
     struct hs_progress progress;
 };
 
-/* `tool`, from which it has its options, stays borrowed. Memory: `least_bytes`, and for what cannot
- * be done in so few as many as `tool` may. The lane must not be moved. */
+/* Prepares a lane. `tool`, from which it has its options, stays borrowed. Memory: `least_bytes`,
+ * and for what cannot be done in so few as many as `tool` may. The lane must not be moved. */
 void hs_lane_init(const struct hs_tool *tool, uint64_t least_bytes, const volatile bool *must_end,
                   struct hs_lane *lane);
 void hs_lane_fini(struct hs_lane *lane);
@@ -37,7 +37,7 @@ void hs_lane_fini(struct hs_lane *lane);
 bool hs_lane_is_ready(struct hs_lane *lane, const struct hs_question *question);
 
 /* Does a piece of the work by which single blocks of what was asked about are found faster from
- * then on, some milliseconds: whether there is more of it. For when nobody waits. */
+ * then on, some milliseconds; true when there is more of it. For when nobody waits. */
 bool hs_lane_prepare(struct hs_lane *lane);
 
 /* Answers a question. *ret is what was printed: hs_map_close. HS_IO when the snapshot is another

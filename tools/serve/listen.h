@@ -17,8 +17,8 @@ struct hs_listener {
 /* Listens on a port; 0: any that is free. HS_IO when it is in use, with a hint; HS_USAGE beyond
  * 65535. */
 hs_status hs_listen_port(uint64_t port, struct hs_listener *ret, struct hs_error *err);
-/* A file of a socket that nobody listens to any more is replaced; anything else that is there is
- * left alone: HS_IO. */
+/* Listens on a socket file. One that nobody listens to any more is replaced; anything else that is
+ * there is left alone: HS_IO. */
 hs_status hs_listen_path(const char *path, struct hs_listener *ret, struct hs_error *err);
 /* Closes it, and removes the file if it is still the one that was made. */
 void hs_listener_close(struct hs_listener *listener);

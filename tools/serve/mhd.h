@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* As the library declares them. */
+/* The functions as the library declares them. */
 struct hs_mhd {
     __typeof__(MHD_start_daemon) *start_daemon;
     __typeof__(MHD_stop_daemon) *stop_daemon;
@@ -25,7 +25,7 @@ struct hs_mhd {
     __typeof__(MHD_destroy_response) *destroy_response;
 };
 
-/* The library stays loaded until the process ends. Fails with HS_IO where it is not
+/* Loads the library, which stays until the process ends. Fails with HS_IO where it is not
  * installed. */
 hs_status hs_mhd_load(struct hs_mhd *ret, struct hs_error *err);
 

@@ -24,7 +24,7 @@ hs_status hs_worker_start(const struct hs_tool *tool, struct hs_worker **ret, in
 void hs_worker_stop(struct hs_worker *worker);
 
 void hs_worker_put(struct hs_worker *worker, struct hs_job *job);
-/* A job that is done; NULL: none is now. */
+/* Takes a job that is done; NULL: none is now. */
 struct hs_job *hs_worker_take(struct hs_worker *worker);
 
 #endif

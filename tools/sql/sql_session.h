@@ -22,7 +22,7 @@ hs_status hs_sql_session_run(struct hs_sql_session *session, const char *text,
 /* The dot commands (sql_commands.c): false when `text` is none. *ret_ends: no more is wanted. */
 bool hs_sql_session_command(struct hs_sql_session *session, const char *text, bool *ret_ends,
                             hs_status *ret_status, struct hs_error *err);
-/* Statements from standard input (sql_prompt.c), until it ends or .quit. */
+/* Runs statements from standard input (sql_prompt.c), until it ends or .quit. */
 hs_status hs_sql_session_read(struct hs_sql_session *session, struct hs_error *err);
 /* Makes what was written so far visible to whoever waits for it; not of a file of -o. */
 hs_status hs_sql_session_flush(struct hs_sql_session *session, struct hs_error *err);

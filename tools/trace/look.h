@@ -56,7 +56,7 @@ struct hs_trace_head {
 };
 struct hs_trace_head hs_trace_look_head(const struct hs_trace_look *look, const char *schema);
 
-/* A whole listing without TOTAL; below a table the same in words, after `legend`, if any. */
+/* Writes a whole listing without TOTAL; below a table the same in words, after `legend`, if any. */
 hs_status hs_trace_look_list(const struct hs_trace_look *look, struct hs_tool *tool,
                              const struct hs_invocation *inv, struct hs_listing listing,
                              const char *legend, struct hs_error *err);

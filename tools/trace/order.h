@@ -27,11 +27,11 @@ hs_status hs_trace_order_init(struct hs_trace_order *ret, const struct hs_trace_
                               struct hs_error *err);
 void hs_trace_order_fini(struct hs_trace_order *order);
 
-/* The sums of the rows that are left out. */
+/* Sums the rows that are left out. */
 void hs_trace_order_others(const struct hs_trace_order *order, const struct hs_trace_rows *rows,
                            struct hs_trace_row *ret);
 
-/* The name of a row, NUL-terminated, in a buffer that is used again. */
+/* Writes the name of a row, NUL-terminated, in a buffer that is used again. */
 hs_status hs_trace_order_name(const struct hs_trace_look *look, const struct hs_trace_rows *rows,
                               const struct hs_trace_row *row, struct hs_buffer *name,
                               struct hs_error *err);

@@ -77,7 +77,7 @@ hs_status hs_location_put(struct hs_location_packets *locations, const struct hs
 /* Writes the size of the last one; what is in the buffer are whole packets then. */
 void hs_location_close(struct hs_location_packets *locations);
 
-/* The packet without its locations, at the end of `ret`; nothing when no event is left. */
+/* Appends the packet without its locations to `ret`; nothing when no event is left. */
 hs_status hs_packet_strip(const struct hs_packet *packet, struct hs_buffer *ret,
                           struct hs_error *err);
 

@@ -15,7 +15,8 @@
 #define HS_TRACE_ROWS \
     (HS_TRACE_FILTERS | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | HS_BIT(HS_OPT_ROWS))
 
-/* In the order of the help, each with the options that it takes and not every other does. */
+/* The commands in the order of the help, each with the options that it takes and not every other
+ * does. */
 #define HS_TRACE_COMMANDS(X)                                                                    \
     X(dump, 0)                                                                                  \
     X(info, 0)                                                                                  \

@@ -8,7 +8,7 @@
 #define HS_WATCH_NAME_BYTES 48
 #define HS_WATCH_MAX_NUMBER ((uint64_t)999999999999)
 
-/* The name of snapshot `number` (at most HS_WATCH_MAX_NUMBER), made at this time. */
+/* Writes the name of snapshot `number` (at most HS_WATCH_MAX_NUMBER), made at this time. */
 void hs_watch_name_format(int64_t unix_s, uint64_t number, char *name);
 
 /* Tells whether it is such a name, to the letter, and reads its number. */
@@ -21,7 +21,7 @@ bool hs_watch_name_parse_keys(const char *name, uint64_t *ret_number);
  * (".NAME.XXXXXX" or ".NAME.keys.XXXXXX", base/file.c). */
 bool hs_watch_name_is_neighbour(const char *name);
 
-/* "2026-11-22T08:05:00Z" (RFC 3339). `text` has HS_WATCH_TIME_BYTES. */
+/* Writes "2026-11-22T08:05:00Z" (RFC 3339). `text` has HS_WATCH_TIME_BYTES. */
 #define HS_WATCH_TIME_BYTES 32
 void hs_watch_time_format(int64_t unix_s, char *text);
 

@@ -22,7 +22,7 @@ struct hs_watch_plan {
     uint64_t n_resting;  /* ticks to let pass before the next try */
 };
 
-/* The first tick is due after delay_ns. every_ns lies between the bounds above. */
+/* Begins a plan, whose first tick is due after delay_ns. every_ns lies between the bounds above. */
 void hs_watch_plan_init(uint64_t every_ns, uint64_t delay_ns, uint64_t now_ns,
                         struct hs_watch_plan *ret);
 
@@ -41,8 +41,8 @@ void hs_watch_plan_succeeded(struct hs_watch_plan *plan);
  * HS_WATCH_MAX_REST_NS. Returns how many ticks from now the next try is. */
 uint64_t hs_watch_plan_failed(struct hs_watch_plan *plan);
 
-/* A watch that goes on with a series keeps its distance from the last dump (0: none): what is left
- * of `every` by the wall clock, which may have been set in between. */
+/* Returns the delay of a watch that goes on with a series and keeps its distance from the last dump
+ * (0: none): what is left of `every` by the wall clock, which may have been set in between. */
 uint64_t hs_watch_delay_ns(uint64_t every_ns, uint64_t last_ms, uint64_t now_ms);
 
 #endif

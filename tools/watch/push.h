@@ -35,7 +35,8 @@ hs_status hs_watch_push_init(const char *url, const char *service, const char *h
 /* Checks that the program that sends is there. HS_USAGE with a hint. */
 hs_status hs_watch_push_check(struct hs_error *err);
 
-/* An empty file without a name for the profile of a dump; -1 when there is none. The caller's. */
+/* Makes an empty file without a name for the profile of a dump; -1 when there is none. The
+ * caller's. */
 int hs_watch_push_file(const struct hs_watch_push *push);
 /* Sends the file's contents, unless it is empty or another is on the way. */
 void hs_watch_push_start(struct hs_watch_push *push, int profile_fd, uint64_t now_s);

@@ -21,8 +21,8 @@ struct hs_watch_state {
     uint64_t last_rss_bytes, last_file_bytes;
 };
 
-/* HS_OK with *ret_is_known false when there is none, or none that can be understood (then *ret_why
- * says so; else NULL). HS_IO when it cannot be read. */
+/* Reads the state. HS_OK with *ret_is_known false when there is none, or none that can be
+ * understood (then *ret_why says so; else NULL). HS_IO when it cannot be read. */
 hs_status hs_watch_state_read(int dir_fd, struct hs_watch_state *ret, bool *ret_is_known,
                               const char **ret_why, struct hs_error *err);
 
@@ -30,7 +30,7 @@ hs_status hs_watch_state_read(int dir_fd, struct hs_watch_state *ret, bool *ret_
 hs_status hs_watch_state_write(int dir_fd, const struct hs_watch_state *state,
                                struct hs_error *err);
 
-/* The text of the file, to be read back. False when anything is missing or wrong. */
+/* Parses the text of the file. False when anything is missing or wrong. */
 bool hs_watch_state_parse(const char *text, struct hs_watch_state *ret);
 
 /* Tells whether both are of the same process. */

@@ -27,18 +27,19 @@ struct hs_watch_when {
 /* Adds the conditions of one --when, with '|' between them. HS_USAGE with a hint. */
 hs_status hs_watch_when_add(struct hs_watch_when *when, const char *text, struct hs_error *err);
 
-/* The first that holds of those that look at the resident size, or NULL. base_bytes 0: not known,
- * then nothing has grown. */
+/* Finds the first that holds of those that look at the resident size, or NULL. base_bytes 0: not
+ * known, then nothing has grown. */
 const struct hs_watch_condition *hs_watch_when_holds(const struct hs_watch_when *when,
                                                      uint64_t rss_bytes, uint64_t base_bytes);
 
 /* Tells whether one of the conditions is HS_WATCH_GROWING, which needs key files. */
 bool hs_watch_when_needs_keys(const struct hs_watch_when *when);
-/* The first of these that this rate exceeds, or NULL. */
+/* Finds the first of these that this rate exceeds, or NULL. */
 const struct hs_watch_condition *hs_watch_when_grows(const struct hs_watch_when *when,
                                                      double bytes_per_hour);
 
-/* "rss>4294967296", "growth>10%", "growing>1048576/h". `text` has HS_WATCH_CONDITION_BYTES. */
+/* Writes "rss>4294967296", "growth>10%", "growing>1048576/h". `text` has
+ * HS_WATCH_CONDITION_BYTES. */
 #define HS_WATCH_CONDITION_BYTES 40
 void hs_watch_condition_describe(const struct hs_watch_condition *condition, char *text);
 

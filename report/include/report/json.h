@@ -48,7 +48,7 @@ void hs_json_end_object(struct hs_json *json);
 void hs_json_begin_array(struct hs_json *json, const char *key, enum hs_json_shape shape);
 void hs_json_end_array(struct hs_json *json);
 
-/* NULL text is written as null. */
+/* Writes a text; NULL is written as null. */
 void hs_json_string(struct hs_json *json, const char *key, const char *text);
 void hs_json_string_n(struct hs_json *json, const char *key, const char *text, size_t n_bytes);
 void hs_json_u64(struct hs_json *json, const char *key, uint64_t value);
@@ -60,12 +60,13 @@ void hs_json_bool(struct hs_json *json, const char *key, bool value);
 void hs_json_null(struct hs_json *json, const char *key);
 /* "0x..." */
 void hs_json_address(struct hs_json *json, const char *key, hs_addr value);
-/* "#N"; HS_NO_NODE is written as null. */
+/* Writes "#N"; HS_NO_NODE is written as null. */
 void hs_json_node(struct hs_json *json, const char *key, hs_node value);
 /* Writes part / whole as a percentage with two decimals; null when whole is 0. */
 void hs_json_percent(struct hs_json *json, const char *key, uint64_t part, uint64_t whole);
 
-/* The first failure of all that was written: HS_IO, HS_LIMIT. Does not commit the output. */
+/* Returns the first failure of all that was written: HS_IO, HS_LIMIT. Does not commit the
+ * output. */
 hs_status hs_json_finish(struct hs_json *json, struct hs_error *err);
 
 #endif

@@ -73,7 +73,7 @@ enum hs_column_flags {
 #define HS_COLUMN_NARROW(rank) ((unsigned)(rank) << 16)
 #define HS_COLUMN_NARROWED(flags) ((flags) >> 16 & 15)
 
-/* The least part of `whole` that a table does not print as 0.0 %; 0 of 0. */
+/* Returns the least part of `whole` that a table does not print as 0.0 %; 0 of 0. */
 static inline uint64_t hs_percent_least(uint64_t whole)
 {
     return whole / 2000 + (whole % 2000 != 0);
@@ -117,12 +117,12 @@ struct hs_sheet {
     struct hs_error error;
 };
 
-/* `columns` must outlive the sheet. Fails with HS_LIMIT. */
+/* Begins a sheet. `columns` must outlive it. Fails with HS_LIMIT. */
 hs_status hs_sheet_init(struct hs_sheet *sheet, const struct hs_column *columns, size_t n_columns,
                         const struct hs_sheet_options *options, struct hs_error *err);
 void hs_sheet_fini(struct hs_sheet *sheet);
 
-/* Append the next cell; the last of a row ends it. A kind that is not the column's is a bug. */
+/* Appends the next cell; the last of a row ends it. A kind that is not the column's is a bug. */
 void hs_sheet_string(struct hs_sheet *sheet, const char *text); /* NULL: unknown */
 void hs_sheet_u64(struct hs_sheet *sheet, uint64_t value);      /* every kind but string */
 void hs_sheet_null(struct hs_sheet *sheet);

@@ -8,9 +8,9 @@
 
 #define HS_TEXT_BAD UINT32_MAX
 
-/* The code point at *at, which moves behind it; HS_TEXT_BAD for a byte that begins no valid UTF-8
- * (overlong forms, surrogates and numbers beyond U+10FFFF included), of which one byte is consumed.
- * Needs *at < end. */
+/* Reads the code point at *at, which moves behind it; HS_TEXT_BAD for a byte that begins no valid
+ * UTF-8 (overlong forms, surrogates and numbers beyond U+10FFFF included), of which one byte is
+ * consumed. Needs *at < end. */
 uint32_t hs_text_next(const char **at, const char *end);
 
 /* Tells whether a code point may not go to a terminal as it is: C0, DEL, C1, direction overrides

@@ -123,7 +123,7 @@ struct hs_rule_source {
 };
 hs_status hs_rules_add(struct hs_rules *rules, const struct hs_rule_source *source,
                        struct hs_error *err);
-/* Takes a zeroed object. */
+/* Frees the rules. Takes a zeroed object. */
 void hs_rules_fini(struct hs_rules *rules);
 
 /* Loads all rules that are shipped. */
@@ -148,8 +148,8 @@ bool hs_rules_glob(const char *pattern, size_t n_pattern, const char *name, size
  * `a`. Without a "<" template arguments are not compared. `rules` may be NULL: none are known. */
 const struct hs_rule *hs_rules_type(const struct hs_rules *rules, enum hs_rule_kind kind,
                                     unsigned language, const char *name);
-/* The same of a name without its scopes ("ObserverPtr<int>"), whatever scopes the patterns have:
- * can there be one? */
+/* Tells whether there can be one for a name without its scopes ("ObserverPtr<int>"), whatever
+ * scopes the patterns have. */
 bool hs_rules_may_type(const struct hs_rules *rules, enum hs_rule_kind kind, unsigned language,
                        const char *last_part);
 
@@ -157,21 +157,21 @@ bool hs_rules_may_type(const struct hs_rules *rules, enum hs_rule_kind kind, uns
 const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_kind kind,
                                     const char *name);
 
-/* The pattern of a type and, if it is of a template, of all of that: "my::Ptr<*>" of
+/* Writes the pattern of a type and, if it is of a template, of all of that: "my::Ptr<*>" for
  * "my::Ptr<int>". False when it has no room. */
 bool hs_rule_pattern_of(const char *name, char *text, size_t n_bytes);
 
 /* Tells whether it is a rule, of whatever kind, of this name. */
 bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, const char *name);
 
-/* "rules 0123456789abcdef: qt, std, of the user mine": the hash and the sets that are enabled. Cut
- * at n_bytes. */
+/* Writes "rules 0123456789abcdef: qt, std, of the user mine": the hash and the sets that are
+ * enabled. Cut at n_bytes. */
 void hs_rules_tell(const struct hs_rules *rules, char *text, size_t n_bytes);
 
 /* Writes the place of a rule: "rules.d/std.rules:7" of a shipped one, "my.rules:2" of others. */
 void hs_rule_place(const struct hs_rules *rules, const struct hs_rule *rule, char *text,
                    size_t n_bytes);
-/* The one with this number; NULL: none. */
+/* Returns the rule with this number; NULL: none. */
 const struct hs_rule *hs_rules_numbered(const struct hs_rules *rules, uint8_t number);
 
 /* "type", and "pointers find"; "heap", to which the value belongs. */

@@ -44,7 +44,7 @@ HS_DEFINE_AUTO(hs_cfi, close)
 /* Returns the number of functions described. */
 size_t hs_cfi_n_functions(const struct hs_cfi *cfi);
 
-/* The described function [*ret_begin, *ret_end) that holds `vaddr`; false when none does. For
+/* Finds the described function [*ret_begin, *ret_end) that holds `vaddr`; false when none does. For
  * functions that no symbol names. */
 bool hs_cfi_function_at(struct hs_cfi *cfi, hs_addr vaddr, hs_addr *ret_begin, hs_addr *ret_end);
 

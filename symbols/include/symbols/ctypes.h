@@ -79,17 +79,17 @@ struct hs_cslot {
     uint32_t first_choice; /* private */
 };
 
-/* Does a pointer of Rust that may dangle lead nowhere? That of an empty Vec, Box or slice is the
- * alignment of its elements, which is no address (NonNull::dangling; a page at most), that of
- * Weak::new() all ones, and an AtomicPtr may have a bit for a state. */
+/* Tells whether a pointer of Rust that may dangle leads nowhere. That of an empty Vec, Box or slice
+ * is the alignment of its elements, which is no address (NonNull::dangling; a page at most), that
+ * of Weak::new() all ones, and an AtomicPtr may have a bit for a state. */
 static inline bool hs_cslot_dangles(const struct hs_cslot *slot, uint64_t word)
 {
     bool is_alignment = word <= HS_CSLOT_MOST_ALIGNED_BYTES && (word & (word - 1)) == 0;
     return slot->may_dangle && (is_alignment || word == UINT64_MAX);
 }
 
-/* Does a variable or a member of this name lead behind what another one leads to: "_M_finish",
- * "end_", "end_or_len", "limit"? */
+/* Tells whether a variable or a member of this name leads behind what another one leads to:
+ * "_M_finish", "end_", "end_or_len", "limit". */
 bool hs_ctypes_is_end_name(const char *name);
 
 /* The ways in which a word beside a pointer is its discriminant. */
@@ -155,7 +155,8 @@ bool hs_ctypes_was_full(const struct hs_ctypes *types);
  * `budget` has them (borrowed until free; NULL: no more of them), and come in pieces like
  * others. */
 void hs_ctypes_unpack_to(struct hs_ctypes *types, const struct hs_budget *budget);
-/* HS_IO when one of them could not be read back: answers since then may lack what was in it. */
+/* Returns HS_IO when one of them could not be read back: answers since then may lack what was in
+ * it. */
 hs_status hs_ctypes_check(const struct hs_ctypes *types, struct hs_error *err);
 
 /* The memory that a file that is added is likely to take: sections that are held whole until free,
@@ -166,9 +167,9 @@ struct hs_ctypes_needs {
 };
 void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret);
 
-/* `elf` (the program or its separate debug file; borrowed until free) must have DWARF; *ret is 0
- * and the call succeeds when it has none that can be used. Fails with HS_LIMIT,
- * and with HS_IO where a temporary file cannot be written. */
+/* Adds the types of `elf` (the program or its separate debug file; borrowed until free), which must
+ * have DWARF; *ret is 0 and the call succeeds when it has none that can be used. Fails with
+ * HS_LIMIT, and with HS_IO where a temporary file cannot be written. */
 hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_file *ret,
                         struct hs_error *err);
 
@@ -177,8 +178,8 @@ hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_fil
  * Valid until free. Before DWARF 5 a file whose first units are none is believed to have none. */
 size_t hs_ctypes_split(struct hs_ctypes *types, hs_type_file file, const char **ret_name);
 
-/* The variable that covers `vaddr`, or false. For TLS variables the offset in the module's block.
- */
+/* Finds the variable that covers `vaddr`, or false. For TLS variables the offset in the module's
+ * block. */
 bool hs_ctypes_variable_at(struct hs_ctypes *types, hs_type_file file, hs_addr vaddr,
                            struct hs_cvariable *ret);
 bool hs_ctypes_tls_variable_at(struct hs_ctypes *types, hs_type_file file, uint64_t offset,
@@ -190,7 +191,8 @@ bool hs_ctypes_tls_variable_at(struct hs_ctypes *types, hs_type_file file, uint6
  * template arguments where RTTI has their numbers: such are not found. */
 hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *name);
 
-/* Typedefs, const and volatile are looked through. *ret stays valid until free. */
+/* Fills in the facts of a type; typedefs, const and volatile are looked through. *ret stays valid
+ * until free. */
 void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_facts *ret);
 bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b);
 
@@ -236,7 +238,7 @@ struct hs_ctask {
     hs_ctype cell;      /* the whole task, with its future */
     const char *future; /* "app::serve::{async_fn_env#0}"; valid until free */
 };
-/* The task in whose table this function comes first; false when it is none. */
+/* Finds the task in whose table this function comes first; false when it is none. */
 bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret);
 
 /* The ways in which a container within a value says how many elements it has, and for how many it
@@ -266,12 +268,12 @@ enum { HS_CTYPE_MAX_COUNTS = 64 };
 size_t hs_ctypes_counts(struct hs_ctypes *types, hs_ctype type,
                         struct hs_ccount ret[HS_CTYPE_MAX_COUNTS]);
 
-/* The record that begins with this one and stands in its place in larger blocks, whatever type
- * pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
+/* Finds the record that begins with this one and stands in its place in larger blocks, whatever
+ * type pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
 
-/* The record in which Rust's Arc or Rc has a value of this type behind its counts, and where: a
- * pointer that Arc::into_raw gave leads there. 0: there is none, or both are used. */
+/* Finds the record in which Rust's Arc or Rc has a value of this type behind its counts, and where:
+ * a pointer that Arc::into_raw gave leads there. 0: there is none, or both are used. */
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype type, uint64_t *ret_offset);
 
 /* Tells whether an array of this type may have the number of its elements before them, as `new
@@ -327,14 +329,14 @@ enum { HS_CTYPE_MAX_OF_SIZE = 32 };
 size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file file, uint64_t least_bytes,
                          uint64_t most_bytes, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE]);
 
-/* The size of the largest record of C that has a `part` at 0; 0: there is none. */
+/* Returns the size of the largest record of C that has a `part` at 0; 0: there is none. */
 uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
 
-/* Does a `type` begin with a `part`: is it its first member or base class, or that one's, or has it
- * all members of it, in their places? */
+/* Tells whether a `type` begins with a `part`: it is its first member or base class, or that one's,
+ * or it has all members of it, in their places. */
 bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part);
 
-/* The file that describes it; 0: none. */
+/* Returns the file that describes it; 0: none. */
 hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type);
 
 /* The content of the first word of a value. UNKNOWN where that may be a virtual table's pointer, or

@@ -26,8 +26,8 @@ struct hs_debugfile_search {
     char path[512];  /* that candidate; "" when the file names none; cut */
 };
 
-/* "its debug file '/usr/lib/debug/.build-id/ab/cd.debug' is of another build" and the like, without
- * the program's name. Returns the length; cut at n_text - 1. */
+/* Writes "its debug file '/usr/lib/debug/.build-id/ab/cd.debug' is of another build" and the like,
+ * without the program's name. Returns the length; cut at n_text - 1. */
 size_t hs_debugfile_explain(const struct hs_debugfile_search *search, char *text, size_t n_text);
 
 /* Opens the debug file of `elf`, or gives NULL (and HS_OK) when there is none. Tried in order, for
@@ -50,12 +50,12 @@ hs_status hs_debugfile_open(struct hs_elf *elf, const char *own_path,
                             const char *const *directories, size_t n_directories,
                             struct hs_elf **ret, struct hs_error *err);
 
-/* The supplementary file that dwz moved names and types to (.gnu_debugaltlink of the program or of
- * its debug file), NULL when there is none. It is not read: what it holds stays unknown. Borrowed.
- */
+/* Finds the supplementary file that dwz moved names and types to (.gnu_debugaltlink of the program
+ * or of its debug file), NULL when there is none. It is not read: what it holds stays unknown.
+ * Borrowed. */
 const char *hs_debugfile_supplement(struct hs_elf *elf);
 
-/* The CRC-32 of .gnu_debuglink (the one of zlib), started with 0, over more bytes. */
+/* Computes the CRC-32 of .gnu_debuglink (the one of zlib), started with 0, over more bytes. */
 uint32_t hs_debugfile_crc(uint32_t crc, const void *bytes, size_t n_bytes);
 
 #endif

@@ -23,7 +23,7 @@ struct hs_dwarf_box_options {
 
 struct hs_dwarf_box;
 
-/* `options` may be NULL. Starts nothing yet. Fails with HS_LIMIT. */
+/* Makes a box. `options` may be NULL. Starts nothing yet. Fails with HS_LIMIT. */
 hs_status hs_dwarf_box_new(const struct hs_dwarf_box_options *options, struct hs_dwarf_box **ret,
                            struct hs_error *err);
 

@@ -118,21 +118,21 @@ bool hs_elf_is_dyn(const struct hs_elf *elf);
 bool hs_elf_has_interpreter(const struct hs_elf *elf);
 hs_addr hs_elf_entry(const struct hs_elf *elf);
 
-/* The build-id in lower-case hex, "" when there is none. */
+/* Returns the build-id in lower-case hex, "" when there is none. */
 const char *hs_elf_build_id(const struct hs_elf *elf);
 
 /* Returns the PT_LOAD segments in file order, borrowed. */
 const struct hs_elf_segment *hs_elf_segments(const struct hs_elf *elf, size_t *ret_n);
-/* The segment whose memory holds `vaddr`, or NULL. */
+/* Finds the segment whose memory holds `vaddr`, or NULL. */
 const struct hs_elf_segment *hs_elf_segment_at(const struct hs_elf *elf, hs_addr vaddr);
 /* Finds [lowest, end) of all PT_LOAD memory; false without any. */
 bool hs_elf_extent(const struct hs_elf *elf, hs_addr *ret_lowest, hs_addr *ret_end);
-/* False when the file has no PT_TLS. */
+/* Reads the PT_TLS. False when the file has none. */
 bool hs_elf_tls(const struct hs_elf *elf, struct hs_elf_tls *ret);
 
-/* The load bias (runtime address minus vaddr, modulo 2^64) from one mapping of the file: its start
- * and its file offset, both page-aligned. Use the mapping with the lowest file offset: pages at the
- * seam of two segments are mapped twice. False when no segment covers the offset. */
+/* Computes the load bias (runtime address minus vaddr, modulo 2^64) from one mapping of the file:
+ * its start and its file offset, both page-aligned. Use the mapping with the lowest file offset:
+ * pages at the seam of two segments are mapped twice. False when no segment covers the offset. */
 bool hs_elf_bias(const struct hs_elf *elf, hs_addr mapping_start, uint64_t mapping_file_offset,
                  uint64_t *ret);
 
@@ -140,10 +140,11 @@ bool hs_elf_bias(const struct hs_elf *elf, hs_addr mapping_start, uint64_t mappi
 size_t hs_elf_n_sections(const struct hs_elf *elf);
 bool hs_elf_section(const struct hs_elf *elf, size_t number, struct hs_elf_section *ret);
 bool hs_elf_section_named(const struct hs_elf *elf, const char *name, struct hs_elf_section *ret);
-/* The section in memory, thread-local ones apart, around `vaddr`; asks the first 512. */
+/* Finds the section in memory, thread-local ones apart, around `vaddr`; asks the first 512. */
 bool hs_elf_section_at(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_section *ret);
-/* The section's contents, decompressed where need be, borrowed until close. An empty section gives
- * 0 bytes. Fails with HS_FORMAT when they are not in the file or damaged, HS_LIMIT beyond 2 GiB. */
+/* Finds the section's contents, decompressed where need be, borrowed until close. An empty section
+ * gives 0 bytes. Fails with HS_FORMAT when they are not in the file or damaged, HS_LIMIT beyond 2
+ * GiB. */
 hs_status hs_elf_section_bytes(struct hs_elf *elf, size_t number, const uint8_t **ret,
                                size_t *ret_n_bytes, struct hs_error *err);
 /* Reads a section's bytes as above, by name. */
@@ -162,23 +163,23 @@ const uint8_t *hs_elf_bytes_from(struct hs_elf *elf, hs_addr vaddr, size_t n_mos
  * how often that is. Returns how many there were. */
 size_t hs_elf_copy_at(struct hs_elf *elf, hs_addr vaddr, void *ret, size_t n_bytes);
 
-/* The name of the function whose address the loader puts into the word at `vaddr`, if need be at
- * the first call through it; borrowed until close. NULL where none is said of this word. O(log n).
- */
+/* Finds the name of the function whose address the loader puts into the word at `vaddr`, if need be
+ * at the first call through it; borrowed until close. NULL where none is said of this word. O(log
+ * n). */
 const char *hs_elf_imported_at(struct hs_elf *elf, hs_addr vaddr);
 
 /* Tells whether the symbols come from .symtab, so that local (C `static`) names are among them. */
 bool hs_elf_has_symtab(const struct hs_elf *elf);
-/* Symbols with an address, sorted by (vaddr, global first, name); borrowed. */
+/* Returns the symbols with an address, sorted by (vaddr, global first, name); borrowed. */
 const struct hs_elf_symbol *hs_elf_symbols(const struct hs_elf *elf, size_t *ret_n);
 /* Returns thread-local symbols, sorted likewise by offset. */
 const struct hs_elf_symbol *hs_elf_tls_symbols(const struct hs_elf *elf, size_t *ret_n);
-/* The symbol of exactly this name, thread-local ones included; NULL when there is none. Of several
- * a global one is taken, else the lowest. O(1). */
+/* Finds the symbol of exactly this name, thread-local ones included; NULL when there is none. Of
+ * several a global one is taken, else the lowest. O(1). */
 const struct hs_elf_symbol *hs_elf_find(const struct hs_elf *elf, const char *name);
-/* The symbol that holds `vaddr`, else the nearest below it that does not say its size, when it is
- * of the same section and none that says its size has ended between; NULL when neither exists.
- * `*ret_offset` (may be NULL) is vaddr - symbol->vaddr. */
+/* Finds the symbol that holds `vaddr`, else the nearest below it that does not say its size, when
+ * it is of the same section and none that says its size has ended between; NULL when neither
+ * exists. `*ret_offset` (may be NULL) is vaddr - symbol->vaddr. */
 const struct hs_elf_symbol *hs_elf_symbol_at(const struct hs_elf *elf, hs_addr vaddr,
                                              uint64_t *ret_offset);
 

@@ -29,15 +29,16 @@ hs_status hs_lines_open(struct hs_dwarf_box *box, struct hs_elf *elf, const char
 void hs_lines_close(struct hs_lines *lines);
 HS_DEFINE_AUTO(hs_lines, close)
 
-/* The source of the instruction at `vaddr` (give a return address minus 1). Never fails: unknown
- * when it cannot be told. */
+/* Finds the source of the instruction at `vaddr` (give a return address minus 1). Never fails:
+ * unknown when it cannot be told. */
 struct hs_source hs_lines_find_code(struct hs_lines *lines, hs_addr vaddr);
 
-/* The declaration of the global or static variable that starts at `vaddr` exactly, likewise. */
+/* Finds the declaration of the global or static variable that starts at `vaddr` exactly,
+ * likewise. */
 struct hs_source hs_lines_find_variable(struct hs_lines *lines, hs_addr vaddr);
 
-/* Units, entries and tables left out because they are damaged or over a limit, as of the last
- * answer. */
+/* Counts units, entries and tables left out because they are damaged or over a limit, as of the
+ * last answer. */
 uint64_t hs_lines_n_damaged(const struct hs_lines *lines);
 
 #endif

@@ -70,8 +70,8 @@ void hs_trace_rewind(struct hs_trace *trace);
 
 const struct hs_trace_info *hs_trace_info(const struct hs_trace *trace);
 
-/* The next event in the order of the file; *ret_more is false at the end. HS_FORMAT only where
- * nothing after it can be read; HS_LIMIT without memory. */
+/* Reads the next event in the order of the file; *ret_more is false at the end. HS_FORMAT only
+ * where nothing after it can be read; HS_LIMIT without memory. */
 hs_status hs_trace_next(struct hs_trace *trace, struct hs_trace_event *ret, bool *ret_more,
                         struct hs_error *err);
 
@@ -83,12 +83,12 @@ struct hs_trace_location {
     uint16_t char_begin, char_end;
     bool is_damaged;
 };
-/* The functions at a code, the outermost first (inlined ones follow), as far as read by now: the
- * writer puts them before the first event that uses the code. NULL with *ret_n 0 when the file has
- * none. O(1). Borrowed until the next call of hs_trace_next. */
+/* Finds the functions at a code, the outermost first (inlined ones follow), as far as read by now:
+ * the writer puts them before the first event that uses the code. NULL with *ret_n 0 when the file
+ * has none. O(1). Borrowed until the next call of hs_trace_next. */
 const struct hs_trace_location *hs_trace_locations(const struct hs_trace *trace, uint64_t code,
                                                    size_t *ret_n);
-/* "" for 0. Borrowed until close. */
+/* Returns a string; "" for 0. Borrowed until close. */
 const char *hs_trace_string(const struct hs_trace *trace, hs_str id);
 
 /* The gaps of the trace so far. What was read of a damaged packet before the damage showed stays.

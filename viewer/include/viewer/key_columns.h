@@ -9,8 +9,8 @@
 #include "analysis/keys.h"
 #include "base/buffer.h"
 
-/* The `most` keys that have most words, row 0 among them; of equal ones the first. What the others
- * have is part of their parents' `words`. */
+/* Writes the `most` keys that have most words, row 0 among them; of equal ones the first. What the
+ * others have is part of their parents' `words`. */
 hs_status hs_key_columns_write(const struct hs_keys *keys, size_t most, struct hs_buffer *buffer,
                                struct hs_error *err);
 

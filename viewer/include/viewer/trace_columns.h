@@ -49,7 +49,7 @@ struct hs_trace_columns_room {
     size_t n_calls, n_sites, n_sizes, n_cells;
 };
 
-/* O(objects + frames of distinct backtraces). HS_LIMIT. */
+/* Makes the columns. O(objects + frames of distinct backtraces). HS_LIMIT. */
 hs_status hs_trace_columns_new(const struct hs_trace_columns_of *of, struct hs_budget *budget,
                                struct hs_trace_columns **ret, struct hs_error *err);
 /* Takes NULL. */

@@ -23,8 +23,8 @@ HS_DEFINE_AUTO(hs_frame_tables, close)
 /* Returns the number of functions described. */
 size_t hs_frame_tables_n_functions(const struct hs_frame_tables *tables);
 
-/* The row for `vaddr`: without function when none holds it, without rules when they cannot be told.
- * `expressions` has room for FRAME_ROW_EXPRESSION_BYTES. Never fails. */
+/* Finds the row for `vaddr`: without function when none holds it, without rules when they cannot be
+ * told. `expressions` has room for FRAME_ROW_EXPRESSION_BYTES. Never fails. */
 void hs_frame_tables_row(struct hs_frame_tables *tables, hs_addr vaddr, struct frame_row *ret,
                          uint8_t *expressions);
 

@@ -40,20 +40,20 @@ hs_status hs_dwarf_open(struct hs_elf *elf, struct hs_dwarf **ret, struct hs_err
 void hs_dwarf_close(struct hs_dwarf *dwarf);
 HS_DEFINE_AUTO(hs_dwarf, close)
 
-/* The source of the instruction at `vaddr` (give a return address minus 1). HS_OK with fields of 0
- * when unknown. Fails with HS_LIMIT only. */
+/* Finds the source of the instruction at `vaddr` (give a return address minus 1). HS_OK with fields
+ * of 0 when unknown. Fails with HS_LIMIT only. */
 hs_status hs_dwarf_find_code(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_dwarf_source *ret,
                              struct hs_error *err);
 
-/* The declaration of the global or static variable that starts at `vaddr` exactly. HS_OK with
+/* Finds the declaration of the global or static variable that starts at `vaddr` exactly. HS_OK with
  * fields of 0 when unknown. Fails with HS_LIMIT only. */
 hs_status hs_dwarf_find_variable(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_dwarf_source *ret,
                                  struct hs_error *err);
 
-/* The text of a string id, "" for 0. Valid until the next find. */
+/* Returns the text of a string id, "" for 0. Valid until the next find. */
 const char *hs_dwarf_text(const struct hs_dwarf *dwarf, hs_str id);
 
-/* Units, entries and tables left out because they are damaged or over a limit, so far. */
+/* Counts units, entries and tables left out because they are damaged or over a limit, so far. */
 uint64_t hs_dwarf_n_damaged(const struct hs_dwarf *dwarf);
 
 #endif

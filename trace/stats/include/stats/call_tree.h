@@ -34,8 +34,8 @@ struct hs_call_tree {
     size_t n, capacity;
 };
 
-/* O(objects + nodes of the stacks), by caller O(objects + frames of distinct backtraces). HS_LIMIT.
- * On failure `ret` can be freed, too. */
+/* Makes the tree. O(objects + nodes of the stacks), by caller O(objects + frames of distinct
+ * backtraces). HS_LIMIT. On failure `ret` can be freed, too. */
 hs_status hs_call_tree_init(struct hs_call_tree *ret, const struct hs_trace_objects *objects,
                             const struct hs_places *places, enum hs_call_tree_by by,
                             struct hs_budget *budget, struct hs_error *err);

@@ -14,13 +14,14 @@ struct hs_key_table {
     struct hs_table by_key;
 };
 
-/* A zeroed table is valid and empty. */
+/* Frees the table. A zeroed one is valid and empty. */
 void hs_key_table_fini(struct hs_key_table *table);
 
-/* The number of `key`, which is added when new: then it is table->n - 1 afterwards. HS_LIMIT. */
+/* Finds the number of `key`, which is added when new: then it is table->n - 1 afterwards.
+ * HS_LIMIT. */
 hs_status hs_key_table_add(struct hs_key_table *table, uint64_t key, struct hs_stats_memory *memory,
                            uint32_t *ret, struct hs_error *err);
-/* HS_NO_KEY when it is not there. */
+/* Finds the number of a key; HS_NO_KEY when it is not there. */
 uint32_t hs_key_table_find(const struct hs_key_table *table, uint64_t key);
 
 #endif

@@ -22,7 +22,7 @@ struct hs_name_pattern {
     struct hs_expression *expression; /* owned */
 };
 
-/* `text` must outlive the pattern. HS_USAGE with what is wrong. */
+/* Reads a pattern. `text` must outlive it. HS_USAGE with what is wrong. */
 hs_status hs_name_pattern_init(struct hs_name_pattern *pattern, const char *text,
                                struct hs_error *err);
 void hs_name_pattern_fini(struct hs_name_pattern *pattern);

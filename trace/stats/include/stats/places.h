@@ -41,7 +41,7 @@ struct hs_places {
     size_t n_codes, n_frames, begin_capacity, frames_capacity;
 };
 
-/* The frames of all codes of `stacks`. HS_LIMIT; `ret` can be freed on failure, too. */
+/* Finds the frames of all codes of `stacks`. HS_LIMIT; `ret` can be freed on failure, too. */
 hs_status hs_places_init(struct hs_places *ret, const struct hs_stacks *stacks,
                          const struct hs_place_source *source, struct hs_budget *budget,
                          struct hs_error *err);
@@ -75,7 +75,7 @@ bool hs_places_matches(const struct hs_places *places, uint32_t function,
 void hs_places_sites(const struct hs_places *places, const struct hs_stacks *stacks,
                      uint32_t *sites, uint32_t *callers);
 
-/* "function file:line" of a frame, "function file" of a function; appended, not NUL-terminated. */
+/* Appends "function file:line" of a frame, "function file" of a function; not NUL-terminated. */
 hs_status hs_places_print_frame(const struct hs_places *places, uint32_t frame, struct hs_buffer *b,
                                 struct hs_error *err);
 hs_status hs_places_print_function(const struct hs_places *places, uint32_t function,

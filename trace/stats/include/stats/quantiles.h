@@ -36,7 +36,7 @@ hs_status hs_quantiles_init(struct hs_quantiles *q, size_t n_groups, uint64_t ma
                             struct hs_budget *budget, struct hs_error *err);
 void hs_quantiles_fini(struct hs_quantiles *q);
 
-/* False when all is known. */
+/* Begins another pass over the numbers. False when all is known. */
 bool hs_quantiles_begin(struct hs_quantiles *q);
 void hs_quantiles_end(struct hs_quantiles *q);
 

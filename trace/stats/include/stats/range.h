@@ -42,7 +42,8 @@ struct hs_stats_range {
     bool is_point; /* one value was given */
 };
 
-/* HS_USAGE with a hint of what may stand there; also when it ends before it begins. */
+/* Parses a range. HS_USAGE with a hint of what may stand there; also when it ends before it
+ * begins. */
 hs_status hs_stats_range_parse(const char *text, enum hs_stats_range_kind kind, bool takes_never,
                                struct hs_stats_range *ret, struct hs_error *err);
 
@@ -57,7 +58,7 @@ struct hs_stats_whole {
     uint64_t whole, peak, end;
 };
 
-/* HS_USAGE when it then ends before it begins. */
+/* Turns a range into numbers. HS_USAGE when it then ends before it begins. */
 hs_status hs_stats_range_resolve(const struct hs_stats_range *range,
                                  const struct hs_stats_whole *whole, struct hs_stats_span *ret,
                                  struct hs_error *err);

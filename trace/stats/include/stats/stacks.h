@@ -17,10 +17,10 @@ struct hs_stacks {
     size_t n_last, frames_capacity, nodes_capacity;
 };
 
-/* A zeroed object is valid and has the empty backtrace alone. */
+/* Frees the stacks. A zeroed object is valid and has the empty backtrace alone. */
 void hs_stacks_fini(struct hs_stacks *stacks);
 
-/* The node of a backtrace, the outermost frame first. HS_LIMIT. */
+/* Finds or adds the node of a backtrace, the outermost frame first. HS_LIMIT. */
 hs_status hs_stacks_add(struct hs_stacks *stacks, const uint64_t *frames, size_t n_frames,
                         struct hs_stats_memory *memory, uint32_t *ret, struct hs_error *err);
 

@@ -38,7 +38,7 @@ struct hs_trace_estimate {
 
 /* Returns the scale for all objects of a trace: looks at the shapes. */
 struct hs_trace_scale hs_trace_scale_of(const struct hs_trace_objects *objects, double rate);
-/* "exact" or "sampled". */
+/* Returns "exact" or "sampled". */
 const char *hs_trace_scale_name(const struct hs_trace_scale *scale);
 
 static inline void hs_trace_sum_add(struct hs_trace_sum *sum, const struct hs_trace_shape *shape)

@@ -69,7 +69,7 @@ struct hs_trace_objects {
     bool is_disordered;
 };
 
-/* `budget` may be NULL. */
+/* Begins the objects. `budget` may be NULL. */
 void hs_trace_objects_init(struct hs_trace_objects *objects, struct hs_budget *budget);
 void hs_trace_objects_fini(struct hs_trace_objects *objects);
 

@@ -48,7 +48,7 @@ hs_status hs_trace_rows_init(struct hs_trace_rows *ret, const struct hs_trace_ob
                              struct hs_budget *budget, struct hs_error *err);
 void hs_trace_rows_fini(struct hs_trace_rows *rows);
 
-/* The rows that an object is in: *ret_n of them, borrowed. */
+/* Finds the rows that an object is in: *ret_n of them, borrowed. */
 const uint32_t *hs_trace_rows_of(const struct hs_trace_rows *rows,
                                  const struct hs_trace_object *object, size_t *ret_n);
 
