@@ -59,6 +59,8 @@ bool hs_page_runs_add(struct hs_page_run *runs, size_t n, size_t *n_runs, hs_add
 hs_status hs_refusal_check(pid_t pid, struct hs_error *err);
 /* The refusal of a process that the kernel does not let us trace, with what to do about it. */
 hs_status hs_refusal_permission(pid_t pid, struct hs_error *err);
+/* The refusal of a process one of whose threads another process traces. */
+hs_status hs_refusal_traced(pid_t pid, pid_t tracer, struct hs_error *err);
 
 /* ---- mappings.c */
 /* Replaces the target's mappings by those of the text of a maps file. HS_TARGET when malformed;

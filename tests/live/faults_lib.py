@@ -3,6 +3,7 @@
 A target counts in a shared file. After each fault its counters must go on, no thread of it may be
 stopped or traced, and there is no file under the name that was asked for unless the dump was done.
 HS_FAULTS_TIMES multiplies the number of turns."""
+import atexit
 import ctypes
 import glob
 import mmap
@@ -75,6 +76,7 @@ class Busy:
         self.process = subprocess.Popen([program, self.file, str(threads), str(blocks),
                                          *map(str, more)], stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid
+        atexit.register(self.process.kill) # one that a failure leaves would hold the test's output
         wait_ready(self.process)
         with open(self.file, "rb") as file:
             self.map = mmap.mmap(file.fileno(), 8 * threads, prot=mmap.PROT_READ)

@@ -66,5 +66,35 @@ def debugger():
     return "refused, and named"
 
 
-main(two_dumps, debugger)
+def one_thread():
+    """Somebody traces one thread alone, not the main one: the tracer is named."""
+    target = Busy(program, 4, 1000)
+    tid = max(int(name) for name in os.listdir(f"/proc/{target.pid}/task"))
+    tracer = subprocess.Popen([sys.executable, "-c", f"""
+import ctypes, sys, time
+if ctypes.CDLL(None).ptrace(0x4206, {tid}, None, None) != 0: # PTRACE_SEIZE
+    sys.exit(1)
+print("READY", flush=True)
+time.sleep(60)
+"""], stdout=subprocess.PIPE, text=True)
+    if not tracer.stdout.readline():
+        target.end()
+        return "left out: one thread cannot be traced here"
+    dump = Dump(target.pid)
+    dump.finish("one thread is traced")
+    dump.check_result("one thread is traced", (3,))
+    check("it is already traced by 'python3" in dump.said, dump.said)
+    check(f"(pid {tracer.pid})" in dump.said, dump.said)
+    tracer.kill()
+    tracer.wait()
+    tracer.stdout.close()
+    dump = Dump(target.pid)
+    dump.finish("nobody traces it")
+    dump.check_result("nobody traces it", (0,))
+    target.check_goes_on("after all")
+    target.end()
+    return "refused, and named"
+
+
+main(two_dumps, debugger, one_thread)
 END

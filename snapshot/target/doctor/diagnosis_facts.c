@@ -153,6 +153,12 @@ static void facts_of_nobody(struct hs_process_facts *facts)
 
 /* ---- one that it has */
 
+void hs_facts_set_tracer(struct hs_process_facts *facts, pid_t tracer)
+{
+    facts->tracer = tracer;
+    facts_name(tracer, facts->tracer_name);
+}
+
 static void facts_of_status(struct hs_process_facts *facts, const char *status)
 {
     uint64_t number = (uint64_t)facts->pid, numbers[FACTS_MAX_NAMESPACES];
@@ -162,10 +168,8 @@ static void facts_of_status(struct hs_process_facts *facts, const char *status)
         facts->leader = (pid_t)number;
     if (hs_proc_number(status, "PPid", 10, &number))
         facts->parent = (pid_t)number;
-    if (hs_proc_number(status, "TracerPid", 10, &number))
-        facts->tracer = (pid_t)number;
-    if (facts->tracer != 0)
-        facts_name(facts->tracer, facts->tracer_name);
+    if (hs_proc_number(status, "TracerPid", 10, &number) && number != 0)
+        hs_facts_set_tracer(facts, (pid_t)number);
     facts->has_memory = hs_proc_number(status, "VmSize", 10, &number); /* fs/proc/array.c */
     size_t n = facts_numbers(status, "NSpid", numbers, FACTS_MAX_NAMESPACES);
     facts->n_namespaces = (uint32_t)n;

@@ -58,6 +58,9 @@ hs_status hs_facts_of_process(pid_t pid, struct hs_process_facts *ret, struct hs
 /* The rest, into facts of a process that exists. HS_LIMIT alone. */
 hs_status hs_facts_of_permission(struct hs_process_facts *facts, struct hs_error *err);
 
+/* Says that a process traces it, or one of its threads. */
+void hs_facts_set_tracer(struct hs_process_facts *facts, pid_t tracer);
+
 /* Adds what the program at `path` is: whether it can be read, is ELF, of 64 bits, of our
  * machine. */
 void hs_facts_of_program(struct hs_process_facts *facts, const char *path);

@@ -43,6 +43,17 @@ hs_status hs_refusal_permission(pid_t pid, struct hs_error *err)
     return refusal_explain(&facts, err);
 }
 
+hs_status hs_refusal_traced(pid_t pid, pid_t tracer, struct hs_error *err)
+{
+    struct hs_process_facts facts;
+    struct hs_diagnosis diagnosis;
+
+    HS_TRY(hs_facts_of_process(pid, &facts, err));
+    hs_facts_set_tracer(&facts, tracer);
+    hs_facts_judge(&facts, &diagnosis);
+    return hs_diagnosis_error(&diagnosis, err);
+}
+
 hs_status hs_refusal_check(pid_t pid, struct hs_error *err)
 {
     struct hs_process_facts facts;

@@ -113,39 +113,56 @@ static bool thread_has_ended(pid_t pid, pid_t tid)
     return status != HS_OK || stat.state == 'Z' || stat.state == 'X';
 }
 
-static hs_status stop_refused(struct stop *stop, struct hs_error *err)
+/* Returns who traces a thread; 0: nobody. */
+static pid_t stop_tracer(pid_t tid)
 {
-    pid_t pid = stop->target->pid;
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t tracer = 0;
+
+    bool is_told = hs_proc_read_of(tid, "status", &text, &n, &ignored) == HS_OK &&
+                   hs_proc_number(text, "TracerPid", 10, &tracer);
+    return is_told ? (pid_t)tracer : 0;
+}
+
+static hs_status stop_refused(struct stop *stop, pid_t tid, struct hs_error *err)
+{
+    pid_t pid = stop->target->pid, tracer = stop_tracer(tid);
     HS_TRY(hs_refusal_check(pid, err)); /* a tracer that came meanwhile, and all the rest */
-    return hs_refusal_permission(pid, err);
+    return tracer != 0 ? hs_refusal_traced(pid, tracer, err) : hs_refusal_permission(pid, err);
 }
 
 /* A seized thread that executes a program has the main thread's number from then on. */
 static bool stop_is_seized(pid_t pid, pid_t tid)
 {
-    struct hs_error ignored = HS_ERROR_INIT;
-    hs_auto_free char *text = NULL;
-    size_t n;
-    uint64_t tracer;
-
-    return tid == pid && hs_proc_read_of(pid, "status", &text, &n, &ignored) == HS_OK &&
-           hs_proc_number(text, "TracerPid", 10, &tracer) && tracer == (uint64_t)getpid();
+    return tid == pid && stop_tracer(pid) == getpid();
 }
 
-/* One that has ended meanwhile is gone. */
+/* Seizes a thread, or finds that it has ended meanwhile. Another tracer that lets go does so thread
+ * by thread: while it has let the main one go, or has gone since it refused us, it is waited for,
+ * for some milliseconds. */
 static hs_status stop_seize(struct stop *stop, struct hs_thread *thread, struct hs_error *err)
 {
+    enum { MOST_TRIES = 20 };
+    static const struct timespec pause = {.tv_nsec = 1000000};
     const struct hs_target *target = stop->target;
 
-    if (hs_seize_guarded(target, thread->tid, PTRACE_O_TRACEEXEC) == 0 ||
-        (errno == EPERM && stop_is_seized(target->pid, thread->tid))) {
-        thread->state = THREAD_SEIZED;
-        return HS_OK;
+    for (unsigned tries = 0;; tries++) {
+        if (hs_seize_guarded(target, thread->tid, PTRACE_O_TRACEEXEC) == 0 ||
+            (errno == EPERM && stop_is_seized(target->pid, thread->tid))) {
+            thread->state = THREAD_SEIZED;
+            return HS_OK;
+        }
+        bool is_refused = errno == EPERM;
+        if (errno == ESRCH || thread_has_ended(target->pid, thread->tid)) {
+            thread->state = THREAD_GONE;
+            return HS_OK;
+        }
+        if (!is_refused || tries == MOST_TRIES || stop_tracer(target->pid) != 0)
+            return stop_refused(stop, thread->tid, err);
+        (void)nanosleep(&pause, NULL);
     }
-    if (errno != ESRCH && !thread_has_ended(target->pid, thread->tid))
-        return stop_refused(stop, err);
-    thread->state = THREAD_GONE;
-    return HS_OK;
 }
 
 /* From the moment in which a thread is seized it is sent also what it ignores: the main one also on
