@@ -10,6 +10,7 @@
 #include "dump/diagnosis.h"
 #include "live_child.h"
 #include "seeds.h"
+#include "shipped_rules.h"
 
 enum { CHILD_BYTES = 64 << 20 };
 
@@ -45,7 +46,7 @@ static void expect(const struct hs_diagnosis *diagnosis, const char *name, enum 
 
 static void diagnose(pid_t pid, struct hs_budget *budget, struct hs_diagnosis *ret)
 {
-    const struct hs_dump_options options = {.pid = pid, .budget = budget};
+    const struct hs_dump_options options = {.pid = pid, .budget = budget, .rules = shipped_rules()};
     if (hs_diagnose_dump(&options, ret, &err) != HS_OK)
         fail_msg("%s", err.message);
 }
