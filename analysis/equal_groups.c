@@ -304,7 +304,7 @@ hs_status hs_equal_groups_find(struct hs_view *view, const struct hs_group_place
 {
     struct equal_walk walk = {.view = view};
     *ret = (struct hs_equal_groups){0};
-    if (n_blocks > HS_EQUAL_MOST_BLOCKS || n_blocks < 2 * LEAST_GROUPS)
+    if (view->totals->n_blocks > HS_EQUAL_MOST_BLOCKS || n_blocks < 2 * LEAST_GROUPS)
         return HS_OK;
     hs_status status = prepare(&walk, err);
     if (status == HS_OK)
