@@ -56,7 +56,8 @@ static hs_status look_at(struct hs_pointed *pointed, const struct hs_native *nat
         if (word < pointed->low || word >= pointed->high)
             continue;
         const struct hs_object *object = hs_objects_object_at(&native->dump->objects, word);
-        if (object == NULL || is_typed(native, (size_t)(object - native->dump->objects.objects)))
+        if (object == NULL || object->elf == NULL ||
+            is_typed(native, (size_t)(object - native->dump->objects.objects)))
             continue;
         const struct hs_elf_segment *segment = hs_elf_segment_at(object->elf, word - object->bias);
         if (segment == NULL || !segment->writable)
