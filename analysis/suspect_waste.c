@@ -11,6 +11,9 @@ enum {
     UNKNOWN_BLOCKS = 8,  /* at least */
 };
 
+/* A larger room is not believed: a dump keeps 2^20 bodies, whose sum is below what is kept. */
+#define ROOM_MOST (UINT64_C(1) << 35)
+
 /* Blocks of one type that roots reach. */
 struct usage {
     uint64_t n, words; /* of types that are unknown: all of them */
@@ -26,7 +29,7 @@ struct usage {
 static bool count_body(struct usage *usage, hs_node node, uint64_t words,
                        const struct hs_block_count *body)
 {
-    if (body->room == HS_NO_ROOM || body->room == 0)
+    if (body->room == 0 || body->room > ROOM_MOST) /* more is not known, or a lie */
         return false;
     if (words < MANY_SLOTS || body->entries >= body->room / FILLED_PART)
         return true;
