@@ -116,7 +116,7 @@ void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
 
 enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance)
 {
-    /* What glibc keeps of stacks for new threads: glibc.pthread.stack_cache_size, 40 MiB. */
+    /* glibc keeps stacks for new threads: glibc.pthread.stack_cache_size, 40 MiB. */
     enum { LEAST_UNJOINED = 16, MOST_KEPT_BYTES = 40 << 20 };
     enum hs_balance_part largest = HS_BALANCE_LIVE;
 

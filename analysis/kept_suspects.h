@@ -1,5 +1,5 @@
 /* The suspects of a large snapshot, kept beside it (`heap.snap.suspects`) once they were found.
- * What is said depends on the program that says it, so that a file is of use to the same build
+ * The sentences depend on the program that finds them, so that a file is of use to the same build
  * alone. */
 #ifndef HS_ANALYSIS_KEPT_SUSPECTS_H
 #define HS_ANALYSIS_KEPT_SUSPECTS_H

@@ -1,5 +1,5 @@
-/* What every unit test includes first: cmocka, which wants four headers of C before itself, and
- * what nearly all tests use of C. */
+/* Includes what every unit test begins with: cmocka, which wants four headers of C before itself,
+ * and the headers of C that nearly all tests use. */
 #ifndef HS_TESTS_UNIT_H
 #define HS_TESTS_UNIT_H
 

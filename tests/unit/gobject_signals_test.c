@@ -189,8 +189,8 @@ static void every_allocation_may_fail(void **state)
     tear_down();
 }
 
-/* Of instance 0, in block 100: something else is to be told first; then a place in block 101 and
- * one in a variable. */
+/* The data of instance 0 is in block 100: something else is to be told first; then a place in block
+ * 101 and one in a variable. */
 enum { NULLIFY = 0x7000, LIST = 100, HOLDER = 101, VARIABLE = DATA + 128 };
 
 static void put_places(void)

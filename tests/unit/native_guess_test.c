@@ -145,8 +145,8 @@ static hs_addr lose_many(uint64_t n_bytes)
     return last;
 }
 
-/* Of a program that holds none of a kind the one record that the words of the lost ones agree with;
- * not where two are, or where one pointer alone speaks for it. */
+/* Names lost blocks by the one record that their words agree with, where the program holds no block
+ * of that kind; not where two agree, or one pointer alone speaks for it. */
 static void by_the_one_record(void **state)
 {
     world_type(UNKNOWN, "struct sole", HS_CTYPE_RECORD, 72);

@@ -166,9 +166,9 @@ hs_status hs_flow_decide_(struct flow *f, bool *ret, struct hs_error *err);
 bool hs_flow_is_contested_(const struct flow *f);
 
 /* ---- flow_stale.c: finds blocks whose first word is the virtual table of an object that is gone.
- * What takes the memory of an object of C++ and does not write that word has the old table there,
- * where the allocator leaves it. A record that begins with a number has no table, so the pointer to
- * it or the table is of what is gone: the table, if no pointer agrees with it. */
+ * An object of C++ that is freed leaves its table in memory, where the allocator leaves it, until
+ * whoever has that memory next writes the word. A record that begins with a number has no table, so
+ * the pointer to it or the table is of what is gone: the table, if no pointer agrees with it. */
 
 /* Suspects the table of a block of type `had` when a pointer to a `one`, which has none, leads to
  * its start. Where the budget has no room for two bits a block, none is suspected. Fails with

@@ -5,8 +5,8 @@
 enum { WORD = 8 };
 
 /* Tells whether a value of `one`, at the start of this block, leaves no room for a virtual table.
- * Of an array its owner must say that it is one: then its elements may begin with pointers, too, as
- * one that is in use has written its first word. */
+ * An array counts only where its owner says that it is one: then its elements may begin with
+ * pointers, too, as one that is in use has written its first word. */
 static bool denies_table(const struct flow *f, const struct hs_heap_block *block,
                          const struct hs_native_type *one)
 {

@@ -3,9 +3,9 @@
  * blocks that lead to them: pointers from elsewhere are borrowed, edges guessed, roots of the
  * runtime's tier.
  *
- * Of an owner's blocks those that others of its blocks lead to hang on these, so that a list stays
- * a list; the owner itself leads to the rest, the *entries*: blocks that no other of its blocks
- * leads to, and the first of each cycle. */
+ * A block that another block of the same owner leads to hangs on that one, so that a list stays a
+ * list; the owner itself leads to the rest, the *entries*: blocks that no other of its blocks leads
+ * to, and the first of each cycle. */
 #ifndef HS_NATIVE_OWNED_H
 #define HS_NATIVE_OWNED_H
 
