@@ -9,6 +9,12 @@
 /* The usable bytes of glibc's smallest block, which every smaller request gets. */
 #define HS_LEAST_BYTES 24
 
+/* Tells whether a block is glibc's smallest. */
+static inline bool hs_native_is_least(const struct hs_heap_block *block)
+{
+    return block->n_bytes == HS_LEAST_BYTES && block->span->form == HS_SPAN_HEADERS;
+}
+
 /* Tells whether one value of n_bytes fills the block, but for what an allocator adds. */
 static inline bool hs_native_fills(const struct hs_heap_block *block, uint64_t n_bytes)
 {

@@ -10,7 +10,7 @@
 #include "said.h"
 
 /* The bytes that all allocators round to. */
-enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8 };
+enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8, LEAST_ALIKE = 16 };
 
 bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n)
 {
@@ -57,6 +57,19 @@ static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block
            hs_load_u64(block->bytes + 2 * WORD) != table;
 }
 
+/* Tells whether a record of at most 8 bytes has glibc's least block to itself: all blocks of its
+ * type are such, many, and no record that is known begins with it. What has something behind its
+ * first member is, among many, larger once. */
+static bool said_is_alone(const struct hs_scan *scan, const struct hs_heap_block *block,
+                          const struct hs_native_type *type)
+{
+    if (!hs_native_is_least(block) || type->is_array || type->is_dynamic || type->is_header ||
+        type->larger != 0 || type->heir_bytes != 0 || type->tail_type != 0)
+        return false;
+    const struct hs_scan_sizes *sizes = &scan->sizes[hs_flow_type(scan->flow, block->rank) - 1];
+    return sizes->n_least >= LEAST_ALIKE && sizes->n_wide == sizes->n_least && sizes->n_tight == 0;
+}
+
 /* Tells whether it is an array of records only because its size and its first words allow it. */
 static bool said_is_guessed(const struct hs_said *said)
 {
@@ -87,11 +100,12 @@ static void said_by_type(const struct hs_scan *scan, struct hs_said *said)
         const struct hs_agree_by by = {.native = scan->native, .flow = scan->flow};
         said->sure_end = hs_native_agree_array(&by, block, type);
     }
-    said->has_rest = type->is_open_text || type->is_sized ||
-                     (type->is_dynamic && said_is_rounded(scan, block, said->end)) ||
-                     (!type->is_open && type->said_bytes == type->n_bytes &&
-                      (said_is_rounded(scan, block, said->end) ||
-                       (!type->is_array && said_is_least(scan, block, said->end))));
+    said->has_rest =
+        type->is_open_text || type->is_sized ||
+        (type->is_dynamic && said_is_rounded(scan, block, said->end)) ||
+        (!type->is_open && type->said_bytes == type->n_bytes &&
+         (said_is_rounded(scan, block, said->end) || said_is_alone(scan, block, type) ||
+          (!type->is_array && said_is_least(scan, block, said->end))));
 }
 
 void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,

@@ -1,5 +1,6 @@
 #include "scan.h"
 
+#include "agree.h"
 #include <string.h>
 
 #include "base/alloc.h"
@@ -175,6 +176,7 @@ void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block)
     bool is_tight = hs_said_is_tight(block, type->n_bytes);
     sizes->n_tight += is_tight;
     sizes->n_wide += !is_tight;
+    sizes->n_least += !is_tight && hs_native_is_least(block);
 }
 
 void hs_scan_count_block(struct hs_scan *scan, const struct hs_heap_block *block)

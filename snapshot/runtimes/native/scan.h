@@ -39,10 +39,10 @@
 struct hs_disguise;
 struct hs_said;
 
-/* The numbers of blocks of a type that are just as large as an allocator makes them, and of those
- * that are larger. */
+/* The numbers of blocks of a type that are just as large as an allocator makes them, of those that
+ * are larger, and of these that are glibc's least, which no smaller request makes smaller. */
 struct hs_scan_sizes {
-    uint64_t n_tight, n_wide;
+    uint64_t n_tight, n_wide, n_least;
 };
 
 struct hs_scan {
