@@ -369,38 +369,36 @@ hs_status hs_object_lookup_joined(struct hs_sample_join *join, const char *text,
     return find_named(join->view, join, text, ret, err);
 }
 
-/* The one block that a variable's slots point to; HS_NO_NODE when there are several or none. */
-static hs_node only_target(const struct hs_view *view, hs_node variable)
+/* Finds the block that a variable's slots point to; of several the one that retains most, of equal
+ * ones the first slot's. HS_NO_NODE when there is none. */
+static hs_node largest_target(const struct hs_view *view, hs_node variable)
 {
-    hs_node only = HS_NO_NODE;
+    hs_node largest = HS_NO_NODE;
+    uint64_t most = 0;
     for (hs_node node = variable + 1; node < view->n_tree; node++) {
         const struct hs_root *root = hs_snap_root(view->snap, node);
-        if (root->parent != variable || root->target == HS_NO_NODE || root->target == only)
+        if (root->parent != variable || root->target == HS_NO_NODE || root->target == largest)
             continue;
-        if (only != HS_NO_NODE)
-            return HS_NO_NODE;
-        only = root->target;
+        uint64_t words = hs_index_retained(view->index, root->target).words;
+        if (largest != HS_NO_NODE && words <= most)
+            continue;
+        largest = root->target;
+        most = words;
     }
-    return only;
+    return largest;
 }
 
 hs_status hs_object_target(const struct hs_view *view, const char *text, hs_node node, hs_node *ret,
                            struct hs_error *err)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);
-    hs_node target = root->level == HS_LEVEL_VARIABLE ? only_target(view, node) : root->target;
+    hs_node target = root->level == HS_LEVEL_VARIABLE ? largest_target(view, node) : root->target;
     if (target != HS_NO_NODE) {
         *ret = target;
         return HS_OK;
     }
-    if (root->level == HS_LEVEL_LEAF)
+    if (root->level == HS_LEVEL_LEAF || root->level == HS_LEVEL_VARIABLE)
         return hs_fail(err, HS_USAGE, "'%s' points to no block", text);
-    if (root->level != HS_LEVEL_VARIABLE) {
-        (void)hs_fail(err, HS_USAGE, "'%s' is a group of roots", text);
-        return hs_hint(err, "paths lead to an object: name one of its roots");
-    }
-    char slots[200] = "";
-    hs_object_list_slots(view, node, slots, sizeof slots);
-    (void)hs_fail(err, HS_USAGE, "'%s' is a variable of several slots", text);
-    return hs_hint(err, "paths lead to an object: name one of %s", slots);
+    (void)hs_fail(err, HS_USAGE, "'%s' is a group of roots", text);
+    return hs_hint(err, "paths lead to an object: name one of its roots");
 }

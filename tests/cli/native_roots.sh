@@ -87,9 +87,15 @@ def names_of_roots():
     equal(found["object"]["id"], "#4", "root:server is the variable")
     found = run("paths", path, "--to", "root:server.db", "--json").json()
     equal(found["target"]["id"], f"#{len(tree)}", "a slot leads to its block")
-    failed = run("paths", path, "--to", "root:server", code=2).err
-    check("'root:server' is a variable of several slots" in failed and "server.db" in failed and
-          "server.last" in failed, failed)
+    targets = [run("paths", path, "--to", f"#{node[slot]}", "--json").json()["target"]
+               for slot in ("server.db", "server.last")]
+    largest = max(targets, key=lambda target: target["retained_words"])
+    found = run("paths", path, "--to", "root:server", "--json").json()
+    equal(found["target"]["retained_words"], largest["retained_words"], "what retains most of it")
+    equal(found["paths"][0]["root"]["name"], "server", "the root of what root:server leads to")
+    said = run("paths", path, "--to", "root:server").out
+    check("server is a variable of several slots" in said and "server.db" in said and
+          "server.last" in said, said)
 
 
 def threads_and_frames():

@@ -72,6 +72,22 @@ static hs_status put_target(void *context, struct hs_sink *sink, struct hs_error
         err);
 }
 
+/* Says of a variable of several slots that the target is one of those it leads to. */
+static hs_status print_slots(struct hs_tool *tool, const struct hs_view *view,
+                             const struct hs_object_spec *what, struct hs_error *err)
+{
+    char slots[200];
+    hs_node node = what->nodes[0];
+    if (node >= view->n_tree || hs_snap_root(view->snap, node)->level != HS_LEVEL_VARIABLE)
+        return HS_OK;
+    hs_object_list_slots(view, node, slots, sizeof slots);
+    HS_TRY(
+        hs_tool_print_clean(tool, hs_view_string(view, hs_snap_root(view->snap, node)->name), err));
+    HS_TRY(hs_print(&tool->out, err, " is a variable of several slots ("));
+    HS_TRY(hs_tool_print_clean(tool, slots, err));
+    return hs_print(&tool->out, err, "); of what they lead to, this retains most:\n");
+}
+
 /* Prints the target and its owner, before the paths. */
 static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join,
                                const struct hs_object_spec *what, hs_node target,
@@ -79,6 +95,7 @@ static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join
 {
     struct hs_view *view = join->view;
     struct hs_node_facts facts;
+    HS_TRY(print_slots(tool, view, what, err));
     HS_TRY(hs_view_facts(view, target, &facts, err));
     const struct hs_sample *sample = sample_of(view, what, target);
     hs_node idom = hs_index_idom(view->index, target);

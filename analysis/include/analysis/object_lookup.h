@@ -47,8 +47,9 @@ hs_status hs_object_lookup_joined(struct hs_sample_join *join, const char *text,
 bool hs_object_is_bare(const char *text);
 bool hs_object_is_known(const struct hs_view *view, const char *name);
 
-/* The block that a root points to which the user has named `text`, or that the only pointer of a
- * variable leads to. HS_USAGE when it is several, none, or a group of roots. */
+/* Finds the block that a root points to which the user has named `text`; of those that the slots of
+ * a variable lead to, the one that retains most. Needs an index. HS_USAGE when it is none, or a
+ * group of roots. */
 hs_status hs_object_target(const struct hs_view *view, const char *text, hs_node node, hs_node *ret,
                            struct hs_error *err);
 
