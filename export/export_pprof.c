@@ -26,8 +26,9 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4, LINE_FUNCTION = 1, 
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 /* Strings of our own stand behind those of the tree. */
-enum { TEXT_ROOT, TEXT_TYPE, TEXT_TIER, TEXT_SPACE, TEXT_BYTES, TEXT_TIERS, TEXT_VALUES = 9 };
-static const char *const texts[] = {"root", "type", "tier", "space", "bytes"};
+enum { TEXT_ROOT, TEXT_KIND, TEXT_TYPE, TEXT_TIER, TEXT_SPACE, TEXT_BYTES, TEXT_TIERS };
+enum { TEXT_KINDS = TEXT_TIERS + HS_TIER_NONE + 1, TEXT_VALUES = TEXT_KINDS + HS_N_ROOT_KINDS };
+static const char *const texts[] = {"root", "kind", "type", "tier", "space", "bytes"};
 
 struct dump {
     const struct hs_stack_tree *tree;
@@ -84,7 +85,11 @@ static void put_labels(struct dump *d, uint32_t node)
     uint32_t root = node;
     while (d->tree->nodes[root].parent != HS_NO_STACK)
         root = d->tree->nodes[root].parent;
-    put_label(d, TEXT_ROOT, hs_stack_frame_of(d->tree, root)->name);
+    const struct hs_stack_node *at = &d->tree->nodes[root];
+    bool is_variable = at->label != 0;
+    put_label(d, TEXT_ROOT, is_variable ? at->label : hs_stack_frame_of(d->tree, root)->name);
+    if (is_variable)
+        put_label(d, TEXT_KIND, text_id(d, TEXT_KINDS + at->kind));
     if (!d->tree->nodes[node].is_root)
         put_label(d, TEXT_TYPE, hs_stack_frame_of(d->tree, node)->name);
     put_label(d, TEXT_TIER, text_id(d, TEXT_TIERS + d->tree->nodes[root].tier));
@@ -173,6 +178,8 @@ static void put_strings(struct dump *d)
         hs_proto_name(&d->proto, PROFILE_STRING, texts[i]);
     for (unsigned i = 0; i <= HS_TIER_NONE; i++)
         hs_proto_name(&d->proto, PROFILE_STRING, i == HS_TIER_NONE ? "none" : hs_tier_name(i));
+    for (unsigned i = 0; i < HS_N_ROOT_KINDS; i++)
+        hs_proto_name(&d->proto, PROFILE_STRING, hs_root_kind_name(i));
     for (unsigned k = 0; k < d->tree->n_values; k++) {
         hs_proto_name(&d->proto, PROFILE_STRING, d->tree->types[k].type);
         hs_proto_name(&d->proto, PROFILE_STRING, d->tree->types[k].unit);
@@ -199,7 +206,7 @@ static hs_status write_pprof(const struct hs_stack_tree *tree,
                              const struct hs_export_target *target, struct hs_error *err)
 {
     struct dump d = {.tree = tree, .pen = hs_pen_of(target->out), .proto.error = HS_ERROR_INIT};
-    _Static_assert(TEXT_TIERS + HS_TIER_NONE + 1 == TEXT_VALUES, "a text for each tier");
+    _Static_assert(sizeof texts / sizeof *texts == TEXT_TIERS, "tiers stand behind these");
     hs_gzip_open(&d.gzip, &d.pen);
     put_all(&d);
     hs_gzip_close(&d.gzip);

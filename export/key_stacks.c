@@ -62,6 +62,9 @@ static hs_status key_add(struct hs_stack_tree *tree, const struct hs_view *view,
     /* Number 0, the whole heap, is no frame. */
     node->parent = key->parent == 0 || key->parent == HS_NO_KEY ? HS_NO_STACK : key->parent - 1;
     node->frame = at;
+    if (key->form == HS_KEY_ROOT)
+        HS_TRY(hs_strtab_add(&tree->strings, hs_strtab_get(&keys->names, key->name), &node->label,
+                             err));
     node->kind = key->kind;
     node->tier = key->tier;
     node->is_root = key->form != HS_KEY_TYPE;

@@ -44,10 +44,12 @@ grep -qF 'root global </script><b>&amp;' "$work/pprof" || fail "a name is cut"
 pprof -sample_index=inuse_space -unit=B -peek '^char' "$profile"
 grep -q 'struct session$' "$work/pprof" || fail "no owner in: $(tail -12 "$work/pprof")"
 pprof -tags "$profile"
-for label in root type tier; do
+for label in root kind type tier; do
     grep -q "^ *$label: Total" "$work/pprof" || fail "no label $label: $(cat "$work/pprof")"
 done
-pprof -top -tagfocus 'root=root global sessions' "$profile"
+grep -q '\<sessions$' "$work/pprof" || fail "no name of a root alone: $(cat "$work/pprof")"
+! grep -q 'root global' "$work/pprof" || fail "a label says twice what it is: $(cat "$work/pprof")"
+pprof -top -tagfocus 'root=^sessions$' "$profile"
 grep -q 'struct session' "$work/pprof" || fail "no sample of a root"
 
 # What has grown: ten sessions of 4 words.

@@ -24,6 +24,7 @@ struct hs_stack_frame {
 struct hs_stack_node {
     uint32_t parent; /* a smaller number, or HS_NO_STACK */
     uint32_t frame;
+    hs_str label;       /* of a root, its name without its kind; 0: as the frame is called */
     uint8_t kind, tier; /* of the root it begins with: enum hs_root_kind, hs_tier; of a trace 0 */
     bool is_root;       /* a root, and no type */
     uint64_t values[HS_STACK_VALUES]; /* its own, without those on top of it */
