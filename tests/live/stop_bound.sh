@@ -18,6 +18,7 @@ TARGET_REFUSED, OVER_LIMIT = 3, 6
 PAUSE_SECONDS = 0.3
 PAUSE_NS = f"max_pause_ns={int(PAUSE_SECONDS * 1e9)}"
 NOISE_SECONDS = 0.8 # of a busy machine
+NEAR_SECONDS = 0.004 # of a clock, in the best of some rounds
 READ_HELD, READ_ALL = 101, 104
 SEIZED = 22 # of the copy's points
 
@@ -110,6 +111,11 @@ def sparse():
     return f"exit {one.code}, gap {gap:.2f} s: {told(one.said)}"
 
 
+def children(pid):
+    return [other for other, _ in relatives(bound, pid)
+            if status_of(other).get("PPid") == str(pid)]
+
+
 def vfork():
     """A thread that waits for a child made by vfork cannot stop; all others run on."""
     said = []
@@ -117,11 +123,14 @@ def vfork():
         target = Bound("vfork=6")
         target.process.stdin.write("\n")
         target.process.stdin.flush()
-        time.sleep(0.3)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not children(target.pid):
+            check(time.monotonic() < until, "no child by vfork")
+            time.sleep(0.01)
+        time.sleep(0.1) # it waits for it
         target.reset()
         _, why = dump(target, "vfork", *options, codes=(TARGET_REFUSED,))
-        child, = [pid for pid, _ in relatives(bound, target.pid)
-                  if status_of(pid).get("PPid") == str(target.pid)]
+        child, = children(target.pid)
         check(f"waits for its child {child}, made by vfork" in " ".join(why.split()), why)
         said.append(f"gap {target.check_gap('vfork', limit):.2f} s")
         target.stop()
@@ -241,11 +250,21 @@ def held_by_stopped(target, *options, act="stop", codes=(-signal.SIGKILL,), more
 
 def seized():
     """SIGSTOP of heapsnap when it has seized those threads, which wait, that it seizes first: a
-    signal makes them stand, also one that is ignored, and nobody would let them go on."""
+    signal makes them stand, also one that is ignored, and nobody would let them go on. It does
+    nothing where a busy machine lets it come too late."""
+    for _ in range(20):
+        gap, said = seized_once()
+        if gap > PAUSE_SECONDS / 2:
+            break
+    check(gap > PAUSE_SECONDS / 2, f"the signals did not hold it: {gap:.2f} s")
+    return f"gap {gap:.2f} s: {told(said)}"
+
+
+def seized_once():
     target = Bound("epoll=20")
     one = Run(target.pid, "mode=read", f"at={SEIZED}", "act=stop", PAUSE_NS)
     until = time.monotonic() + PATIENCE_SECONDS
-    while status_of(one.process.pid).get("State", "T")[0] != "T":
+    while status_of(one.process.pid).get("State", "T")[0] not in "TZ":
         check(time.monotonic() < until, "it does not come to be stopped")
         time.sleep(0.001)
     for tid in threads_of(target.pid):
@@ -253,9 +272,8 @@ def seized():
     one.finish("seized", (-signal.SIGKILL,))
     check(f"process '{target.pid}'" in one.said and "was about to stop it" in one.said, one.said)
     gap = target.check_gap("seized")
-    check(gap > PAUSE_SECONDS / 2, f"the signals did not hold it: {gap:.2f} s")
     target.stop()
-    return f"gap {gap:.2f} s: {told(one.said)}"
+    return gap, one.said
 
 
 def stop_once(target, point, seconds):
@@ -289,10 +307,10 @@ def short():
                 gap = stop_once(target, point, seconds)
                 if gap is not None and (point == SEIZED or gap > seconds):
                     gaps.append(gap)
-                if len(gaps) == 7:
+                if len(gaps) >= 7 and min(gaps) < 2 * seconds + NEAR_SECONDS:
                     break
             check(gaps, f"{seconds} s: it never stopped while it held the target")
-            check(min(gaps) < 2 * seconds + 0.004,
+            check(min(gaps) < 2 * seconds + NEAR_SECONDS,
                   f"{seconds} s at {point}: it stood still for {min(gaps):.3f} s")
             said.append(f"{seconds * 1000:.0f} ms: {min(gaps) * 1000:.0f} to "
                         f"{max(gaps) * 1000:.0f}")

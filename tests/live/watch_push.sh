@@ -49,6 +49,14 @@ class Server:
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
 
+BUSY = "still on the way" # said where a machine is too busy for a push between two dumps
+
+
+def warned(watch):
+    """Why nothing could be pushed, but for what a busy machine adds."""
+    return [line["why"] for line in watch.log("warn") if BUSY not in line["why"]]
+
+
 def push(target, url, n=2, every="300ms", more=(), env=None):
     """So many dumps with this URL: the watch, ended."""
     directory = new_directory("snaps")
@@ -96,9 +104,10 @@ def doors():
         watch = push(target, path, more=more, env=env)
         until(lambda: len(server.seen) >= 2, f"two at {path}")
         watch.stop(path)
-        check(watch.log("warn") == [], f"{path}: {watch.log('warn')}")
-        check([line["why"] for line in watch.log("push")] == ["the first profile was taken"],
-              f"{path}: {watch.log('push')}")
+        check(warned(watch) == [], f"{path}: {warned(watch)}")
+        taken = [line["why"] for line in watch.log("push")]
+        check(taken == ["the first profile was taken"] or watch.log("warn") and
+              taken[0] in ("the first profile was taken", "taken again"), f"{path}: {watch.log()}")
         return watch, server.seen[0]
 
     watch, (path, headers, body) = pushed(at + "/ingest")
@@ -165,21 +174,24 @@ def failures():
             (f"http://127.0.0.1:{moved.port}/ingest", "redirects (HTTP 301)"),
             (f"https://127.0.0.1:{secure.port}/ingest", "certificate"),
             (f"https://127.0.0.1:{failing.port}/ingest", "SSL")):
-        watch = push(target, url, 4)
+        watch = push(target, url, 1)
+        until(lambda: warned(watch), f"{url}: why nothing could be pushed")
+        watch.wait_log("dump", len(watch.log("dump")) + 3, f"{url}: more dumps")
+        if str(moved.port) in url:
+            until(lambda: len(moved.seen) > 1, "it is asked again")
         watch.stop(url)
-        warned = [line["why"] for line in watch.log("warn")]
-        if any("still on the way" in why for why in warned): # a busy machine
-            warned = sorted({why for why in warned if "still on the way" not in why})
-        check(len(warned) == 1 and why in warned[0] and "cannot push to 'http" in warned[0],
-              f"{url}: {warned}")
+        said = warned(watch)
+        check(len(said) == 1 and why in said[0] and "cannot push to 'http" in said[0],
+              f"{url}: {said}")
         check(SECRET not in watch.talk() and watch.log("fail") == [], watch.talk())
-    check(len(moved.seen) > 1 and secure.seen == [], "what was seen of them")
+    check(secure.seen == [], "what was seen of them")
     # Once it is well again that is said, and a new failure, too.
-    watch = push(target, f"http://127.0.0.1:{failing.port}/ingest", 2)
+    watch = push(target, f"http://127.0.0.1:{failing.port}/ingest", 1)
+    until(lambda: len(warned(watch)) == 1, "said")
     failing.http.code = 200
     watch.wait_log("push", 1, "taken again")
     failing.http.code = 500
-    watch.wait_log("warn", 2, "said again")
+    until(lambda: len(warned(watch)) == 2, "said again")
     watch.stop("well again")
     check(watch.log("push")[0]["why"] == "taken again", f"{watch.log('push')}")
     target.end()
@@ -195,11 +207,12 @@ def hangs():
             held.append(listener.accept()[0])
     threading.Thread(target=accept, daemon=True).start()
     watch = push(target, f"http://127.0.0.1:{listener.getsockname()[1]}/ingest", 8, "200ms")
-    warned = watch.wait_log("warn", 2, "it hangs")
-    check("still on the way" in warned[0]["why"] and "no answer within 1.0 s" in warned[1]["why"],
-          f"{warned}")
+    said = [line["why"] for line in watch.wait_log("warn", 2, "it hangs")]
+    for why in (BUSY, "no answer within 1.0 s"):
+        check(any(why in line for line in said), f"{said}")
+    # One that waited for an answer would send each of its dumps.
+    until(lambda: len(watch.log("dump")) > len(held) + 4, "dumps while one hangs")
     n_held, n_dumps = len(held), len(watch.log("dump"))
-    check(n_dumps > 2 * n_held, f"{n_dumps} dumps, {n_held} were sent")
     done = len(watch.log("dump"))
     watch.wait_log("dump", done + 8, "dumps go on")
     check(len(watch.log("warn")) == 2, f"{watch.log('warn')}")
