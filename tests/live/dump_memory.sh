@@ -38,12 +38,14 @@ near()
 # that is looked at once may stand beside the limit.
 within()
 {
-    local limit seen unit n_objects="" found
+    local limit seen unit n_objects="" found too_little
     "$HEAPSNAP" dump "$2" -o "$work/small.snap" --memory 24Mi 2>"$work/talk" && fail "$1: in 24 MiB"
     least=$(sed -nE 's/.*needs at least ([0-9.]+) MiB of memory.*/\1/p' "$work/talk")
     [ -n "$least" ] || { cat "$work/talk"; fail "$1: no figure"; }
-    least=$(awk -v n="$least" 'BEGIN { printf "%d", n + 12 + 0.9999 }') # and what is always taken
-    for limit in $((least - 1)) "$least" $((least + 9)) $((least + 60)); do
+    # And what is always taken; the figure is rounded to a tenth.
+    read -r too_little least < <(awk -v n="$least" \
+        'BEGIN { print int(n - 0.05 + 12 + 0.9999) - 1, int(n + 0.05 + 12 + 0.9999) }')
+    for limit in "$too_little" "$least" $((least + 9)) $((least + 60)); do
         if "$HEAPSNAP" dump "$2" -v -o "$work/small.snap" --memory "${limit}Mi" 2>"$work/talk"; then
             [ "$limit" -ge "$least" ] || fail "$1: less than the least is enough: $limit MiB"
         else
