@@ -43,8 +43,8 @@ def read():
 
 def control():
     target = Busy(program, mib=MIB, writers=N_WRITERS, rate=0)
-    counts = []
-    while len(counts) < 5 or max(counts) <= N_WRITERS and len(counts) < 50: # or no writer had a turn
+    counts = [] # of five reads, of more where no writer had a turn
+    while len(counts) < 5 or max(counts) <= N_WRITERS and len(counts) < 50:
         one = run(target, "unlocked", "unlocked=1", target.arrays, "nap_us=500")
         counts.append(one.figures["torn"])
     check(max(counts) > N_WRITERS, f"an unlocked reader saw only {counts} differ")
