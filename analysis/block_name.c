@@ -5,7 +5,10 @@
 #include "analysis/field_path.h"
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
+#include "analysis/type_family.h"
 #include "base/alloc.h"
+#include "base/append.h"
+#include "short_way.h"
 
 enum { MOST_STEPS = 4096 };
 
@@ -29,22 +32,47 @@ static size_t way_down(const struct hs_view *view, hs_node node, hs_node *way, h
     return n;
 }
 
-/* Folds a way by dominators; where one does not point to the next there is a gap. */
+static hs_status fold_step(struct hs_view *view, hs_node node, hs_node next,
+                           struct hs_path_fold *fold, struct hs_error *err)
+{
+    struct hs_path_step step = {.node = node, .offset_words = HS_NO_OFFSET, .repeat = 1};
+    struct hs_node_facts facts;
+    HS_TRY(hs_view_facts(view, node, &facts, err));
+    step.type = facts.type;
+    if (next != HS_NO_NODE)
+        HS_TRY(hs_link_offset(view, node, next, &step.offset_words, err));
+    return hs_path_fold_add(fold, &step, err);
+}
+
+/* Fills the gap behind a dominator that does not point to the next: with a short way from one to
+ * the other, as there are several; where they are long, with a gap. */
+static hs_status fold_gap(struct hs_view *view, hs_node from, hs_node to, struct hs_path_fold *fold,
+                          struct hs_error *err)
+{
+    enum { FEW = 6 };
+    static const struct hs_path_step gap = {.node = HS_NO_NODE, .repeat = 1};
+    hs_node way[HS_SHORT_WAY_STEPS];
+    size_t n;
+    HS_TRY(hs_short_way(view, from, to, way, &n, err));
+    if (n == 0 || n > FEW)
+        return hs_path_fold_add(fold, &gap, err);
+    fold->n_steps--; /* that of `from`, which had no place */
+    for (size_t i = 0; i + 1 < n; i++)
+        HS_TRY(fold_step(view, way[i], way[i + 1], fold, err));
+    return HS_OK;
+}
+
+/* Folds a way by dominators. */
 static hs_status fold_way(struct hs_view *view, const hs_node *way, size_t n,
                           struct hs_path_fold *fold, struct hs_error *err)
 {
     for (size_t i = 0; i < n; i++) {
-        struct hs_path_step step = {.node = way[i], .offset_words = HS_NO_OFFSET, .repeat = 1};
-        struct hs_node_facts facts;
-        HS_TRY(hs_view_facts(view, way[i], &facts, err));
-        step.type = facts.type;
-        if (i + 1 < n)
-            HS_TRY(hs_link_offset(view, way[i], way[i + 1], &step.offset_words, err));
-        HS_TRY(hs_path_fold_add(fold, &step, err));
-        if (i + 1 < n && step.offset_words == HS_NO_OFFSET) {
-            const struct hs_path_step gap = {.node = HS_NO_NODE, .repeat = 1};
-            HS_TRY(hs_path_fold_add(fold, &gap, err));
-        }
+        size_t n_before = fold->n_steps;
+        HS_TRY(fold_step(view, way[i], i + 1 < n ? way[i + 1] : HS_NO_NODE, fold, err));
+        bool has_gap = i + 1 < n && fold->n_steps > n_before &&
+                       fold->steps[fold->n_steps - 1].offset_words == HS_NO_OFFSET;
+        if (has_gap)
+            HS_TRY(fold_gap(view, way[i], way[i + 1], fold, err));
     }
     hs_path_fold_finish(fold);
     return HS_OK;
@@ -77,6 +105,115 @@ hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node roo
         status = hs_fold_text(view, root, &fold, ret, err);
     hs_path_fold_fini(&fold);
     return status;
+}
+
+/* Finds the nearest dominator of the type: its place on the way; n: none has it. */
+static hs_status find_above(struct hs_view *view, const hs_node *way, size_t n, uint32_t type,
+                            size_t *ret, struct hs_error *err)
+{
+    *ret = n;
+    for (size_t i = n; i-- > 1 && *ret == n;) {
+        struct hs_node_facts facts;
+        HS_TRY(hs_view_facts(view, way[i - 1], &facts, err));
+        if (facts.type == type)
+            *ret = i - 1;
+    }
+    return HS_OK;
+}
+
+hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, char **ret,
+                        struct hs_error *err)
+{
+    hs_auto_free hs_node *way = NULL;
+    hs_auto_free char *text = NULL;
+    struct hs_path_fold fold = {0};
+    hs_node root, by_pointers[HS_SHORT_WAY_STEPS];
+    size_t from, n_pointers;
+    HS_TRY(HS_ALLOC(&way, MOST_STEPS, err));
+    HS_TRY(HS_ALLOC(&text, HS_FIELD_PATH_BYTES, err));
+    size_t n = way_down(view, block, way, &root);
+    HS_TRY(find_above(view, way, n, type, &from, err));
+    if (from == n)
+        return HS_OK;
+    HS_TRY(hs_short_way(view, way[from], block, by_pointers, &n_pointers, err));
+    hs_status status = n_pointers != 0
+                           ? hs_path_fold_nodes(&fold, view, by_pointers, n_pointers, err)
+                           : fold_way(view, way + from, n - from, &fold, err);
+    if (status == HS_OK && hs_field_path(view, "", &fold, text, HS_FIELD_PATH_BYTES) != 0)
+        status = hs_strdup(text, ret, err);
+    hs_path_fold_fini(&fold);
+    return status;
+}
+
+/* Tells whether references to a block are counted, by its type: of these a cycle is never freed. */
+static bool is_counted(const char *type)
+{
+    static const char *const counted[] = {"make_shared<", "allocate_shared<", "_Sp_counted_",
+                                          "sp_counted_",  "RcInner<",         "RcBox<",
+                                          "ArcInner<"};
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (strstr(type, counted[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Names the classes between the ends of a way, as far as these are known or guessed: "through X";
+ * "" where none is. *ret_counted: whether references to any block on it are counted. */
+static hs_status name_classes(struct hs_view *view, const hs_node *way, size_t n, char *text,
+                              size_t n_bytes, bool *ret_counted, struct hs_error *err)
+{
+    text[0] = '\0';
+    *ret_counted = false;
+    for (size_t i = 0; i + 1 < n; i++) {
+        struct hs_node_facts facts;
+        HS_TRY(hs_view_facts(view, way[i], &facts, err));
+        if (facts.type == HS_UNTYPED)
+            continue;
+        const struct hs_type *type = hs_snap_type(view->snap, facts.type);
+        const char *name = hs_view_string(view, type->name), *guess = strstr(name, HS_TYPE_PERHAPS);
+        bool is_told = i != 0 && (type->form != HS_FORM_BYTES || guess != NULL);
+        *ret_counted |= is_counted(name);
+        if (is_told)
+            hs_append(text, n_bytes, "%s%s", text[0] == '\0' ? "through " : ", ",
+                      guess != NULL ? guess + strlen(HS_TYPE_PERHAPS) : name);
+    }
+    return HS_OK;
+}
+
+hs_status hs_name_cycle(struct hs_view *view, hs_node block, char **ret, struct hs_error *err)
+{
+    hs_auto_free char *text = NULL;
+    struct hs_path_fold fold = {0};
+    hs_node way[HS_SHORT_WAY_STEPS];
+    char classes[512] = "";
+    size_t n;
+    HS_TRY(HS_ALLOC(&text, HS_FIELD_PATH_BYTES, err));
+    HS_TRY(hs_short_way(view, block, block, way, &n, err));
+    bool is_of_counted = false;
+    HS_TRY(name_classes(view, way, n, classes, sizeof classes, &is_of_counted, err));
+    if (n == 0 || !is_of_counted)
+        return HS_OK;
+    hs_status status = hs_path_fold_nodes(&fold, view, way, n, err);
+    if (status == HS_OK) {
+        bool has_members = hs_field_path(view, "", &fold, text, HS_FIELD_PATH_BYTES) != 0;
+        status = hs_strdup(has_members ? text : classes, ret, err);
+    }
+    hs_path_fold_fini(&fold);
+    return status;
+}
+
+void hs_fold_indices(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at != '\0';) {
+        *to++ = *at++;
+        size_t n = to[-1] == '[' ? strspn(at, "0123456789") : 0;
+        if (n != 0 && at[n] == ']') {
+            *to++ = '*';
+            at += n;
+        }
+    }
+    *to = '\0';
 }
 
 /* Cuts a path where no member leads on by name; the way so far says as much. */

@@ -1,6 +1,8 @@
 /* Groups of blocks by the types of their dominators. */
 #include "group_tree.h"
 
+#include <string.h>
+
 #include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "tree_walk.h"
@@ -565,16 +567,60 @@ static uint32_t class_of_part(const struct hs_group_tree *tree, uint32_t group, 
 
 /* Finds the group below one that most of its words are in: a quarter of all at least, and more
  * than its own. */
-static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group)
+static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group,
+                                     hs_node *ret_top)
 {
     const struct hs_group *groups = tree->groups;
     uint32_t best = group;
     for (uint32_t i = group + 1; i < tree->n; i++)
         if (groups[i].own_words > groups[best].own_words && is_below(tree, i, group))
             best = i;
-    return best != group && groups[best].own_words >= groups[group].words / LEAST_PART
-               ? step_of(tree, best)
-               : (struct hs_accumulated){0};
+    if (best == group || groups[best].own_words < groups[group].words / LEAST_PART)
+        return (struct hs_accumulated){0};
+    *ret_top = groups[best].top;
+    return step_of(tree, best);
+}
+
+static bool is_as_many(uint64_t n, uint64_t as)
+{
+    enum { ONE_IN = 20 };
+    return (n > as ? n - as : as - n) <= as / ONE_IN;
+}
+
+/* Tells whether the name of a group's type is no library's template. */
+static bool has_plain_name(const struct hs_group_tree *tree, uint32_t group)
+{
+    const struct hs_view *view = tree->kinds->view;
+    uint32_t type = tree->kinds->types[tree->groups[group].kind];
+    return rank_of(tree, group) != HS_RANK_LIBRARY ||
+           strchr(hs_view_string(view, hs_snap_type(view->snap, type)->name), '<') == NULL;
+}
+
+/* Finds a class of which as many blocks hang where those of the group do, or where the blocks do in
+ * which these are, one each: the events in a queue beside the objects that they are for. The one
+ * that tells most, of equals that with most words. */
+static struct hs_accumulated peer_of(const struct hs_group_tree *tree, uint32_t group)
+{
+    enum { LEAST = 8 };
+    const struct hs_group *groups = tree->groups;
+    uint64_t n = groups[group].n_blocks;
+    uint32_t best = HS_NO_GROUP;
+    for (uint32_t at = group; n >= LEAST && groups[at].parent != HS_NO_GROUP;
+         at = groups[at].parent) {
+        if (!is_as_many(groups[at].n_blocks, n))
+            break;
+        for (uint32_t i = groups[at].parent + 1; i < tree->n; i++) {
+            bool is_peer = groups[i].parent == groups[at].parent && i != at &&
+                           groups[i].kind != groups[group].kind &&
+                           is_as_many(groups[i].n_blocks, n) &&
+                           rank_of(tree, i) > HS_RANK_COLLECTION && has_plain_name(tree, i);
+            if (is_peer &&
+                (best == HS_NO_GROUP || rank_of(tree, i) > rank_of(tree, best) ||
+                 (rank_of(tree, i) == rank_of(tree, best) && groups[i].words > groups[best].words)))
+                best = i;
+        }
+    }
+    return best == HS_NO_GROUP ? (struct hs_accumulated){0} : step_of(tree, best);
 }
 
 /* The way to a group. */
@@ -607,8 +653,10 @@ hs_status hs_group_accumulation(const struct hs_group_tree *tree,
                                 const struct hs_group_place *place, unsigned follow_percent,
                                 struct hs_accumulation *ret, struct hs_error *err)
 {
-    struct hs_accumulation at = {
-        .top = HS_NO_NODE, .point = HS_NO_NODE, .class_tops = {HS_NO_NODE, HS_NO_NODE}};
+    struct hs_accumulation at = {.top = HS_NO_NODE,
+                                 .point = HS_NO_NODE,
+                                 .bulk_top = HS_NO_NODE,
+                                 .class_tops = {HS_NO_NODE, HS_NO_NODE}};
     struct way way;
     find_steps(tree, follow_percent, &way, &at);
     /* One block is many things: what it has is told by its parts. */
@@ -621,11 +669,14 @@ hs_status hs_group_accumulation(const struct hs_group_tree *tree,
     }
     if (at.members != 0) {
         struct member_walk walk = {.tree = tree, .members = way.passed[at.members], .at = &at};
-        at.bulk = bulk_of(tree, walk.members);
+        at.n_heads = tree->groups[walk.members].n_heads;
+        at.bulk = bulk_of(tree, walk.members, &at.bulk_top);
+        at.peer = peer_of(tree, walk.members);
         HS_TRY(HS_ALLOC(&walk.n_sizes, N_CLASSES, err));
         hs_status status = look_at_members(&walk, place, err);
         hs_free(walk.n_sizes);
         HS_TRY(status);
+        at.top_words = walk.top_words;
     }
     *ret = at;
     return HS_OK;

@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 3
+#define KEPT_SUSPECTS_VERSION 4
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -125,6 +125,8 @@ static void accumulation(struct coder *c, struct hs_accumulation *at)
         accumulated(c, &at->steps[i]);
     SMALL(c, at->members, HS_GROUP_STEPS + 1);
     accumulated(c, &at->bulk);
+    node(c, &at->bulk_top);
+    accumulated(c, &at->peer);
     for (unsigned i = 0; i < 2; i++) {
         accumulated(c, &at->parts[i]);
         accumulated(c, &at->classes[i]);
@@ -137,6 +139,8 @@ static void accumulation(struct coder *c, struct hs_accumulation *at)
     node(c, &at->top);
     node(c, &at->point);
     size(c, &at->n_direct);
+    size(c, &at->n_heads);
+    size(c, &at->top_words);
 }
 
 static void roots(struct coder *c, struct hs_suspect *row)
@@ -194,6 +198,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     reserves(c, row);
     type(c, &row->type);
     SMALL(c, row->is_class, 2);
+    SMALL(c, row->is_heavy, 2);
     size(c, &row->count);
     size(c, &row->each_words);
     size(c, &row->held_words);
@@ -205,6 +210,8 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     text(c, &row->holder);
     for (unsigned i = 0; i < 2; i++)
         text(c, &row->class_holders[i]);
+    text(c, &row->bulk_place);
+    text(c, &row->cycle);
     node(c, &row->holder_root);
     text(c, &row->site);
     SMALL(c, row->site_percent, 101);
@@ -212,7 +219,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1352 && sizeof(struct hs_accumulation) == 656 &&
+static_assert(sizeof(struct hs_suspect) == 1424 && sizeof(struct hs_accumulation) == 712 &&
               sizeof(struct hs_suspects) == 64);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

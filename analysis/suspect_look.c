@@ -100,6 +100,12 @@ static bool tells_what_it_is(const struct hs_view *view, uint32_t type)
     return hs_rank_is_class(hs_type_rank(hs_view_string(view, of->name), of->form));
 }
 
+/* Tells whether more is known of it than its size. */
+static bool has_type(const struct hs_view *view, uint32_t type)
+{
+    return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
+}
+
 /* The members, and where they hang. */
 static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
 {
@@ -111,6 +117,50 @@ static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
     suspect->count = members->n_blocks;
     suspect->each_words = at->median_words;
     suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
+}
+
+/* The words that are most of a suspect. */
+static uint64_t least_heavy(const struct hs_suspect *suspect)
+{
+    enum { PERCENT = 60 };
+    return suspect->words / 100 * PERCENT;
+}
+
+/* The child that most of so many words hang on; HS_NO_NODE: none has so much. */
+static hs_node heavy_child(const struct hs_view *view, hs_node node, uint64_t least_words)
+{
+    struct hs_row row = hs_index_dominated(view->index, node);
+    for (hs_node child; hs_row_next(&row, &child);)
+        if (hs_index_retained(view->index, child).words >= least_words)
+            return child;
+    return HS_NO_NODE;
+}
+
+/* Goes down from the block that most of the suspect hangs on, where types do not tell: as long as
+ * most of it hangs on one block, and no further than to the first of a row of blocks of one size, a
+ * list. */
+static hs_status find_heavy(struct hs_view *view, struct hs_suspect *suspect, struct hs_error *err)
+{
+    enum { MOST_STEPS = 64, ROW = 4 };
+    uint64_t least_words = least_heavy(suspect), row_words = 0;
+    hs_node at = suspect->at.top, before_row = at;
+    unsigned in_row = 0;
+    for (unsigned i = 0; i < MOST_STEPS; i++) {
+        struct hs_node_facts facts;
+        hs_node child = heavy_child(view, at, least_words);
+        if (child == HS_NO_NODE)
+            break;
+        HS_TRY(hs_view_facts(view, child, &facts, err));
+        in_row = facts.words == row_words ? in_row + 1 : 1;
+        if (in_row == 1)
+            before_row = at;
+        row_words = facts.words;
+        at = child;
+        if (in_row == ROW)
+            break;
+    }
+    suspect->evidence = in_row == ROW ? before_row : at;
+    return HS_OK;
 }
 
 /* Returns the part of the way at which a container's own links to one of its elements begin, as
@@ -130,6 +180,17 @@ static char *links_of_container(char *holder)
     return found;
 }
 
+/* Returns where the step begins that is repeated at `end`: "next{x1588}", "[...]{x3}". */
+static char *begin_of_repeated(char *holder, char *end)
+{
+    while (end > holder && end[-1] == ']') /* no member's dot is in these */
+        for (end--; end > holder && *end != '[';)
+            end--;
+    while (end > holder && *end != '[' && *end != '>' && *end != '.')
+        end--;
+    return end - (end > holder && *end == '>');
+}
+
 /* Backs out of the container that many hang in: of the way to one of them what all share, without
  * its place in a list, "{x1588}" and what follows, and without its index where it is one of many.
  */
@@ -138,9 +199,7 @@ static void trim_holder(char *holder, bool is_one_of_many)
     char *end = holder == NULL ? NULL : strstr(holder, "{x");
 
     if (end != NULL) {
-        while (end > holder && *end != '>' && *end != '.')
-            end--;
-        end -= end > holder && *end == '>';
+        end = begin_of_repeated(holder, end);
     } else if (holder != NULL && is_one_of_many) {
         char *links = links_of_container(holder);
         end = strrchr(holder, '[');
@@ -149,6 +208,15 @@ static void trim_holder(char *holder, bool is_one_of_many)
     }
     if (end != NULL && end > holder)
         *end = '\0';
+}
+
+/* Cuts a way behind its last member with a name: "win->buffer->(+48)->(+8)". */
+static void cut_offsets(char *holder)
+{
+    static const char offset[] = "->(+", gap[] = "->...";
+    for (char *at; (at = strrchr(holder, '-')) != NULL && at != holder; *at = '\0')
+        if (strncmp(at, offset, sizeof offset - 1) != 0 && strcmp(at, gap) != 0)
+            return;
 }
 
 /* Names the way from any one of many roots; none where they lead to the members themselves. */
@@ -164,11 +232,58 @@ static hs_status fold_holder(struct hs_suspect *suspect, struct hs_error *err)
                : hs_strdup(text, &suspect->holder, err);
 }
 
+/* Names the way from a member to what most of the members is; none where types say nothing. */
+static hs_status name_bulk(struct hs_view *view, struct hs_suspect *suspect, struct hs_error *err)
+{
+    const struct hs_accumulation *at = &suspect->at;
+
+    if (at->members == 0 || at->bulk.n_blocks == 0 || at->bulk_top == HS_NO_NODE ||
+        !suspect->is_class)
+        return HS_OK;
+    HS_TRY(hs_name_below(view, at->bulk_top, suspect->type, &suspect->bulk_place, err));
+    if (suspect->bulk_place != NULL)
+        hs_fold_indices(suspect->bulk_place);
+    return HS_OK;
+}
+
+/* Finds the block that groups of blocks without a type hang on: a table, which has a type. What has
+ * most of them directly may be one of them. */
+static hs_status find_table(struct hs_view *view, struct hs_suspect *suspect, struct hs_error *err)
+{
+    enum { MOST_STEPS = 64 };
+    hs_node at = suspect->at.top;
+    for (unsigned i = 0; i < MOST_STEPS && at != HS_NO_NODE && at >= view->n_tree; i++) {
+        struct hs_node_facts facts;
+        HS_TRY(hs_view_facts(view, at, &facts, err));
+        if (has_type(view, facts.type)) {
+            suspect->evidence = suspect->at.point = at;
+            return HS_OK;
+        }
+        at = hs_index_idom(view->index, at);
+    }
+    return HS_OK;
+}
+
+/* Names the way to one of the equal groups instead of that to the block on top, if there is one. */
+static hs_status name_equal(struct hs_view *view, struct hs_suspect *suspect, struct hs_error *err)
+{
+    char *text = NULL;
+    hs_node root = suspect->holder_root;
+    HS_TRY(name_by_path(view, suspect->equal.head, suspect, &text, &root, err));
+    if (text == NULL)
+        return HS_OK;
+    hs_free(suspect->holder);
+    suspect->holder = text;
+    if (suspect->list == HS_SUSPECT_JOINT)
+        suspect->holder_root = root;
+    return HS_OK;
+}
+
 static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspect *suspect,
                              struct hs_error *err)
 {
     enum { MANY = 8 };
-    bool is_point = suspect->evidence == suspect->at.point;
+    bool is_point = suspect->evidence == suspect->at.point || suspect->is_heavy;
 
     if (suspect->list == HS_SUSPECT_JOINT)
         HS_TRY(name_by_path(kinds->view, suspect->evidence, suspect, &suspect->holder,
@@ -176,6 +291,9 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
     else if (suspect->at.members != 0)
         HS_TRY(hs_name_by_dominators(kinds->view, suspect->evidence, suspect->roots[0],
                                      &suspect->holder, err));
+    bool is_equal = suspect->equal.n != 0 && !suspect->is_heavy;
+    if (is_equal)
+        HS_TRY(name_equal(kinds->view, suspect, err));
     trim_holder(suspect->holder, !is_point && suspect->count >= MANY);
     for (unsigned i = 0; i < 2; i++) {
         hs_node root, top = suspect->at.class_tops[i];
@@ -184,6 +302,9 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
         HS_TRY(name_by_path(kinds->view, top, suspect, &suspect->class_holders[i], &root, err));
         trim_holder(suspect->class_holders[i], suspect->at.classes[i].n_blocks >= MANY);
     }
+    HS_TRY(name_bulk(kinds->view, suspect, err));
+    if (suspect->holder != NULL && (suspect->is_heavy || is_equal))
+        cut_offsets(suspect->holder);
     return suspect->fold_name == NULL ? HS_OK : fold_holder(suspect, err);
 }
 
@@ -205,8 +326,16 @@ static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_g
     HS_TRY(status);
     if (suspect->at.members != 0)
         take_members(kinds->view, suspect);
-    if (!suspect->is_class && suspect->untyped_words >= suspect->words / 2)
+    if (!suspect->is_class && suspect->untyped_words >= suspect->words / 2) {
         HS_TRY(hs_equal_groups_find(kinds->view, place, n_blocks, &suspect->equal, err));
+        suspect->is_heavy = suspect->at.members != 0 && !has_type(kinds->view, suspect->type) &&
+                            suspect->at.top >= kinds->view->n_tree &&
+                            suspect->at.top_words >= least_heavy(suspect);
+        if (suspect->is_heavy)
+            HS_TRY(find_heavy(kinds->view, suspect, err));
+        else if (suspect->at.n_heads > 1 && !has_type(kinds->view, suspect->type))
+            HS_TRY(find_table(kinds->view, suspect, err));
+    }
     return name_holder(kinds, suspect, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/block_name.h"
 #include "analysis/leak_report.h"
 #include "analysis/root_name.h"
 #include "analysis/root_rows.h"
@@ -260,6 +261,9 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
     suspect->held_words = group->held_words;
     suspect->evidence = group->first;
     suspect->n_copies = count_copies(report, suspect->words, suspect);
+    HS_TRY(hs_name_cycle(report->view, group->first, &suspect->cycle, err));
+    if (suspect->cycle != NULL)
+        hs_fold_indices(suspect->cycle);
     second = suspect->n_copies != 0 ? NULL : second_of(report, suspect->words);
     if (second != NULL)
         suspect->at.parts[0] =
@@ -294,14 +298,23 @@ static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struc
 
 /* ---- order */
 
+/* Returns the words that a suspect is ranked by: what nothing but words that may be stale keep is
+ * less of a cause than what is surely kept or lost. */
+static uint64_t rank_words(const struct hs_suspect *suspect)
+{
+    enum { DOUBTFUL_PART = 4 };
+    return suspect->tier == HS_TIER_DOUBTFUL ? suspect->words / DOUBTFUL_PART : suspect->words;
+}
+
 static int compare_rows(const void *left, const void *right)
 {
     const struct hs_suspect *a = left, *b = right;
     bool a_is_last = a->waste == HS_WASTE_UNKNOWN, b_is_last = b->waste == HS_WASTE_UNKNOWN;
     if (a_is_last != b_is_last)
         return a_is_last ? 1 : -1;
-    if (a->words != b->words)
-        return a->words < b->words ? 1 : -1;
+    uint64_t a_words = rank_words(a), b_words = rank_words(b);
+    if (a_words != b_words)
+        return a_words < b_words ? 1 : -1;
     if (a->list != b->list)
         return a->list < b->list ? -1 : 1;
     if (a->evidence != b->evidence)

@@ -58,7 +58,7 @@ def an_owner():
     equal((row["type"], row["count"], row["each_words"]), ("struct entry", 1000, 3), "the members")
     equal((row["holder"], row["certainty"]), ("g_cache->table", "exact"), "through what")
     equal(row["sentence"], "g_cache (src/cache.c:12) alone keeps 101.6 KiB, 100.0 % of the heap: "
-          "1000 struct entry, 96 B each with what hangs on them, mostly 1000 char[], at "
+          "1000 struct entry, 96 B each with what hangs on them, mostly 1000 char[] at .text, at "
           "g_cache->table.", "the first sentence has all of it")
     check(row["command"].endswith(" --to 'type:struct entry'"), row["command"])
     shown(row["command"])
@@ -299,6 +299,19 @@ def doubtful():
     for row in other:
         check(row["command"].endswith(" --policy conservative"), row["command"])
         shown(row["command"])
+
+
+def doubtful_ranks_low():
+    """What only stale words keep comes behind what is surely lost, unless it is four times that."""
+    def order(words):
+        snap = a_table()
+        late = snap.block(words, snap.type("char[]", 0, 14))
+        snap.block(9000, snap.type("struct job", 0, 12))
+        snap.root(late, "main slot sp+16", kind="stack", binary="thread 7", unit="#1 main",
+                  thread=7, frame=1, tier=2, function="main")
+        return [row["words"] for row in of(snap.write())]
+    equal(order(12000), [13003, 9000, 12000], "stale words last")
+    equal(order(60000), [60000, 13003, 9000], "but for most of all")
 
 
 def who_leads_to_it():
@@ -548,6 +561,122 @@ def what_is_lost():
     lost = of(snap.write())[1]["sentence"]
     check("100 blocks of 184 bytes of 184 B each" not in lost and
           ": 100 blocks of 184 bytes each." in lost, lost)
+
+
+def beside_and_below():
+    """What hangs at one place as often is told beside the members, and the way from a member to
+    what most of it is; a pair of other numbers, or a container, is not."""
+    def sentence(n_events, event):
+        snap = native(Snap())
+        queue, owner, kind, other, text = (snap.type(*t) for t in [
+            ("Posted[]", 0, 13, 16), ("Queue", 0, 12), ("Session", 0, 12), (event, 0, 12),
+            ("char[]", 0, 14)])
+        for type_, offset, name in [(queue, 0, "receiver"), (queue, 8, "event"),
+                                    (owner, 0, "posted"), (kind, 8, "peer"), (kind, 16, "text")]:
+            snap.record("member", type_, offset, name, "void *")
+        first, table = snap.block(2, owner), snap.block(400, queue)
+        snap.edge(first, table, 0)
+        for n in range(200):
+            one, helper, body = snap.block(4, kind), snap.block(4, kind), snap.block(60, text)
+            snap.edge(table, one, 2 * n)
+            snap.edge(one, helper, 1)
+            snap.edge(helper, body, 2)
+            if n < n_events:
+                snap.edge(table, snap.block(3, other), 2 * n + 1)
+        snap.root(first, "queue", unit="q.cc")
+        row = of(snap.write())[0]
+        shown(row["command"])
+        return row["sentence"]
+    said = sentence(200, "DeferredDelete")
+    check("400 Session, 272 B each with what hangs on them, mostly 200 char[] at .text"
+          in said, said)
+    check("beside" not in said, said)  # of 400 there are not as many
+    check("beside" not in sentence(20, "DeferredDelete"), "a tenth is no pair")
+
+
+def as_many_beside():
+    """Events in a queue beside the objects that they are for."""
+    def sentence(n_events, event):
+        snap = native(Snap())
+        queue, kind, other = (snap.type(*t) for t in [
+            ("Posted[]", 0, 13, 16), ("Session", 0, 12), (event, 0, 12)])
+        table = snap.block(400, queue)
+        for n in range(200):
+            snap.edge(table, snap.block(14, kind), 2 * n)
+            if n < n_events:
+                snap.edge(table, snap.block(3, other), 2 * n + 1)
+        snap.root(table, "queue", unit="q.cc")
+        return of(snap.write())[0]["sentence"]
+    said = sentence(200, "DeferredDelete")
+    check("200 Session of 112 B each, beside as many DeferredDelete." in said, said)
+    check("beside 192 DeferredDelete." in sentence(192, "DeferredDelete"), "nearly as many")
+    for n, event in [(150, "DeferredDelete"), (200, "std::string"), (200, "boost::X<int>")]:
+        check("beside" not in sentence(n, event), f"{n} {event}")
+
+
+def untyped_below_a_member():
+    """Where no type tells more, the member is told that most of it hangs on: through blocks without
+    a type, to a list of these, over a dominator that does not point to the next."""
+    def holder(shared):
+        snap = native(Snap())
+        window, plain = snap.type("struct window", 0, 12), snap.type("block", 0, 15)
+        snap.record("member", window, 0, "buffer", "void *")
+        snap.record("member", window, 8, "tag", "void *")
+        top, buffer, tag, tree = (snap.block(n, t) for n, t in [
+            (2, window), (16, plain), (10, plain), (18, plain)])
+        snap.edge(top, buffer, 0)
+        snap.edge(top, tag, 1)
+        snap.edge(buffer, tree, 6)
+        if shared:
+            snap.edge(tag, tree, 3)
+        above = tree
+        for n in range(300):
+            line = snap.block(128, plain)
+            snap.edge(above, line, 0)
+            above = line
+        snap.root(top, "win", unit="w.c")
+        row = of(snap.write())[0]
+        shown(row["command"])
+        return row["holder"]
+    equal([holder(False), holder(True)], ["win->buffer"] * 2, "the member")
+
+
+def groups_of_untyped():
+    """What hangs on each of a few entries is told by entry."""
+    snap = native(Snap())
+    slots, plain = snap.type("void *[]", 0, 13, 8), snap.type("block", 0, 15)
+    table = snap.block(32, slots)
+    for n in range(20):
+        handle = snap.block(600 + 9 * n, plain)
+        snap.edge(table, handle, n)
+        for k in range(40):
+            snap.edge(handle, snap.block(5 + (n * 7 + k * 11) % 90, plain), k)
+    snap.root(table, "pool", unit="p.cc")
+    said = of(snap.write())[0]["sentence"]
+    check(": 20 groups of 41 blocks of unknown type, " in said and " on average." in said, said)
+
+
+def cycles():
+    """A lost object that counts who refers to it says by which members it refers to itself."""
+    def lost_of(type_, closes, form=12):
+        snap = a_table()
+        one, closure = snap.type(type_, 0, form), snap.type("Handler::<lambda()>", 0, 12)
+        if form == 12:
+            snap.record("member", one, 8, "handler", "void *")
+            snap.record("member", closure, 0, "self", "void *")
+        for _ in range(100):
+            head, below = snap.block(60, one), snap.block(2, closure)
+            snap.edge(head, head, 20, 1)  # a short text in it
+            snap.edge(head, below, 1)
+            if closes:
+                snap.edge(below, head, 0)
+        return of(snap.write())[1]["sentence"]
+    said = lost_of("std::make_shared<Connection>", True)
+    check("It refers to itself: its handler->self leads back." in said, said)
+    check("itself" not in lost_of("std::make_shared<Connection>", False), "no way back")
+    check("itself" not in lost_of("Connection", True), "a parent's pointer is no reason")
+    said = lost_of("block of 480 bytes, perhaps RcInner<app::Server>", True, 15)
+    check("It refers to itself, through Handler::<lambda()>." in said, said)
 
 
 def copies_and_a_second_fault():
@@ -942,6 +1071,8 @@ main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, untyped_of_man
      who_leads_to_it,
      what_every_program_of_a_runtime_has, by_convention, who_counts, plain_pointers,
      pointers_that_look, by_values_alone, small_heaps, at_the_end_of_info, what_is_lost,
+     beside_and_below, as_many_beside, untyped_below_a_member, groups_of_untyped, cycles,
+     doubtful_ranks_low,
      copies_and_a_second_fault, equal_groups, calm,
      what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
      all_formats, hostile_names, thresholds, alike, balance, by_brute_force)

@@ -271,6 +271,25 @@ static void put_sizes(struct writer *w, const struct hs_view *view,
     }
 }
 
+/* "17 groups of 28 blocks of unknown type, 13.6 KiB each on average": what hangs on as many entries
+ * of a table. False where types tell more, or the groups are of many sizes. */
+static bool put_groups(struct writer *w, const struct hs_view *view,
+                       const struct hs_suspect *suspect)
+{
+    enum { LEAST_GROUPS = 8, LEAST_BLOCKS = 3, MOST_TIMES = 4 };
+    const struct hs_accumulation *at = &suspect->at;
+    const struct hs_accumulated *members = &at->steps[at->members];
+    if (has_type(view, suspect->type) || at->n_heads < LEAST_GROUPS ||
+        members->n_blocks / LEAST_BLOCKS < at->n_heads ||
+        at->top_words / MOST_TIMES > members->words / at->n_heads)
+        return false;
+    put(w, "%lu groups of %lu blocks of unknown type, ", (unsigned long)at->n_heads,
+        (unsigned long)(members->n_blocks / at->n_heads));
+    put_bytes(w, view, members->words / at->n_heads);
+    put(w, " each on average");
+    return true;
+}
+
 /* ", 20 of 4096 elements in use" */
 static void put_room(struct writer *w, const struct hs_suspect *suspect)
 {
@@ -287,6 +306,8 @@ static void put_members(struct writer *w, const struct hs_view *view,
     const struct hs_accumulation *at = &suspect->at;
     const struct hs_accumulated *members = &at->steps[at->members];
     bool is_own = members->words / 10 * 9 <= members->own_words;
+    if (put_groups(w, view, suspect))
+        return;
     if (is_own || suspect->count == 0) {
         put_sizes(w, view, suspect);
         return;
@@ -299,6 +320,24 @@ static void put_members(struct writer *w, const struct hs_view *view,
         return;
     put(w, ", mostly ");
     put_blocks(w, view, at->bulk.type, at->bulk.n_blocks, 0);
+    if (suspect->bulk_place == NULL)
+        return;
+    bool is_arrow = strncmp(suspect->bulk_place, "->", 2) == 0; /* of a member, not of a pointer */
+    put(w, is_arrow ? " at ." : " at ");
+    put_name(w, suspect->bulk_place + (is_arrow ? 2 : 0), HOLDER_COLUMNS);
+}
+
+/* Adds what hangs at the same place as often: "beside as many QDeferredDeleteEvent" */
+static void put_peer(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    const struct hs_accumulated *peer = &suspect->at.peer;
+    if (peer->n_blocks == 0)
+        return;
+    if (peer->n_blocks == suspect->count)
+        put(w, ", beside as many ");
+    else
+        put(w, ", beside %lu ", (unsigned long)peer->n_blocks);
+    put_kind(w, hs_view_string(view, hs_snap_type(view->snap, peer->type)->name), peer->n_blocks);
 }
 
 /* Tells whether the place is none, or that of the one root, which the sentence begins with. */
@@ -409,6 +448,7 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
         put(w, is_most ? ", most of it " : ": ");
         put_members(w, view, suspect);
         put_room(w, suspect);
+        put_peer(w, view, suspect);
         put_holder(w, view, suspect);
     }
     put(w, ". ");
@@ -563,6 +603,25 @@ static void put_copies(struct writer *w, const struct hs_view *view,
     put(w, ": each was left for a larger one. ");
 }
 
+/* Tells by which members a lost block leads back to itself: what counts references, or only asks
+ * whether anything refers to it, never frees such. */
+static void put_cycle(struct writer *w, const struct hs_suspect *suspect)
+{
+    const char *cycle = suspect->cycle;
+    if (cycle == NULL)
+        return;
+    bool has_members = cycle[0] == '-' || cycle[0] == '.' || cycle[0] == '[';
+    if (!has_members) {
+        put(w, "It refers to itself%s", cycle[0] == '\0' ? "" : ", ");
+        put_name(w, cycle, HOLDER_COLUMNS);
+        put(w, ". ");
+        return;
+    }
+    put(w, "It refers to itself: its ");
+    put_name(w, cycle + (strncmp(cycle, "->", 2) == 0 ? 2 : cycle[0] == '.'), HOLDER_COLUMNS);
+    put(w, " leads back. ");
+}
+
 /* Adds what is lost by another fault: ", and 20000 Circle, 232 B each with what hangs on it" */
 static void put_second_fault(struct writer *w, const struct hs_view *view,
                              const struct hs_accumulated *fault)
@@ -606,6 +665,7 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     }
     put_second_fault(w, view, &suspect->at.parts[0]);
     put(w, ". ");
+    put_cycle(w, suspect);
     put_site(w, suspect);
 }
 

@@ -13,6 +13,20 @@ hs_status hs_fold_text(const struct hs_view *view, hs_node root, const struct hs
 hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node root, char **ret,
                                 struct hs_error *err);
 
+/* Names the way to a block from the nearest of its dominators that has the type, by a shortest way
+ * of pointers where one is found, else by dominators: ".__traceback__.tb_frame". *ret is left as it
+ * is when none has it, or no member tells. */
+hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, char **ret,
+                        struct hs_error *err);
+
+/* Names a shortest way from a block back to itself: "->handler->self"; where no member tells the
+ * classes on it: "through X, Y", or "". *ret is left as it is when none is found, and where none of
+ * them counts who refers to it: only of these a cycle is the reason why they are lost. */
+hs_status hs_name_cycle(struct hs_view *view, hs_node block, char **ret, struct hs_error *err);
+
+/* Replaces the indices of a way by stars: "[17].key" by "[*].key". */
+void hs_fold_indices(char *text);
+
 /* Names any block by its dominators where one root keeps it, else by a shortest path; *ret is left
  * as it is when no root reaches it. */
 hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct hs_error *err);

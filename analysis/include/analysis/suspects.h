@@ -54,6 +54,9 @@ struct hs_accumulation {
     unsigned members;           /* index of the step; 0: no group is so large, the place itself */
     struct hs_accumulated bulk; /* below the members, what most of them is; n_blocks 0: they
                                    are most themselves */
+    hs_node bulk_top;           /* the block of it that retains most; HS_NO_NODE: none */
+    struct hs_accumulated peer; /* another class, of which as many hang where the members do;
+                                   n_blocks 0: none */
     struct hs_accumulated parts[2];   /* below the last step: its largest parts; n_blocks 0: none */
     struct hs_accumulated classes[2]; /* of each part what tells most of it, as of members */
     hs_node class_tops[2];            /* the block of each of these that retains most */
@@ -64,6 +67,8 @@ struct hs_accumulation {
     hs_node top;                      /* the member that retains most; HS_NO_NODE without members */
     hs_node point;                    /* the node that most members hang on directly */
     uint64_t n_direct;                /* so many */
+    uint64_t n_heads;                 /* members that do not hang on other members */
+    uint64_t top_words;               /* of `top`, with all that hangs on it */
 };
 
 /* The number of sizes told of equal groups: so many times the same blocks, where no type tells what
@@ -118,17 +123,22 @@ struct hs_suspect {
     uint32_t set;            /* of owners; 0: none */
     uint32_t type;           /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
     bool is_class;           /* of it: the name tells what it is, not just how it is stored */
-    uint64_t count;          /* blocks of it */
-    uint64_t each_words;     /* the median of these */
-    uint64_t held_words;     /* lost: of these and of what hangs on them */
-    uint64_t n_copies; /* lost: so many of one array, each left for a larger one; 0: not so. Then
-                          each_words and held_words are the smallest and the largest */
+    bool is_heavy;  /* owner, joint: evidence is the block that most of it hangs on, as types do not
+                       tell more */
+    uint64_t count; /* blocks of it */
+    uint64_t each_words; /* the median of these */
+    uint64_t held_words; /* lost: of these and of what hangs on them */
+    uint64_t n_copies;   /* lost: so many of one array, each left for a larger one; 0: not so. Then
+                            each_words and held_words are the smallest and the largest */
     struct hs_accumulation at;    /* owner and joint */
     struct hs_equal_groups equal; /* n 0: types tell more, or they are not alike */
     uint64_t entries, room;       /* of members or bulk that are bodies of containers with much room
                                      that is not in use, and of such waste; room 0: not so */
     char *holder;                 /* owned: "server.db[0].dict"; NULL: not known */
     char *class_holders[2];       /* owned: the same for at.classes */
+    char *bulk_place;      /* owned: the way from a member to at.bulk, ".__traceback__.tb_frame";
+                              NULL: not known */
+    char *cycle;           /* owned: lost: the way from one of these to itself; NULL: none found */
     hs_node holder_root;   /* joint: of the roots, the one that `holder` begins with; 0: none */
     char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
     uint64_t site_percent; /* of the samples of it */

@@ -189,7 +189,25 @@ static hs_status note_function(struct py_state *s, const uint8_t *object, struct
     return HS_OK;
 }
 
-/* Notes the frame in a generator; up to 3.10 any, which is an object of its own. */
+/* Returns the place of the interpreter's frame in a generator or a frame object; up to 3.10 the
+ * latter has the frame's members itself. PY_NONE: it has none, as its call still runs, or the
+ * generator's frame is an object of its own. */
+static uint64_t frame_in(const struct hs_python_layout *layout, const struct py_class *class,
+                         const struct hs_heap_block *block)
+{
+    enum { IN_FRAME_OBJECT = 2 };
+    uint64_t owner = class->object_at + (uint64_t)layout->frame_object_data + layout->frame_owner;
+
+    if (class->kind == PY_GENERATOR)
+        return layout->gen_frame;
+    if (layout->gen_frame == PY_NONE)
+        return 0;
+    return owner < block->n_bytes && block->bytes[owner] == IN_FRAME_OBJECT
+               ? layout->frame_object_data
+               : PY_NONE;
+}
+
+/* Notes the frame in a generator, or in a frame object that a traceback keeps. */
 static hs_status note_frame(struct py_state *s, uint32_t class_number,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
@@ -199,10 +217,11 @@ static hs_status note_frame(struct py_state *s, uint32_t class_number,
     char name[TEXT_BYTES], text[TEXT_BYTES + PY_NAME_BYTES + 1];
     uint32_t number;
 
-    bool is_old_frame = class->kind == PY_FRAME;
-    if (is_old_frame != (layout->gen_frame == PY_NONE))
+    uint64_t frame = frame_in(layout, class, block);
+    if (frame == PY_NONE ||
+        class->object_at + frame + layout->frame_code + PY_WORD > block->n_bytes)
         return HS_OK;
-    uint64_t frame = class->object_at + (is_old_frame ? UINT64_C(0) : layout->gen_frame);
+    frame += class->object_at;
     wanted.of = wanted.hash =
         hs_python_untagged(layout, hs_load_u64(block->bytes + frame + layout->frame_code));
     wanted.at = (uint32_t)((frame + layout->frame_localsplus) / PY_WORD);

@@ -221,6 +221,25 @@ static hs_status add_function(struct py_state *s, const struct py_class *class,
     return HS_OK;
 }
 
+/* Names what an exception and a traceback have: who keeps exceptions keeps the frames that they
+ * went through. */
+static hs_status add_exception(struct py_state *s, const struct py_class *class,
+                               struct hs_error *err)
+{
+    enum { TYPE_FLAGS = 168, IS_EXCEPTION = 1 << 30, ARGS = 24 };
+    static const char *const names[] = {"__traceback__", "__context__", "__cause__"};
+    uint64_t first = class->object_at + (s->view.layout->minor >= 11 ? 40U : 32U); /* notes */
+
+    if (!class->is_heap && strcmp(class->name, "traceback") == 0)
+        return hs_python_add_label(s, class->object_at + 16U, "tb_next", err);
+    if ((hs_python_word(&s->view, class->address + TYPE_FLAGS) & IS_EXCEPTION) == 0 ||
+        class->n_bytes < first - class->object_at + sizeof names)
+        return HS_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        HS_TRY(hs_python_add_label(s, first + i * PY_WORD, names[i], err));
+    return hs_python_add_label(s, class->object_at + (uint64_t)ARGS, "args", err);
+}
+
 /* Names a dictionary, or the values of one, before the object or at the place that its type tells.
  */
 static hs_status add_dict(struct py_state *s, const struct py_class *class, struct hs_error *err)
@@ -272,6 +291,7 @@ static hs_status label_class(struct py_state *s, size_t number, bool reads_names
     HS_TRY(add_inherited(s, class, reads_names, err));
     HS_TRY(add_of_kind(s, class, err));
     HS_TRY(add_function(s, class, err));
+    HS_TRY(add_exception(s, class, err));
     HS_TRY(add_dict(s, class, err));
     if (reads_names)
         HS_TRY(add_inline(s, class, err));
