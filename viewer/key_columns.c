@@ -50,6 +50,63 @@ static hs_status number_rows(const struct hs_keys *keys, size_t most, uint32_t *
     return HS_OK;
 }
 
+/* ---- variables of several slots */
+
+/* The variables that slots are of, by the names that the keys of slots have. */
+struct variables {
+    struct hs_strtab slots, names;
+    hs_str *of_slot; /* owned: by string of slots, of names */
+    size_t capacity, n_slots;
+};
+
+static void variables_fini(struct variables *variables)
+{
+    hs_strtab_fini(&variables->slots);
+    hs_strtab_fini(&variables->names);
+    hs_free(variables->of_slot);
+}
+
+static hs_status add_slot(struct variables *variables, const struct hs_view *view, hs_node leaf,
+                          struct hs_error *err)
+{
+    char name[HS_KEY_TEXT_BYTES];
+    hs_str slot, variable;
+    hs_key_root_name(view, leaf, name, sizeof name);
+    HS_TRY(hs_strtab_add(&variables->slots, name, &slot, err));
+    hs_key_root_name(view, hs_snap_root(view->snap, leaf)->parent, name, sizeof name);
+    HS_TRY(hs_strtab_add(&variables->names, name, &variable, err));
+    HS_TRY(HS_GROW(&variables->of_slot, &variables->capacity, (size_t)slot + 1, err));
+    variables->of_slot[slot] = variable;
+    return HS_OK;
+}
+
+static hs_status find_variables(const struct hs_view *view, struct variables *variables,
+                                struct hs_error *err)
+{
+    for (hs_node node = 0; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (root->level == HS_LEVEL_LEAF && root->parent < node &&
+            hs_snap_root(view->snap, root->parent)->level == HS_LEVEL_VARIABLE)
+            HS_TRY(add_slot(variables, view, node, err));
+    }
+    variables->n_slots = variables->slots.n_strings;
+    return HS_OK;
+}
+
+/* Finds the variable that a key is a slot of; 0: of none. */
+static hs_status variable_of(struct variables *variables, const struct hs_keys *keys,
+                             const struct hs_key *key, hs_str *ret, struct hs_error *err)
+{
+    hs_str slot = 0;
+    *ret = 0;
+    if (key->form != HS_KEY_ROOT || variables->n_slots == 0)
+        return HS_OK;
+    HS_TRY(hs_strtab_add(&variables->slots, hs_strtab_get(&keys->names, key->name), &slot, err));
+    if (slot != 0 && slot <= variables->n_slots)
+        *ret = variables->of_slot[slot];
+    return HS_OK;
+}
+
 /* ---- columns */
 
 struct columns {
@@ -125,8 +182,39 @@ static void put_names(struct columns *columns, uint32_t *named)
     hs_json_end_array(&columns->json);
 }
 
-hs_status hs_key_columns_write(const struct hs_keys *keys, size_t most, struct hs_buffer *buffer,
+/* Puts the names of variables, and by row of a root which it is a slot of. */
+static hs_status put_variables(struct columns *columns, struct variables *variables,
                                struct hs_error *err)
+{
+    hs_json_begin_array(&columns->json, "variables", HS_JSON_LINE);
+    for (hs_str name = 1; name <= variables->names.n_strings; name++)
+        hs_json_string(&columns->json, NULL, hs_strtab_get(&variables->names, name));
+    hs_json_end_array(&columns->json);
+    hs_json_begin_array(&columns->json, "variable", HS_JSON_LINE);
+    for (size_t i = 0; i < columns->keys->n; i++) {
+        hs_str variable;
+        if (columns->row[i] == HS_NO_KEY)
+            continue;
+        HS_TRY(variable_of(variables, columns->keys, &columns->keys->keys[i], &variable, err));
+        hs_json_u64(&columns->json, NULL, variable);
+    }
+    hs_json_end_array(&columns->json);
+    return HS_OK;
+}
+
+static hs_status put_variables_of(struct columns *columns, const struct hs_view *view,
+                                  struct hs_error *err)
+{
+    struct variables variables = {0};
+    hs_status status = find_variables(view, &variables, err);
+    if (status == HS_OK && variables.n_slots != 0)
+        status = put_variables(columns, &variables, err);
+    variables_fini(&variables);
+    return status;
+}
+
+hs_status hs_key_columns_write(const struct hs_keys *keys, const struct hs_view *view, size_t most,
+                               struct hs_buffer *buffer, struct hs_error *err)
 {
     hs_auto_free uint32_t *row = NULL;
     hs_auto_free uint32_t *named = NULL;
@@ -147,6 +235,8 @@ hs_status hs_key_columns_write(const struct hs_keys *keys, size_t most, struct h
     put_column(&columns, "own_words", own_words_of);
     put_column(&columns, "objects", objects_of);
     put_column(&columns, "set", set_of);
+    if (view != NULL)
+        HS_TRY(put_variables_of(&columns, view, err));
     hs_json_end_object(&columns.json);
     return hs_json_finish(&columns.json, err);
 }

@@ -56,6 +56,8 @@ def heap(more=0):
     s.root(static, "table[0]", variable="table", line=7, **place)
     s.root(hub, "table[1]", variable="table", line=7, **place)
     s.root(None, "nothing", line=9, **place)
+    for slot in ("by_id.root", "recent"):
+        s.root(s.block(6, other), "cache." + slot, variable="cache", line=11, **place)
     for i, name in enumerate(HOSTILE):
         odd = s.block(2 + i, s.type(raw("struct " + name) if i % 2 else raw(name), form=12))
         s.edge(odd, hub + 1, 1, PAST_END if i % 3 == 0 else EXACT)

@@ -36,6 +36,25 @@ const cells = page => page.$$eval('main tbody tr', lines =>
     lines.map(line => [...line.cells].map(cell => cell.innerText)));
 const chosen = page => page.evaluate(() => document.querySelector('nav [aria-selected=true]').dataset.id);
 
+// In the page: a picture of one large key and 4000 that are 40 % together. What was written, how much
+// of what is below the whole is not blank, in how many boxes.
+function drawMany(mode) {
+    const n = 4002, fill = (first, second, other) => Array.from({length: n}, (_, i) => i === 0 ? first : i === 1 ? second : other);
+    const words = fill(10000, 6000, 1), texts = [];
+    const tree = treeCanvas(buildKeys({names: ['', 'large', 'small'], parent: fill(0, 0, 0), name: fill(0, 1, 2),
+        form: fill(0, 1, 1), words, own_words: fill(0, 6000, 1), objects: words, set: fill(0, 0, 0)}), () => {}, () => {}, [mode]);
+    const pen = tree.element.getContext('2d'), write = pen.fillText, height = mode === 'treemap' ? 420 : 38;
+    tree.element.style.width = '800px';
+    document.body.append(tree.element);
+    pen.fillText = function (text, ...rest) { texts.push(text); write.call(this, text, ...rest); };
+    tree.show(0);
+    const ratio = devicePixelRatio, top = 19, bytes = pen.getImageData(0, top * ratio, 800 * ratio, (height - top) * ratio).data;
+    let filled = 0;
+    for (let i = 3; i < bytes.length; i += 4) filled += bytes[i] > 0;
+    tree.element.remove();
+    return {texts, part: 4 * filled / bytes.length, boxes: tree.count()};
+}
+
 try {
     const {page, requests} = await open(1400, 900);
     const info = read('info'), roots = read('roots'), types = read('types'), leaks = read('leaks');
@@ -73,6 +92,8 @@ try {
     check(table.map(row => Number(plain(row[1]))).join() === owned.join(),
         `the largest boxes in words: ${table.map(row => row[1])}, not ${owned}`);
     check(table.every(row => row[0].length > 0), 'a box without a name');
+    const picture = await page.$eval('main canvas', canvas => canvas.getBoundingClientRect().toJSON());
+    check(picture.top < 300, `the first screen has no picture: it begins at ${picture.top} of 900`);
 
     await to('roots');
     const rows = await cells(page);
@@ -105,6 +126,17 @@ try {
     await to('tree');
     const tops = (await cells(page)).map(row => Number(plain(row[1])));
     check(tops.reduce((sum, words) => sum + words, 0) === info.words, 'the tree adds up to ' + tops);
+    if (!isReal) {
+        const slots = await page.evaluate(() => hs.keys.children[0].filter(key => keyName(hs.keys, key) === 'cache')
+            .map(key => hs.keys.children[key].map(child => keyName(hs.keys, child)).sort().join(' ')));
+        check(slots.join() === '.by_id.root .recent', 'slots of a variable: ' + slots);
+    }
+    for (const mode of ['icicle', 'treemap']) {
+        const drawn = await page.evaluate(drawMany, mode);
+        check(drawn.texts.some(text => /^\[[\d\s]+ others\]/.test(text)), `${mode} says nothing of 4000 small ones`);
+        check(drawn.part > 0.9, `${mode}: ${drawn.part} of the picture is not blank`);
+        check(drawn.boxes < 60, `${mode}: ${drawn.boxes} boxes`);
+    }
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => /^#tree\/[1-9]/.test(location.hash), {timeout: 30000});

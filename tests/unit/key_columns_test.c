@@ -41,7 +41,7 @@ static void expect(size_t most, const char *json)
     struct hs_buffer buffer = {0};
     struct hs_keys keys;
     make_keys(&keys);
-    assert_int_equal(hs_key_columns_write(&keys, most, &buffer, &err), HS_OK);
+    assert_int_equal(hs_key_columns_write(&keys, NULL, most, &buffer, &err), HS_OK);
     assert_int_equal(buffer.n_bytes, strlen(json));
     assert_memory_equal(buffer.bytes, json, strlen(json));
     hs_buffer_fini(&buffer);
@@ -68,7 +68,7 @@ static void allocations_fail(void **state)
     make_keys(&keys);
     FAIL_EACH (each, .at_least = 3) {
         struct hs_buffer buffer = {0};
-        (void)FAIL_EACH_TRY(each, hs_key_columns_write(&keys, 4, &buffer, &err));
+        (void)FAIL_EACH_TRY(each, hs_key_columns_write(&keys, NULL, 4, &buffer, &err));
         hs_buffer_fini(&buffer);
     }
     hs_keys_fini(&keys);

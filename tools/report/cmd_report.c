@@ -101,8 +101,8 @@ static hs_status put_answer(struct hs_tool *tool, struct hs_page *page, const st
 /* ---- what no command prints */
 
 /* Half as many until they have room. */
-static hs_status put_columns(const struct hs_keys *keys, const struct shown *shown,
-                             struct hs_page *page, struct hs_error *err)
+static hs_status put_columns(const struct hs_view *view, const struct hs_keys *keys,
+                             const struct shown *shown, struct hs_page *page, struct hs_error *err)
 {
     hs_status status;
     bool has_room = false;
@@ -110,7 +110,7 @@ static hs_status put_columns(const struct hs_keys *keys, const struct shown *sho
         struct hs_buffer columns = {0};
         struct hs_page_member member = {"keys", NULL, 0, NAME_BYTES};
         size_t n_packed = 0;
-        status = hs_key_columns_write(keys, most, &columns, err);
+        status = hs_key_columns_write(keys, view, most, &columns, err);
         member.json = columns.bytes;
         member.n_bytes = columns.n_bytes;
         if (status == HS_OK)
@@ -132,7 +132,7 @@ static hs_status put_keys(struct hs_view *view, const struct shown *shown, struc
     HS_TRY(hs_key_file_keys(view, &keys, &is_kept, err));
     if (!is_kept)
         HS_TRY(hs_keys_find(view, &query, &keys, err));
-    hs_status status = put_columns(&keys, shown, page, err);
+    hs_status status = put_columns(view, &keys, shown, page, err);
     hs_keys_fini(&keys);
     return status;
 }

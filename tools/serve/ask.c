@@ -44,7 +44,7 @@ static hs_status ask_keys(struct hs_tool *tool, const struct hs_question *questi
     if (status == HS_OK && !is_kept)
         status = hs_keys_find(&view, &query, &keys, err);
     if (status == HS_OK) {
-        status = hs_key_columns_write(&keys, question->limit, &columns, err);
+        status = hs_key_columns_write(&keys, &view, question->limit, &columns, err);
         hs_keys_fini(&keys);
     }
     if (status == HS_OK)

@@ -52,8 +52,36 @@ function command(...words) {
 
 /* ---- the tree of keys */
 
-function buildKeys(columns) {
-  const n = columns.parent.length;
+/* Slots of one variable stand under it: a row of its own, behind the others. */
+function groupSlots(columns) {
+  const { variable, variables } = columns;
+  if (!variable) return columns;
+  const all = { ...columns };
+  for (const name of ['names', 'parent', 'name', 'form', 'words', 'own_words', 'objects', 'set']) all[name] = Array.from(columns[name]);
+  const group = new Map();
+  variable.forEach((of, row) => {
+    if (of === 0) return;
+    if (!group.has(of)) {
+      group.set(of, all.parent.length);
+      all.names.push(variables[of - 1]);
+      for (const [name, value] of Object.entries({ parent: 0, name: all.names.length - 1, form: 1, words: 0, own_words: 0, objects: 0,
+        set: columns.set[row] })) all[name].push(value);
+    }
+    const at = group.get(of), own = columns.names[columns.name[row]];
+    all.parent[row] = at;
+    all.words[at] += columns.words[row];
+    all.objects[at] += columns.objects[row];
+    if (all.set[at] !== columns.set[row]) all.set[at] = 0;
+    if (own.startsWith(variables[of - 1]) && own.length > variables[of - 1].length) {
+      all.name[row] = all.names.length;
+      all.names.push(own.slice(variables[of - 1].length));
+    }
+  });
+  return all;
+}
+
+function buildKeys(given) {
+  const columns = groupSlots(given), n = columns.parent.length;
   const children = Array.from({ length: n }, () => []);
   for (let i = 1; i < n; i++) children[columns.parent[i]].push(i);
   for (const list of children) list.sort((a, b) => columns.words[b] - columns.words[a] || a - b);

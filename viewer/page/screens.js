@@ -89,10 +89,10 @@ function drawOverview() {
     'the table below has the largest in words, the screen Tree all');
   const rows = table({ columns: rootColumns(heap).slice(0, 4).concat(rootColumns(heap)[7]), rows: roots,
     open: row => go('roots', row.name) });
-  return { tree, table: rows, element: make('div', {},
-    make('h2', {}, 'Where the memory has gone'), hs.late?.('suspects') || suspectList(), memoryStrip(), keptStrip(),
-    make('h2', {}, 'Owners and types'), lateKeys || tree.element, lateKeys ? null : largestKeys(hs.keys).element,
-    make('h2', {}, 'The roots that keep most'), rows.element) };
+  return { tree, table: rows, element: make('div', {}, make('div', { class: 'first' },
+    make('div', {}, make('h2', {}, 'Where the memory has gone'), hs.late?.('suspects') || suspectList()),
+    make('div', {}, make('h2', {}, 'Owners and types'), lateKeys || tree.element, lateKeys ? null : largestKeys(hs.keys).element)),
+  memoryStrip(), keptStrip(), make('h2', {}, 'The roots that keep most'), rows.element) };
 }
 
 /* To the part of the tree that counts for a root, where it has one. */

@@ -44,6 +44,15 @@ function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap'], label 
   let boxes = [], top = 0, mode = modes[0], n_lines = 0;
   const pen = canvas.getContext('2d');
 
+  /* What is too small for a box each, as one. A click opens what they are below. */
+  function others(parent, n, words, x, y, w, h) {
+    boxes.push({ key: parent, x, y, w, h });
+    pen.fillStyle = hs.isPrinting ? '#ddd' : getComputedStyle(document.body).getPropertyValue('--line');
+    pen.fillRect(x, y, Math.max(w - 1, 0.5), Math.max(h - 1, 0.5));
+    if (w <= 36 || h <= 13) return;
+    pen.fillStyle = hs.isPrinting ? '#1a1c20' : getComputedStyle(document.body).color;
+    pen.fillText(fitted(pen, `[${grouped(n)} others]`, keys.text ? '' : size(words), w - 7), x + 3, y + 11);
+  }
   function box(key, x, y, w, h, depth) {
     const end = mode === 'treemap' ? chainEnd(keys, key) : key;
     boxes.push({ key: end, x, y, w, h });
@@ -78,11 +87,16 @@ function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap'], label 
       if (w < 0.7 || depth >= rows) continue;
       box(key, x, mode === 'flame' ? height - (depth + 1) * line : depth * line, w, line, depth);
       let along = x;
-      for (const child of keys.children[key]) {
-        const part = keys.words[key] > 0 ? w * keys.words[child] / keys.words[key] : 0;
-        work.push([child, along, part, depth + 1]);
-        along += part;
+      const list = keys.children[key], scale = keys.words[key] > 0 ? w / keys.words[key] : 0;
+      let n = list.findIndex(child => scale * keys.words[child] < 3);
+      if (n < 0 || n === list.length - 1) n = list.length;
+      for (const child of list.slice(0, n)) {
+        work.push([child, along, scale * keys.words[child], depth + 1]);
+        along += scale * keys.words[child];
       }
+      const rest = wordsOf(list.slice(n).map(child => keys.words[child]));
+      if (scale * rest >= 0.7 && depth + 1 < rows)
+        others(key, list.length - n, rest, along, mode === 'flame' ? height - (depth + 2) * line : (depth + 1) * line, scale * rest, line);
     }
   }
   function treemap(width, height) {
@@ -92,10 +106,16 @@ function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap'], label 
       const end = box(key, x, y, w, h, depth);
       const items = keys.children[end].map(child => ({ child, value: keys.words[child] })).filter(i => i.value > 0);
       if (keys.own_words[end] > 0) items.push({ child: -1, value: keys.own_words[end] });
-      items.sort((a, b) => b.value - a.value);
+      const scale = (w - 5) * (h - 18) / Math.max(1, wordsOf(items.map(item => item.value)));
+      const isSmall = item => item.child >= 0 && item.value * scale < 80, small = items.filter(isSmall);
+      const shown = small.length < 2 ? items : items.filter(item => !isSmall(item));
+      if (small.length >= 2) shown.push({ child: -2, value: wordsOf(small.map(item => item.value)) });
+      shown.sort((a, b) => b.value - a.value);
       if (w > 24 && h > 26)
-        squarify(items, x + 2, y + 15, w - 5, h - 18, (item, bx, by, bw, bh) => {
-          if (item.child >= 0 && bw > 2 && bh > 2) work.push([item.child, bx, by, bw, bh, depth + 1]);
+        squarify(shown, x + 2, y + 15, w - 5, h - 18, (item, bx, by, bw, bh) => {
+          if (bw <= 2 || bh <= 2) return;
+          if (item.child === -2) others(end, small.length, item.value, bx, by, bw, bh);
+          else if (item.child >= 0) work.push([item.child, bx, by, bw, bh, depth + 1]);
         });
     }
   }

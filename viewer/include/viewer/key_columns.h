@@ -2,7 +2,10 @@
  * stands before it.
  *
  *   {"names":[..],"parent":[..],"name":[..],"form":[..],"words":[..],"own_words":[..],
- *    "objects":[..],"set":[..]} */
+ *    "objects":[..],"set":[..],"variables":[..],"variable":[..]}
+ *
+ * `variable` is 1 + the place among `variables` of the variable that a root's row is a slot of, 0
+ * of others; where no variable has slots, both are missing. */
 #ifndef HS_VIEWER_KEY_COLUMNS_H
 #define HS_VIEWER_KEY_COLUMNS_H
 
@@ -10,8 +13,8 @@
 #include "base/buffer.h"
 
 /* Writes the `most` keys that have most words, row 0 among them; of equal ones the first. What the
- * others have is part of their parents' `words`. */
-hs_status hs_key_columns_write(const struct hs_keys *keys, size_t most, struct hs_buffer *buffer,
-                               struct hs_error *err);
+ * others have is part of their parents' `words`. `view` has the variables; NULL: none. */
+hs_status hs_key_columns_write(const struct hs_keys *keys, const struct hs_view *view, size_t most,
+                               struct hs_buffer *buffer, struct hs_error *err);
 
 #endif
