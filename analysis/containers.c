@@ -101,11 +101,35 @@ static void cut_own(char *place)
         *own = '\0';
 }
 
+/* Cuts off what leads to the body in Qt's containers: "orders.d.d" of Qt 6, "lines.p.d" of Qt 5. */
+static void cut_qt(struct hs_container *container)
+{
+    static const char *const links[] = {"q_hash.d|e", "q_hash.d", "d|e", "d.d", "p.d", "d"};
+    char *place = container->place;
+    size_t n = strlen(place);
+    bool is_qt = container->name[0] == 'Q' || container->name[0] == '\0';
+    for (size_t i = 0; is_qt && i < sizeof links / sizeof *links; i++) {
+        size_t n_link = strlen(links[i]);
+        if (n < n_link || strcmp(place + n - n_link, links[i]) != 0 ||
+            (n > n_link && place[n - n_link - 1] != '.'))
+            continue;
+        place[n > n_link ? n - n_link - 1 : 0] = '\0';
+        return;
+    }
+}
+
+/* Tells whether it is called by a name of C or of Python, and is what its holder leads to. */
+static bool is_plain(const struct hs_container *container)
+{
+    return container->name[0] != '\0' && strpbrk(container->name, "<[:") == NULL;
+}
+
 /* Calls it as its holder does, without the link that leads to its body. */
-static void name_by_place(struct hs_container *container)
+static void name_by_place(struct hs_container *container, bool is_root)
 {
     static const char *const links[] = {"root", "first", "buckets", "map", "head", "table", "keys"};
     cut_own(container->place);
+    cut_qt(container);
     char *dot = strrchr(container->place, '.');
     char *last = dot == NULL ? container->place : dot + 1;
     char name[HS_CONTAINER_NAME_BYTES];
@@ -115,7 +139,8 @@ static void name_by_place(struct hs_container *container)
         (void)snprintf(container->element, sizeof container->element, "%s", name);
         (void)snprintf(container->name, sizeof container->name, "std::deque<%.480s>", name);
     }
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+    bool is_members = dot == NULL && !is_root && is_plain(container);
+    for (size_t i = 0; !is_members && i < sizeof links / sizeof *links; i++)
         if (strcmp(last, links[i]) == 0) {
             *(dot == NULL ? container->place : dot) = '\0';
             return;
@@ -161,7 +186,7 @@ static hs_status next_of_root(const struct hs_surroundings *around, size_t *at,
         (void)snprintf(ret->place, sizeof ret->place, "%s", is_part ? name + n_name + 1 : "");
     }
     if (*ret_is)
-        name_by_place(ret);
+        name_by_place(ret, true);
     return HS_OK;
 }
 
@@ -187,7 +212,7 @@ hs_status hs_container_next(const struct hs_surroundings *around, size_t *at,
             HS_TRY(hs_surroundings_place(around, link, true, ret->place, err));
     }
     if (*ret_is)
-        name_by_place(ret);
+        name_by_place(ret, false);
     return HS_OK;
 }
 

@@ -75,14 +75,15 @@ static bool rule_fits_name(const struct hs_rules *rules, const struct hs_rule *r
 }
 
 static const struct hs_rule *find_type(const struct hs_rules *rules, enum hs_rule_kind kind,
-                                       unsigned language, const char *name, bool has_scopes)
+                                       unsigned language, const char *name, bool has_scopes,
+                                       size_t *at)
 {
-    if (rules == NULL || rules->of[kind].n == 0)
+    if (rules == NULL || *at >= rules->of[kind].n)
         return NULL;
     size_t n = strlen(name);
     const struct hs_rule_part part = hs_rule_part_of(name, n);
-    for (size_t i = 0; i < rules->of[kind].n; i++) {
-        const struct hs_rule *rule = &rules->rules[rules->of[kind].rules[i]];
+    while (*at < rules->of[kind].n) {
+        const struct hs_rule *rule = &rules->rules[rules->of[kind].rules[(*at)++]];
         if (is_of(rule, language) && rule_fits_type(rules, rule, name, n, &part, has_scopes))
             return rule;
     }
@@ -92,13 +93,21 @@ static const struct hs_rule *find_type(const struct hs_rules *rules, enum hs_rul
 const struct hs_rule *hs_rules_type(const struct hs_rules *rules, enum hs_rule_kind kind,
                                     unsigned language, const char *name)
 {
-    return find_type(rules, kind, language, name, true);
+    size_t at = 0;
+    return find_type(rules, kind, language, name, true, &at);
+}
+
+const struct hs_rule *hs_rules_type_next(const struct hs_rules *rules, enum hs_rule_kind kind,
+                                         unsigned language, const char *name, size_t *at)
+{
+    return find_type(rules, kind, language, name, true, at);
 }
 
 bool hs_rules_may_type(const struct hs_rules *rules, enum hs_rule_kind kind, unsigned language,
                        const char *last_part)
 {
-    return find_type(rules, kind, language, last_part, false) != NULL;
+    size_t at = 0;
+    return find_type(rules, kind, language, last_part, false, &at) != NULL;
 }
 
 const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_kind kind,
@@ -119,7 +128,7 @@ bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, con
     size_t n = strlen(name);
     const struct hs_rule_part part = hs_rule_part_of(name, n);
 
-    return strcmp(hs_rule_subject(rule), "type") == 0
+    return strcmp(hs_rule_subject(rule), "type") == 0 || rule->kind == HS_RULE_CONTAINER
                ? rule_fits_type(rules, rule, name, n, &part, true)
                : rule_fits_name(rules, rule, name, n);
 }

@@ -2,12 +2,14 @@
  * a subject, its patterns, where it holds, two words of what it says, and when:
  *
  *   SUBJECT "PATTERN"... [in PLACE] SAYS SAYS|"NAME" [when language NAME]     # comment
+ *   container "PATTERN"... at "MEMBER" COUNT "MEMBER" [ROOM "MEMBER"] [when language NAME]
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/append.h"
 #include "private.h"
 
 struct word {
@@ -26,7 +28,7 @@ struct parser {
     uint32_t end_column; /* of the line: where something is missing */
 };
 
-static const char runtime[] = "runtime";
+static const char runtime[] = "runtime", container[] = "container";
 
 /* The directives, with their subjects and places. */
 static const struct directive {
@@ -53,8 +55,24 @@ static const struct directive {
     {"section", NULL, runtime, NULL, runtime, HS_RULE_SEEN_SECTION},
     {"mapping", NULL, "heap", NULL, "heap", HS_RULE_SEEN_MAPPING},
     {"mapping", NULL, runtime, NULL, runtime, HS_RULE_SEEN_MAPPING},
+    {container, NULL, NULL, NULL, "at", HS_RULE_CONTAINER},
 };
 enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
+
+/* Names the ways to count elements and room; each is followed by a member. */
+static const char at_word[] = "at", less_word[] = "less";
+static const char *const counts[] = {
+    [HS_COUNT_NUMBER] = "elements", [HS_COUNT_NODES] = "nodes",
+    [HS_COUNT_TABLE] = "entries",   [HS_COUNT_BEHIND] = "elements-before",
+    [HS_COUNT_END] = "end",         [HS_COUNT_DEQUE] = "first-iterator",
+};
+static const char *const rooms[] = {
+    [HS_ROOM_NUMBER] = "room",
+    [HS_ROOM_LEFT] = "room-left",
+    [HS_ROOM_END] = "room-end",
+    [HS_ROOM_DEQUE] = "last-iterator",
+};
+enum { N_COUNTS = sizeof counts / sizeof *counts, N_ROOMS = sizeof rooms / sizeof *rooms };
 
 static const struct {
     const char *name;
@@ -69,6 +87,22 @@ const char *hs_rule_subject(const struct hs_rule *rule)
 const char *hs_rule_says(const struct hs_rule *rule)
 {
     return directives[rule->directive].says;
+}
+
+void hs_rule_text(const struct hs_rule *rule, char *text, size_t n_bytes)
+{
+    const struct hs_rule_container *c = &rule->container;
+
+    (void)snprintf(text, n_bytes, "%s", hs_rule_says(rule));
+    if (rule->value != NULL)
+        hs_append(text, n_bytes, " %s", rule->value);
+    if (rule->kind != HS_RULE_CONTAINER)
+        return;
+    hs_append(text, n_bytes, " %s %s %s", c->body, counts[c->by], c->entries);
+    if (c->less != NULL)
+        hs_append(text, n_bytes, " %s %s", less_word, c->less);
+    if (c->room != NULL)
+        hs_append(text, n_bytes, " %s %s", rooms[c->room_by], c->room);
 }
 
 /* Notes the first fault of the line; always false. */
@@ -270,11 +304,106 @@ static bool read_name(struct parser *p, const struct word *word, struct hs_rule 
     return true;
 }
 
+/* ---- containers */
+
+/* Reads the member that follows a word; NULL, with a fault: it is none. */
+static const char *read_member(struct parser *p)
+{
+    const struct word *word = next(p);
+    static const char said[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+    if (word == NULL || !word->is_pattern) {
+        (void)fault(p, column_of(p, word), "a member in quotes is missing");
+        return NULL;
+    }
+    for (const char *at = word->text;; at++) {
+        size_t n = strspn(at, said);
+        at += n;
+        if (n == 0 || word->n > HS_RULES_MAX_NAME_BYTES)
+            break;
+        if (*at == '\0')
+            return word->text;
+        if (strncmp(at, "->", 2) == 0)
+            at++;
+        else if (*at != '.')
+            break;
+    }
+    (void)fault(p, word->column, "members are \"name\", \"a.b\" or \"a->b\", of up to %d bytes",
+                HS_RULES_MAX_NAME_BYTES);
+    return NULL;
+}
+
+/* Tells which of the words it is; 0: none. */
+static uint8_t word_of(const struct word *word, const char *const *words, size_t n)
+{
+    for (uint8_t i = 1; i < n; i++)
+        if (is_word(word, words[i]))
+            return i;
+    return 0;
+}
+
+static const struct word *peek(const struct parser *p)
+{
+    return p->at < p->n_words ? &p->words[p->at] : NULL;
+}
+
+/* Checks that a count by an address or an iterator has the other one. */
+static bool check_pair(struct parser *p, const struct hs_rule_container *c)
+{
+    uint8_t wanted = c->by == HS_COUNT_END     ? HS_ROOM_END
+                     : c->by == HS_COUNT_DEQUE ? HS_ROOM_DEQUE
+                                               : HS_ROOM_NONE;
+    bool is_bound = c->room_by == HS_ROOM_END || c->room_by == HS_ROOM_DEQUE;
+
+    if (wanted != HS_ROOM_NONE && c->room_by != wanted)
+        return fault(p, p->end_column, "'%s' needs '%s'", counts[c->by], rooms[wanted]);
+    if (wanted == HS_ROOM_NONE && is_bound)
+        return fault(p, p->end_column, "'%s' is not of '%s'", rooms[c->room_by], counts[c->by]);
+    if (c->less != NULL && wanted != HS_ROOM_NONE)
+        return fault(p, p->end_column, "'%s' is not of '%s'", less_word, counts[c->by]);
+    return true;
+}
+
+static bool read_container(struct parser *p, struct hs_rule *rule)
+{
+    struct hs_rule_container *c = &rule->container;
+    const struct word *word = next(p);
+
+    rule->kind = HS_RULE_CONTAINER;
+    rule->directive = N_DIRECTIVES - 1;
+    if (!is_word(word, at_word))
+        return unexpected(p, word, "place", "'at'");
+    if ((c->body = read_member(p)) == NULL)
+        return false;
+    word = next(p);
+    if ((c->by = word_of(word, counts, N_COUNTS)) == 0)
+        return unexpected(p, word, "count",
+                          "'elements', 'nodes', 'entries', 'elements-before', 'end' or "
+                          "'first-iterator'");
+    if ((c->entries = read_member(p)) == NULL)
+        return false;
+    if (is_word(peek(p), less_word)) {
+        (void)next(p);
+        if ((c->less = read_member(p)) == NULL)
+            return false;
+    }
+    if ((c->room_by = word_of(peek(p), rooms, N_ROOMS)) != 0) {
+        (void)next(p);
+        if ((c->room = read_member(p)) == NULL)
+            return false;
+    }
+    return check_pair(p, c);
+}
+
+/* ---- what a rule says */
+
 static bool read_says(struct parser *p, const char *subject, struct hs_rule *rule)
 {
     const char *place;
     bool is_begun = false;
 
+    if (subject == container)
+        return read_container(p, rule);
     if (!read_place(p, subject, &place))
         return false;
     const struct word *first = next(p), *second = next(p);
@@ -302,7 +431,7 @@ static bool read_when(struct parser *p, const char *subject, struct hs_rule *rul
         return true;
     if (!is_word(word, "when"))
         return fault(p, word->column, "'%.40s' follows the end of the rule", word->text);
-    if (strcmp(subject, "type") != 0)
+    if (strcmp(subject, "type") != 0 && subject != container)
         return fault(p, word->column, "'when language' is of a type");
     word = next(p);
     if (!is_word(word, "language"))
@@ -327,7 +456,8 @@ static bool read_subject(struct parser *p, const char **ret)
             *ret = directives[i].subject;
             return true;
         }
-    return unexpected(p, word, "rule", "'type', 'library', 'symbol', 'section' or 'mapping'");
+    return unexpected(p, word, "rule",
+                      "'type', 'library', 'symbol', 'section', 'mapping' or 'container'");
 }
 
 /* Does it lower what a word or a root is worth, so that a snapshot tells which one did? */

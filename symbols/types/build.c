@@ -258,11 +258,11 @@ static void build_members(struct hs_ctypes *types, struct debug_info *info,
     hs_ctypes_variants_end_(types, &variants);
 }
 
-static unsigned build_language(uint16_t language)
+unsigned hs_ctypes_language_(const struct debug_entry *entry)
 {
-    if (language == DW_LANG_Rust)
+    if (entry->unit->language == DW_LANG_Rust)
         return HS_RULE_RUST;
-    return hs_language_is_cpp_(language) ? HS_RULE_CPP : HS_RULE_C;
+    return hs_language_is_cpp_(entry->unit->language) ? HS_RULE_CPP : HS_RULE_C;
 }
 
 /* Looks up the rules about a record by its name. Most names are told by their last part to have
@@ -274,7 +274,7 @@ static unsigned build_by_rules(struct hs_ctypes *types, const struct debug_entry
         enum hs_rule_kind kind;
         unsigned flag;
     } said[] = {{HS_RULE_FIND, TYPE_WEAK}, {HS_RULE_OWN, TYPE_OWNS}};
-    unsigned language = build_language(entry->unit->language), flags = 0;
+    unsigned language = hs_ctypes_language_(entry), flags = 0;
 
     for (size_t i = 0; name != NULL && i < sizeof said / sizeof *said; i++) {
         if (!hs_rules_may_type(types->rules, said[i].kind, language, name))

@@ -272,6 +272,7 @@ void hs_ctypes_list_sizes_(struct hs_ctypes *types, hs_type_file file);
 /* build.c. `resolve` looks through typedefs and qualifiers and builds nothing; `get` builds
  * the type itself and nothing else. The pointer is valid until the next resolve or get. */
 hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die die);
+unsigned hs_ctypes_language_(const struct debug_entry *entry); /* enum hs_rule_language */
 struct ctypes_type *hs_ctypes_get_(struct hs_ctypes *types, hs_ctype type);
 hs_ctype hs_ctypes_make_(struct hs_ctypes *types, const struct ctypes_type *made);
 hs_ctype hs_ctypes_pointer_to_(struct hs_ctypes *types, hs_ctype of, hs_type_file file);

@@ -55,6 +55,9 @@ static void check_rules(const struct hs_rules *rules)
         assert(rule->kind < HS_N_RULE_KINDS && rule->n_patterns != 0);
         assert(rule->first_pattern + (size_t)rule->n_patterns <= rules->n_patterns);
         assert(hs_rule_subject(rule)[0] != '\0' && hs_rule_says(rule)[0] != '\0');
+        char text[4 * HS_RULES_MAX_NAME_BYTES];
+        hs_rule_text(rule, text, sizeof text);
+        assert((rule->kind == HS_RULE_CONTAINER) == (rule->container.body != NULL));
     }
 }
 

@@ -137,6 +137,32 @@ static void a_line_is_a_rule(void **state)
     hs_rules_fini(&rules);
 }
 
+static void a_container_has_members(void **state)
+{
+    struct hs_rules rules = rules_of(
+        FIRST "container \"my::Pool<*>\" at \"slots\" elements \"h->n\" less \"head\" room "
+              "\"h->n_slots\"\ncontainer \"my::Pool\" at \"first\" nodes \"n\" when language "
+              "c++\ncontainer \"V\" at \"a\" end \"b\" room-end \"c\"");
+    const struct hs_rule *rule;
+    char text[96];
+    size_t at = 0;
+    rule = hs_rules_type_next(&rules, HS_RULE_CONTAINER, HS_RULE_CPP, "my::Pool<int>", &at);
+    assert_string_equal(rule->container.body, "slots");
+    assert_int_equal(rule->container.by, HS_COUNT_NUMBER);
+    hs_rule_text(rule, text, sizeof text);
+    assert_string_equal(text, "at slots elements h->n less head room h->n_slots");
+    rule = hs_rules_type_next(&rules, HS_RULE_CONTAINER, HS_RULE_CPP, "my::Pool<int>", &at);
+    assert_int_equal(rule->container.by, HS_COUNT_NODES);
+    assert_int_equal(rule->container.room_by, HS_ROOM_NONE);
+    assert_null(hs_rules_type_next(&rules, HS_RULE_CONTAINER, HS_RULE_CPP, "my::Pool<int>", &at));
+    at = 1;
+    assert_null(hs_rules_type_next(&rules, HS_RULE_CONTAINER, HS_RULE_C, "my::Pool<int>", &at));
+    assert_int_equal(rules.rules[2].container.room_by, HS_ROOM_END);
+    assert_int_equal(rules.n_numbered, 0); /* it lowers nothing */
+    assert_true(hs_rule_is_of(&rules, &rules.rules[0], "my::Pool<a::b>"));
+    hs_rules_fini(&rules);
+}
+
 static void a_fault_has_line_column_and_reason(void **state)
 {
     static const struct {
@@ -165,6 +191,19 @@ static void a_fault_has_line_column_and_reason(void **state)
         {FIRST "type \"a\" pointers find when language d\n", "column 38: 'd' is no language"},
         {FIRST "library \"a\" tier runtime when language c\n", "is of a type"},
         {FIRST "type \"a\x01\" pointers find\n", "line 2, column 8: a byte 0x01"},
+        {FIRST "container \"a\" elements \"n\"\n",
+         "column 15: 'elements' is no place: expected 'at'"},
+        {FIRST "container \"a\" at n\n", "line 2, column 18: a member in quotes is missing"},
+        {FIRST "container \"a\" at \"a..b\" elements \"n\"\n", "column 18: members are"},
+        {FIRST "container \"a\" at \"a-b\" elements \"n\"\n", "column 18: members are"},
+        {FIRST "container \"a\" at \"a->\" elements \"n\"\n", "column 18: members are"},
+        {FIRST "container \"a\" at \"a\" items \"n\"\n", "column 22: 'items' is no count"},
+        {FIRST "container \"a\" at \"a\" elements\n", "column 30: a member in quotes is missing"},
+        {FIRST "container \"a\" at \"a\" end \"n\"\n", "column 29: 'end' needs 'room-end'"},
+        {FIRST "container \"a\" at \"a\" nodes \"n\" room-end \"m\"\n", "'room-end' is not of"},
+        {FIRST "container \"a\" at \"a\" end \"n\" less \"m\" room-end \"o\"\n",
+         "'less' is not of"},
+        {FIRST "container \"a\" at \"a\" nodes \"n\" lots \"m\"\n", "'lots' follows the end"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hs_error err = HS_ERROR_INIT;
@@ -377,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_pattern_says_as_much_of_a_type_as_it_has),
         cmocka_unit_test(a_type_has_a_pattern),
         cmocka_unit_test(a_line_is_a_rule),
+        cmocka_unit_test(a_container_has_members),
         cmocka_unit_test(a_fault_has_line_column_and_reason),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(all_faults_of_a_file_are_told),

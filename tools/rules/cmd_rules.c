@@ -56,13 +56,12 @@ static hs_status put_rule(struct hs_sink *sink, const struct hs_rules *rules, si
 {
     const struct hs_rule *rule = &rules->rules[at];
     const struct hs_rule_set *set = &rules->sets[rule->set];
-    char patterns[NAMES_BYTES] = "", says[HS_RULES_MAX_NAME_BYTES + 64];
+    char patterns[NAMES_BYTES] = "", says[NAMES_BYTES];
 
     for (uint32_t i = 0; i < rule->n_patterns; i++)
         hs_append_item(patterns, sizeof patterns, " ",
                        rules->patterns[rule->first_pattern + i].text);
-    (void)snprintf(says, sizeof says, "%s%s%s", hs_rule_says(rule), rule->value == NULL ? "" : " ",
-                   rule->value == NULL ? "" : rule->value);
+    hs_rule_text(rule, says, sizeof says);
     const struct line line = {
         at + 1,   set->name, set->path,         rule->line,     hs_rule_subject(rule),
         patterns, says,      language_of(rule), set->is_enabled};

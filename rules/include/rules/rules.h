@@ -5,6 +5,7 @@
  *   type    "std::span"            on-stack borrowed
  *   library "libevent*" "libuv.so*"  tier runtime
  *   symbol  "_IO_*"                in executable tier runtime
+ *   container "my::Pool<*>"        at "slots" elements "n_used" room "n_slots"
  *
  * Files are the shipped ones (share/heapsnap/rules.d, part of the program), those of the user
  * (~/.config/heapsnap/rules.d) and any that are named. A rule lowers what a word or a root is worth
@@ -35,6 +36,7 @@ enum hs_rule_kind {
     HS_RULE_SEEN_SYMBOL,  /* symbol ... heap NAME: so has whatever defines it */
     HS_RULE_SEEN_SECTION, /* section ... heap NAME */
     HS_RULE_SEEN_MAPPING, /* mapping ... heap NAME: it calls its memory so, prctl(2) */
+    HS_RULE_CONTAINER,    /* container ...: where it says how many elements it has */
     HS_N_RULE_KINDS
 };
 
@@ -65,6 +67,31 @@ struct hs_rule_pattern {
     struct hs_rule_part part;
 };
 
+/* The ways in which a container says how many elements it has, and for how many it has room. It
+ * leads to a block, its body. */
+enum hs_count_by {
+    HS_COUNT_NUMBER = 1, /* elements: a number of them */
+    HS_COUNT_NODES,      /* nodes: likewise, linked: the body is the first, or the root */
+    HS_COUNT_TABLE,      /* entries: likewise, in a table that leads to them */
+    HS_COUNT_BEHIND,     /* elements-before: likewise, before the place in the body led to */
+    HS_COUNT_END,        /* end: the address behind the last one */
+    HS_COUNT_DEQUE,      /* first-iterator: with room_by, the two of libstdc++'s deque */
+};
+enum hs_room_by {
+    HS_ROOM_NONE,   /* it is not told, or there is none: a node is allocated for each */
+    HS_ROOM_NUMBER, /* room: for how many there is room */
+    HS_ROOM_LEFT,   /* room-left: for how many more */
+    HS_ROOM_END,    /* room-end: the address behind the room */
+    HS_ROOM_DEQUE,  /* last-iterator */
+};
+
+/* The members of a container's record, as paths: "_M_node._M_size"; with "->" behind the pointer
+ * to the body, of the record that it leads to: "d->alloc". Borrowed; NULL: not given. */
+struct hs_rule_container {
+    const char *body, *entries, *less, *room;
+    uint8_t by, room_by; /* enum hs_count_by, enum hs_room_by */
+};
+
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
     uint8_t directive; /* private */
@@ -77,6 +104,7 @@ struct hs_rule {
     uint32_t line;
     uint32_t first_pattern, n_patterns;
     const char *value; /* borrowed: the NAME of a heap; NULL: it has none */
+    struct hs_rule_container container;
 };
 
 /* The rules of one file. */
@@ -153,6 +181,11 @@ const struct hs_rule *hs_rules_type(const struct hs_rules *rules, enum hs_rule_k
 bool hs_rules_may_type(const struct hs_rules *rules, enum hs_rule_kind kind, unsigned language,
                        const char *last_part);
 
+/* Finds the next enabled rule of the kind from place *at, which begins with 0, among those of its
+ * kind; NULL: there is none. */
+const struct hs_rule *hs_rules_type_next(const struct hs_rules *rules, enum hs_rule_kind kind,
+                                         unsigned language, const char *name, size_t *at);
+
 /* The same of a library's or a symbol's name, which is compared as a whole. */
 const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_kind kind,
                                     const char *name);
@@ -177,5 +210,8 @@ const struct hs_rule *hs_rules_numbered(const struct hs_rules *rules, uint8_t nu
 /* "type", and "pointers find"; "heap", to which the value belongs. */
 const char *hs_rule_subject(const struct hs_rule *rule);
 const char *hs_rule_says(const struct hs_rule *rule);
+/* Writes all that a rule says of its names: "pointers find", "heap hoard", "at pdata elements len".
+ * Cut at n_bytes. */
+void hs_rule_text(const struct hs_rule *rule, char *text, size_t n_bytes);
 
 #endif

@@ -52,11 +52,15 @@ enum {
 #define TYPES_SURE_COUNT (UINT64_C(1) << 22)
 #define TYPES_MAX_BYTES (UINT64_C(1) << 30)
 
+/* The collections, by how they say how many elements they have. */
+enum types_collection { TYPES_NONE, TYPES_A_LIST, TYPES_A_DICT, TYPES_A_SET, TYPES_A_DEQUE };
+
 struct types_slot {
     hs_addr address; /* of the type object; 0: empty */
     uint8_t at;      /* where ob_type stands in a block of it; 0: no type */
     uint8_t n_parts;
     bool is_fixed;        /* its objects are of one size */
+    uint8_t collection;   /* enum types_collection */
     uint64_t least_bytes; /* of a block of it */
     struct hs_object_words words;
     struct hs_object_part parts[HS_OBJECT_PARTS];
@@ -312,6 +316,17 @@ static size_t types_parts(const struct types_slot *slot, uint64_t flags,
     return n;
 }
 
+static enum types_collection types_collection_of(const struct types_slot *slot, uint64_t flags)
+{
+    if ((flags & TYPES_IS_LIST) != 0)
+        return TYPES_A_LIST;
+    if ((flags & TYPES_IS_DICT) != 0)
+        return TYPES_A_DICT;
+    if (strcmp(slot->name, "set") == 0 || strcmp(slot->name, "frozenset") == 0)
+        return TYPES_A_SET;
+    return strcmp(slot->name, "collections.deque") == 0 ? TYPES_A_DEQUE : TYPES_NONE;
+}
+
 /* Sets the least size of the blocks of its objects (what stands before the object, and
  * tp_basicsize), and whether that is all: items or text may stand behind it. */
 static void types_size(const struct cpython_types *types, struct types_slot *slot, uint64_t flags)
@@ -359,6 +374,7 @@ static const struct types_slot *types_look_up(struct cpython_types *types, hs_ad
     types_size(types, slot, flags);
     slot->words = types_words(types, slot, flags);
     slot->n_parts = (uint8_t)types_parts(slot, flags, slot->parts);
+    slot->collection = (uint8_t)types_collection_of(slot, flags);
     return slot;
 }
 
@@ -434,9 +450,40 @@ static size_t object_parts(const void *state, const struct hs_heap_block *block,
     return slot->n_parts;
 }
 
+/* Reads the counts of lists {size, items, room}, dictionaries {used, ..., keys}, sets {filled,
+ * used, ..., table} and deques {size, first block}: listobject.h, dictobject.h, setobject.h and
+ * _collectionsmodule.c, the same from 3.6 to 3.14. */
+static bool object_count(const void *state, const struct hs_heap_block *block,
+                         struct hs_object_count *ret)
+{
+    enum { SIZE = 16, USED = 24, TABLE = 40, KEYS = 32, ITEMS = 24, ROOM = 32 };
+    enum { HEAD_BYTES = 48, ITEM_BYTES = 8, ENTRY_BYTES = 16 };
+    const struct types_slot *slot = types_of_block(hs_cpython_state_types(state), block);
+    uint64_t at = slot == NULL ? 0 : types_object_at(slot);
+
+    if (slot == NULL || slot->collection == TYPES_NONE || block->n_bytes < HEAD_BYTES + at - 8)
+        return false;
+    const uint8_t *object = block->bytes + at;
+    *ret = (struct hs_object_count){.entries = hs_load_u64(object + SIZE), .room = UINT64_MAX};
+    if (slot->collection == TYPES_A_LIST) {
+        ret->room = hs_load_u64(object + ROOM);
+        ret->body = hs_load_u64(object + ITEMS);
+        ret->element_bytes = ITEM_BYTES;
+    } else if (slot->collection == TYPES_A_DICT) {
+        ret->body = hs_load_u64(object + KEYS);
+        ret->element_bytes = ENTRY_BYTES;
+    } else if (slot->collection == TYPES_A_SET && block->n_bytes - at >= HEAD_BYTES) {
+        ret->entries = hs_load_u64(object + USED);
+        ret->body = hs_load_u64(object + TABLE);
+        ret->element_bytes = ENTRY_BYTES;
+    }
+    return true;
+}
+
 const struct hs_object_model hs_cpython_objects = {
     .type_name = object_type_name,
     .words = object_words,
     .is_list_end = object_is_list_end,
     .parts = object_parts,
+    .count = object_count,
 };

@@ -151,6 +151,14 @@ static bool is_container(const struct gcontainers *g, const uint8_t *bytes, enum
                                       : is_string(g, bytes);
 }
 
+/* Reads how many elements a table or an array has, and for how many it has room. */
+static void count(const uint8_t *b, enum container which, struct hs_object_name *ret)
+{
+    ret->is_counted = which != CONTAINER_STRING;
+    ret->entries = hs_load_u32(which == CONTAINER_TABLE ? b + 16 : b + 8);
+    ret->room = which == CONTAINER_TABLE ? hs_load_u64(b) : hs_load_u32(b + 12);
+}
+
 static bool gcontainers_name(const void *state, const struct hs_heap_block *block,
                              struct hs_object_name *ret)
 {
@@ -163,6 +171,7 @@ static bool gcontainers_name(const void *state, const struct hs_heap_block *bloc
             continue;
         *ret = (struct hs_object_name){
             .name = g->names[i], .n_bytes = containers[i].n_bytes, .code = g->code};
+        count(block->bytes, (enum container)i, ret);
         return true;
     }
     return false;

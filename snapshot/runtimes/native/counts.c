@@ -1,17 +1,21 @@
 #include "counts.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "base/checked.h"
 #include "flow.h"
+#include "rules/rules.h"
 #include "snapshot/reader.h"
 
 enum {
     COUNTS_MAX = 1 << 20,
     COUNTS_FEW = 64,
     COUNTS_ONE_IN = 8,
-    COUNTS_NODE_MOST = 16, /* elements in a node: 11 in Rust's B-trees */
+    COUNTS_NODE_MOST = 16,  /* elements in a node: 11 in Rust's B-trees */
+    COUNTS_CHAIN_MOST = 64, /* in a block of a deque of Python */
     COUNTS_SAID_BITS = 8,
     WORD = 8
 };
@@ -113,8 +117,8 @@ static bool count_deque(const struct counts_value *value, const struct hs_ccount
 {
     struct counts_iterator first, last;
 
-    if (!value_iterator(value, said->entries_at, &first) ||
-        !value_iterator(value, said->room_at, &last) || last.node < first.node ||
+    if (!value_iterator(value, said->entries.at, &first) ||
+        !value_iterator(value, said->room.at, &last) || last.node < first.node ||
         first.node < body->begin || last.node - body->begin > body->n_bytes - WORD)
         return false;
     uint64_t n_nodes = (last.node - first.node) / WORD;
@@ -134,8 +138,8 @@ static bool count_vector(const struct counts_value *value, const struct hs_ccoun
 {
     uint64_t end, room_end;
 
-    if (!value_number(value, said->entries_at, WORD, &end) ||
-        !value_number(value, said->room_at, WORD, &room_end) || end < body->begin ||
+    if (!value_number(value, said->entries.at, WORD, &end) ||
+        !value_number(value, said->room.at, WORD, &room_end) || end < body->begin ||
         room_end < end || room_end - body->begin > body->n_bytes ||
         (end - body->begin) % said->element_bytes != 0)
         return false;
@@ -144,29 +148,61 @@ static bool count_vector(const struct counts_value *value, const struct hs_ccoun
     return true;
 }
 
+/* Reads a number of the container, or of its body; 0 when it has none. */
+static bool said_number(const struct counts_value *value, const struct hs_heap_block *body,
+                        const struct hs_cnumber *number, uint64_t *ret)
+{
+    const struct counts_value in_body = {body->begin, body->bytes,
+                                         body->bytes == NULL ? 0 : body->n_bytes};
+
+    if (!value_number(number->is_in_body ? &in_body : value, number->at, number->n_bytes, ret))
+        return false;
+    if (number->n_bits != 0 && number->n_bits < WORD * CHAR_BIT)
+        *ret &= (UINT64_C(1) << number->n_bits) - 1;
+    return true;
+}
+
+/* Returns the room that it says; HS_NO_ROOM: none, or more than the body can have. */
+static uint64_t room_of(const struct hs_ccount *said, uint64_t entries, uint64_t number,
+                        uint64_t most)
+{
+    uint64_t room = number;
+
+    if (said->room_by == HS_ROOM_NONE ||
+        (said->room_by == HS_ROOM_LEFT && !hs_add_fits(entries, number, &room)))
+        return HS_NO_ROOM;
+    return room < entries || room > most ? HS_NO_ROOM : room;
+}
+
 static bool count_number(const struct hs_native *native, const struct counts_value *value,
                          const struct hs_ccount *said, const struct hs_heap_block *body,
                          struct hs_native_count *ret)
 {
-    uint64_t room = 0, most = body->n_bytes, most_room;
+    uint64_t room, less, most = body->n_bytes, most_room = most;
 
-    if (!value_number(value, said->entries_at, said->entries_bytes, &ret->entries) ||
-        !value_number(value, said->room_at, said->room_bytes, &room))
+    if (!said_number(value, body, &said->entries, &ret->entries) ||
+        !said_number(value, body, &said->less, &less) ||
+        !said_number(value, body, &said->room, &room) || less > ret->entries)
         return false;
-    most_room = most;
-    if (said->by == HS_CCOUNT_NUMBER && said->element_bytes != 0)
+    ret->entries -= less;
+    if (said->by == HS_COUNT_NUMBER && said->element_bytes != 0)
         most_room = most = body->n_bytes / said->element_bytes;
-    else if (said->by != HS_CCOUNT_BEHIND)
+    else if (said->by == HS_COUNT_NODES || said->by == HS_COUNT_TABLE)
         most = native->dump->heaps.map.n_blocks * COUNTS_NODE_MOST;
-    if (ret->entries > most || (said->by == HS_CCOUNT_NODES && ret->entries == 0))
+    if (ret->entries > most || (said->by == HS_COUNT_NODES && ret->entries == 0))
         return false;
-    ret->room = said->room_by == HS_CROOM_NUMBER ? room
-                : said->room_by == HS_CROOM_LEFT ? ret->entries + room
-                                                 : HS_NO_ROOM;
-    if (ret->room < ret->entries || (ret->room != HS_NO_ROOM && ret->room > most_room))
-        ret->room = HS_NO_ROOM; /* a table whose buckets have many each, or a lie */
-    return said->by != HS_CCOUNT_NUMBER || said->element_bytes != 1 ||
+    ret->room = room_of(said, ret->entries, room, most_room);
+    return said->by != HS_COUNT_NUMBER || said->element_bytes != 1 ||
            body->n_bytes >= HS_COUNTS_TEXT_BYTES;
+}
+
+/* Tells whether a container may lead so to its body: to its start, to elements behind it (a table
+ * of hashbrown), or past the number of its elements, as `new T[n]` does (Itanium C++ ABI, 2.7). */
+static bool may_lead(const struct hs_ccount *said, enum hs_pointer how, uint64_t inside_bytes)
+{
+    return how == HS_POINTER_START ||
+           (how == HS_POINTER_INTERIOR &&
+            (said->by == HS_COUNT_BEHIND || (said->by == HS_COUNT_TABLE && inside_bytes == WORD)));
 }
 
 static bool count_one(const struct hs_native *native, const struct counts_value *value,
@@ -178,28 +214,34 @@ static bool count_one(const struct hs_native *native, const struct counts_value 
     if (!value_number(value, said->body_at, WORD, &word))
         return false;
     enum hs_pointer how = hs_flow_resolve(native, word, &body);
-    bool is_behind = said->by == HS_CCOUNT_BEHIND && how == HS_POINTER_INTERIOR;
-    if ((how != HS_POINTER_START && !is_behind) || value->at - body.begin < body.n_bytes)
-        return false; /* its own: a list that is empty, a short text */
+    if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) ||
+        !may_lead(said, how, word - body.begin) || value->at - body.begin < body.n_bytes)
+        return false; /* or its own: a list that is empty, a short text */
     ret->rank = body.rank;
-    if (said->by == HS_CCOUNT_DEQUE)
+    if (said->by == HS_COUNT_DEQUE)
         return count_deque(value, said, &body, ret);
-    if (said->by == HS_CCOUNT_END)
+    if (said->by == HS_COUNT_END)
         return count_vector(value, said, &body, ret);
     return count_number(native, value, said, &body, ret);
+}
+
+static hs_status counts_add(struct hs_native_counts *counts, const struct hs_native_count *count,
+                            struct hs_error *err)
+{
+    if (counts->n >= counts->n_most)
+        return HS_OK;
+    HS_TRY(HS_GROW(&counts->rows, &counts->capacity, counts->n + 1, err));
+    counts->rows[counts->n++] = *count;
+    return HS_OK;
 }
 
 static hs_status count_value(struct hs_native *native, const struct counts_value *value,
                              const struct hs_ccount *said, size_t n, struct hs_error *err)
 {
-    struct hs_native_counts *counts = &native->counts;
-
     for (size_t i = 0; i < n; i++) {
         struct hs_native_count count;
-        if (counts->n >= counts->n_most || !count_one(native, value, &said[i], &count))
-            continue;
-        HS_TRY(HS_GROW(&counts->rows, &counts->capacity, counts->n + 1, err));
-        counts->rows[counts->n++] = count;
+        if (count_one(native, value, &said[i], &count))
+            HS_TRY(counts_add(&native->counts, &count, err));
     }
     return HS_OK;
 }
@@ -209,6 +251,7 @@ static hs_status count_value(struct hs_native *native, const struct counts_value
 /* The counts of a native type's values: a range of struct hs_native_counts.said. */
 struct counts_of_type {
     uint32_t first, n;
+    bool is_object, is_named; /* it is asked itself: count_object, count_named */
 };
 
 /* Counts the containers in a block of the type or, where it is an array, in its elements in use. */
@@ -236,9 +279,46 @@ static hs_status count_block(struct hs_native *native, const struct hs_flow *flo
     return HS_OK;
 }
 
+/* Counts the elements of a collection of Python, which is its own body. */
+static hs_status count_object(struct hs_native *native, const struct hs_interpreter *python,
+                              const struct hs_heap_block *block, struct hs_error *err)
+{
+    const uint64_t n_blocks = native->dump->heaps.map.n_blocks;
+    struct hs_object_count said;
+    struct hs_heap_block body = {0};
+
+    if (!python->model->count(python->state, block, &said) || said.entries == 0)
+        return HS_OK;
+    bool is_chain = said.body == 0;
+    if (!is_chain && hs_flow_resolve(native, said.body, &body) == HS_POINTER_NONE)
+        return HS_OK;
+    uint64_t most = is_chain ? n_blocks * COUNTS_CHAIN_MOST : body.n_bytes / said.element_bytes;
+    if (said.entries > most)
+        return HS_OK;
+    uint64_t room = said.room < said.entries || said.room > most ? HS_NO_ROOM : said.room;
+    const struct hs_native_count count = {block->rank, said.entries, room};
+    return counts_add(&native->counts, &count, err);
+}
+
+/* Counts the elements of a container that is known by what it consists of: GLib's. */
+static hs_status count_named(struct hs_native *native, const struct hs_heap_block *block,
+                             struct hs_error *err)
+{
+    struct hs_object_name name;
+
+    if (!hs_heaps_object_name(&native->dump->heaps, block, &name) || !name.is_counted)
+        return HS_OK;
+    const struct hs_native_count count = {block->rank, name.entries, name.room};
+    return counts_add(&native->counts, &count, err);
+}
+
+/* Finds for each type, by its number, what in its blocks is counted. */
 static hs_status counts_by_type(struct hs_native *native, const struct hs_flow *flow,
                                 struct counts_of_type *of, struct hs_error *err)
 {
+    const bool has_names = hs_heaps_have_object_names(&native->dump->heaps);
+    const struct hs_interpreter python = hs_heaps_interpreter(&native->dump->heaps);
+
     for (size_t i = 0; i < flow->types.n_types; i++) {
         const struct hs_native_type *type = &flow->types.types[i];
         const struct hs_ccount *said = NULL;
@@ -246,8 +326,11 @@ static hs_status counts_by_type(struct hs_native *native, const struct hs_flow *
         if (type->ctype != 0 && type->n_slots != 0)
             HS_TRY(counts_said(native, type->ctype, &said, &n, err));
         if (n != 0)
-            of[i + 1] =
-                (struct counts_of_type){(uint32_t)(said - native->counts.said), (uint32_t)n};
+            of[i + 1] = (struct counts_of_type){.first = (uint32_t)(said - native->counts.said),
+                                                .n = (uint32_t)n};
+        bool is_python = type->type.form == HS_FORM_PYTHON;
+        of[i + 1].is_object = is_python && python.model != NULL && python.model->count != NULL;
+        of[i + 1].is_named = has_names && type->ctype == 0 && type->type.form == HS_FORM_RECORD;
     }
     return HS_OK;
 }
@@ -255,6 +338,7 @@ static hs_status counts_by_type(struct hs_native *native, const struct hs_flow *
 static hs_status count_blocks(struct hs_native *native, const struct hs_flow *flow,
                               struct hs_error *err)
 {
+    const struct hs_interpreter python = hs_heaps_interpreter(&native->dump->heaps);
     struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
     struct hs_heap_block block;
     hs_auto_free struct counts_of_type *of = NULL;
@@ -263,10 +347,16 @@ static hs_status count_blocks(struct hs_native *native, const struct hs_flow *fl
     HS_TRY(counts_by_type(native, flow, of, err));
     for (uint64_t rank = 0; rank < flow->n_blocks; rank++) {
         hs_ntype type = hs_flow_type(flow, rank) & ~HS_FLOW_IS_TENTATIVE;
-        if (of[type].n == 0)
+        if (of[type].n == 0 && !of[type].is_object && !of[type].is_named)
             continue;
         hs_heap_map_forward(&it, rank);
-        if (hs_heap_map_next(&it, &block) && block.bytes != NULL)
+        if (!hs_heap_map_next(&it, &block) || block.bytes == NULL)
+            continue;
+        if (of[type].is_object)
+            HS_TRY(count_object(native, &python, &block, err));
+        else if (of[type].is_named)
+            HS_TRY(count_named(native, &block, err));
+        else
             HS_TRY(count_block(native, flow, &block, hs_native_type_of(&flow->types, type),
                                &of[type], err));
     }
@@ -303,9 +393,7 @@ hs_status hs_native_counts_find(struct hs_native *native, const struct hs_flow *
     struct hs_native_counts *counts = &native->counts;
     struct hs_ctype_facts facts;
 
-    if (native->ctypes == NULL)
-        return HS_OK;
-    for (size_t i = 0; i < counts->n_holders; i++) {
+    for (size_t i = 0; native->ctypes != NULL && i < counts->n_holders; i++) {
         const struct hs_native_holder *holder = &counts->holders[i];
         const struct hs_ccount *said;
         size_t n;

@@ -241,26 +241,19 @@ struct hs_ctask {
 /* Finds the task in whose table this function comes first; false when it is none. */
 bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret);
 
-/* The ways in which a container within a value says how many elements it has, and for how many it
- * has room. It leads to a block, its body. */
-enum hs_ccount_by {
-    HS_CCOUNT_NUMBER, /* `entries_at` is their number */
-    HS_CCOUNT_NODES,  /* likewise, of nodes that are linked: the body is the first, or the root */
-    HS_CCOUNT_TABLE,  /* likewise, in a table that leads to them */
-    HS_CCOUNT_BEHIND, /* likewise, before the place in the body that is led to */
-    HS_CCOUNT_END,    /* `entries_at` is the address behind the last one */
-    HS_CCOUNT_DEQUE   /* `entries_at` and `room_at` are the two iterators of libstdc++'s deque */
+/* A number of a container: from the start of the value, or of the container's body. */
+struct hs_cnumber {
+    uint64_t at;
+    uint8_t n_bytes; /* 1, 2, 4 or 8; 0: there is none */
+    uint8_t n_bits;  /* the lowest of it that are the number; 0: all are */
+    bool is_in_body;
 };
-enum hs_croom_by {
-    HS_CROOM_NONE,   /* it is not told, or there is none: a node is allocated for each */
-    HS_CROOM_NUMBER, /* `room_at` is for how many there is room */
-    HS_CROOM_LEFT,   /* for how many more */
-    HS_CROOM_END     /* the address behind the room */
-};
+/* A container within a value, and the way in which it counts, by a rule of rules/rules.h. */
 struct hs_ccount {
-    uint64_t body_at, entries_at, room_at; /* from the start of the value */
-    uint64_t element_bytes;                /* 0 unknown, or of no matter */
-    uint8_t by, room_by, entries_bytes, room_bytes;
+    uint64_t body_at; /* the pointer to it, from the start of the value */
+    struct hs_cnumber entries, less, room;
+    uint64_t element_bytes; /* 0 unknown, or of no matter */
+    uint8_t by, room_by;    /* enum hs_count_by, enum hs_room_by */
 };
 enum { HS_CTYPE_MAX_COUNTS = 64 };
 /* Finds those of a value of this type, its arrays of up to 64 elements included, in no order.

@@ -21,6 +21,8 @@ struct hs_object_name {
     uint64_t offset_bytes; /* where in the block the object begins: before it are parts of it */
     uint64_t n_bytes;      /* from there on; 0: all of the block */
     hs_addr code;          /* of the binary that has the type; 0: unknown */
+    bool is_counted;       /* a container that has told how many elements it has */
+    uint64_t entries, room;
 };
 
 /* Words in a row, each of which is a distance from the beginning of its block. */

@@ -79,6 +79,13 @@ struct hs_object_type {
     size_t n_members;
 };
 
+/* The number of elements that an object says it has, and where they are. */
+struct hs_object_count {
+    uint64_t entries, room; /* room UINT64_MAX: it is not told */
+    uint64_t body;          /* the address of the block that has them; 0: a chain of blocks has */
+    uint32_t element_bytes; /* the least that each takes there */
+};
+
 struct hs_object_model {
     bool knows_parts; /* `words` and `type_name` answer for them as for objects */
     /* The name of the object's class into text[n]; false when the block holds no object. */
@@ -114,6 +121,9 @@ struct hs_object_model {
      * lead to an object (itself, another one) instead. */
     size_t (*parts)(const void *state, const struct hs_heap_block *block,
                     struct hs_object_part ret[HS_OBJECT_PARTS]);
+    /* Reads what a collection says of its elements; false for other blocks. May be NULL. */
+    bool (*count)(const void *state, const struct hs_heap_block *block,
+                  struct hs_object_count *ret);
 };
 
 #endif
