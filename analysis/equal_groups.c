@@ -21,8 +21,8 @@ struct equal_piece {
 
 struct equal_walk {
     struct hs_view *view;
-    uint16_t *own;       /* owned pages: words by block, at most SIZES */
-    uint64_t *dominates; /* owned pages: a bit by node */
+    const struct hs_node_order *order; /* borrowed */
+    uint16_t *own;                     /* owned pages: words by block, at most SIZES */
     uint64_t reserved_bytes;
     struct equal_size *sizes;   /* owned: by the words of a block */
     struct equal_piece *pieces; /* owned: of one size */
@@ -35,11 +35,6 @@ struct equal_walk {
 static uint64_t own_words(const struct equal_walk *walk, hs_node node)
 {
     return walk->own[node - walk->view->n_tree];
-}
-
-static uint64_t n_bits_words(const struct hs_view *view)
-{
-    return (view->n_nodes + 63) / 64;
 }
 
 static hs_status read_sizes(struct equal_walk *walk, struct hs_error *err)
@@ -56,20 +51,14 @@ static hs_status read_sizes(struct equal_walk *walk, struct hs_error *err)
 static hs_status prepare(struct equal_walk *walk, struct hs_error *err)
 {
     struct hs_view *view = walk->view;
-    uint64_t n = view->totals->n_blocks, n_bytes = n * sizeof *walk->own +
-                                                   n_bits_words(view) * sizeof *walk->dominates +
-                                                   SIZES * sizeof *walk->sizes;
+    uint64_t n = view->totals->n_blocks;
+    uint64_t n_bytes = n * sizeof *walk->own + SIZES * sizeof *walk->sizes;
     void *pages;
     HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "sizes of blocks", err));
     walk->reserved_bytes = n_bytes;
     HS_TRY(hs_pages_alloc(n, sizeof *walk->own, &pages, err));
     walk->own = pages;
-    HS_TRY(hs_pages_alloc(n_bits_words(view), sizeof *walk->dominates, &pages, err));
-    walk->dominates = pages;
     HS_TRY(HS_ALLOC(&walk->sizes, SIZES, err));
-    for (hs_node node = 0; node < view->n_nodes; node++)
-        if (hs_index_dominated(view->index, node).n != 0)
-            walk->dominates[node / 64] |= UINT64_C(1) << node % 64;
     return read_sizes(walk, err);
 }
 
@@ -77,8 +66,6 @@ static void forget(struct equal_walk *walk)
 {
     if (walk->own != NULL)
         hs_pages_free(walk->own, walk->view->totals->n_blocks, sizeof *walk->own);
-    if (walk->dominates != NULL)
-        hs_pages_free(walk->dominates, n_bits_words(walk->view), sizeof *walk->dominates);
     hs_free(walk->sizes);
     hs_budget_release(walk->view->session.budget, walk->reserved_bytes);
 }
@@ -90,7 +77,7 @@ static struct hs_tree_walk walk_of(struct equal_walk *walk,
     return (struct hs_tree_walk){.view = walk->view,
                                  .enter = enter,
                                  .context = walk,
-                                 .dominates = walk->dominates,
+                                 .order = walk->order,
                                  .what = "comparing blocks"};
 }
 
@@ -103,7 +90,7 @@ static hs_status enter_size(void *context, hs_node node, uint32_t above, uint32_
     *ret = 0;
     if (node < walk->view->n_tree)
         return HS_OK;
-    uint64_t own = own_words(walk, node), words = hs_index_retained(walk->view->index, node).words;
+    uint64_t own = own_words(walk, node), words = hs_node_order_words(walk->order, node);
     if (own < SIZES) {
         struct equal_size *size = &walk->sizes[own];
         size->n++;
@@ -123,7 +110,7 @@ static hs_status enter_piece(void *context, hs_node node, uint32_t above, uint32
         return HS_OK;
     uint64_t own = own_words(walk, node);
     if (own == walk->head_words && walk->n_pieces < walk->sizes[own].n) {
-        uint64_t words = hs_index_retained(walk->view->index, node).words;
+        uint64_t words = hs_node_order_words(walk->order, node);
         if (above != 0)
             walk->pieces[above - 1].words -= words;
         walk->pieces[walk->n_pieces++] = (struct equal_piece){.head = node, .words = words};
@@ -299,12 +286,13 @@ static hs_status find(struct equal_walk *walk, const struct hs_group_place *plac
     return HS_OK;
 }
 
-hs_status hs_equal_groups_find(struct hs_view *view, const struct hs_group_place *place,
-                               uint64_t n_blocks, struct hs_equal_groups *ret, struct hs_error *err)
+hs_status hs_equal_groups_find(const struct hs_group_kinds *kinds,
+                               const struct hs_group_place *place, uint64_t n_blocks,
+                               struct hs_equal_groups *ret, struct hs_error *err)
 {
-    struct equal_walk walk = {.view = view};
+    struct equal_walk walk = {.view = kinds->view, .order = &kinds->order};
     *ret = (struct hs_equal_groups){0};
-    if (view->totals->n_blocks > HS_EQUAL_MOST_BLOCKS || n_blocks < 2 * LEAST_GROUPS)
+    if (kinds->view->totals->n_blocks > HS_EQUAL_MOST_BLOCKS || n_blocks < 2 * LEAST_GROUPS)
         return HS_OK;
     hs_status status = prepare(&walk, err);
     if (status == HS_OK)

@@ -67,7 +67,7 @@ static hs_status load_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
 hs_status hs_group_kinds_init(struct hs_view *view, struct hs_group_kinds *ret,
                               struct hs_error *err)
 {
-    struct hs_group_kinds kinds = {.view = view};
+    struct hs_group_kinds kinds = {.view = view, .order.view = view};
     hs_status status = load_kinds(&kinds, err);
     if (status == HS_OK)
         *ret = kinds;
@@ -76,12 +76,22 @@ hs_status hs_group_kinds_init(struct hs_view *view, struct hs_group_kinds *ret,
     return status;
 }
 
+hs_status hs_group_kinds_read_order(struct hs_group_kinds *kinds, uint64_t words,
+                                    struct hs_error *err)
+{
+    enum { LEAST_PART = 16 };
+    if (words < hs_index_reached_total(kinds->view->index).words / LEAST_PART)
+        return HS_OK;
+    return hs_node_order_init(kinds->view, /* with_tiers= */ true, &kinds->order, err);
+}
+
 void hs_group_kinds_fini(struct hs_group_kinds *kinds)
 {
     if (kinds->view != NULL) {
         hs_pages_free(kinds->of_block, kinds->view->totals->n_blocks, kinds->width);
         hs_budget_release(kinds->view->session.budget, kinds->reserved_bytes);
     }
+    hs_node_order_fini(&kinds->order);
     hs_free(kinds->of_type);
     hs_free(kinds->types);
     hs_free(kinds->ranks);
@@ -147,13 +157,13 @@ static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uin
 
 /* Tells whether a block is doubtful and its dominator is not: then all below it is doubtful, too,
  * as a doubtful block dominates nothing firmer. */
-static bool is_first_doubtful(const struct hs_view *view, hs_node node)
+static bool is_first_doubtful(const struct hs_node_order *order, hs_node node)
 {
-    if (node < view->n_tree || hs_index_tier(view->index, node) != HS_TIER_DOUBTFUL)
+    const struct hs_view *view = order->view;
+    if (node < view->n_tree || !hs_node_order_is_doubtful(order, node))
         return false;
     hs_node above = hs_index_idom(view->index, node);
-    return above == HS_NO_NODE || above < view->n_tree ||
-           hs_index_tier(view->index, above) != HS_TIER_DOUBTFUL;
+    return above == HS_NO_NODE || above < view->n_tree || !hs_node_order_is_doubtful(order, above);
 }
 
 static void see_top(struct hs_group *group, hs_node node, uint64_t words)
@@ -169,9 +179,9 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
                        struct hs_error *err)
 {
     struct hs_group_tree *tree = context;
-    const struct hs_view *view = tree->kinds->view;
+    const struct hs_node_order *order = &tree->kinds->order;
     uint32_t kind = kind_of(tree->kinds, node), at = find_group(tree, above, kind);
-    uint64_t words = hs_index_retained(view->index, node).words;
+    uint64_t words = hs_node_order_words(order, node);
     bool has_room = tree->n < HS_GROUPS_MOST && tree->groups[above].steps < HS_GROUP_STEPS;
     if (at == HS_NO_GROUP && !has_room)
         at = above;
@@ -183,7 +193,7 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
         see_top(&tree->groups[at], node, words);
     tree->groups[at].n_blocks += kind != KIND_TREE;
     tree->groups[at].n_heads += kind != KIND_TREE && tree->groups[at].parent == above;
-    if (is_first_doubtful(view, node))
+    if (is_first_doubtful(order, node))
         tree->doubtful_words += words;
     /* What a node retains is its own and what its children retain. */
     tree->groups[at].own_words += words;
@@ -244,8 +254,11 @@ static void sum_up(struct hs_group_tree *tree)
 static hs_status group_place(struct hs_group_tree *tree, const struct hs_group_place *place,
                              struct hs_error *err)
 {
-    struct hs_tree_walk walk = {
-        .view = tree->kinds->view, .enter = enter, .context = tree, .what = "grouping blocks"};
+    struct hs_tree_walk walk = {.view = tree->kinds->view,
+                                .enter = enter,
+                                .context = tree,
+                                .order = &tree->kinds->order,
+                                .what = "grouping blocks"};
     uint64_t words;
     HS_TRY(add_group(tree, HS_NO_GROUP, KIND_TREE, err));
     HS_TRY(hs_group_walk_place(place, &walk, &words, err));
@@ -330,7 +343,7 @@ struct member_walk {
 static void see_member(struct member_walk *walk, hs_node node, uint64_t children_words)
 {
     struct hs_accumulation *at = walk->at;
-    uint64_t words = hs_index_retained(walk->tree->kinds->view->index, node).words;
+    uint64_t words = hs_node_order_words(&walk->tree->kinds->order, node);
     if (at->top == HS_NO_NODE || words > walk->top_words ||
         (words == walk->top_words && node < at->top)) {
         at->top = node;
@@ -358,13 +371,13 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
 {
     struct member_walk *walk = context;
     const struct hs_group_tree *tree = walk->tree;
-    struct hs_index *index = tree->kinds->view->index;
+    const struct hs_node_order *order = &tree->kinds->order;
     uint32_t group = find_group(tree, above, kind_of(tree->kinds, node));
     (void)err;
     if (group == HS_NO_GROUP)
         group = above;
     *ret = group;
-    struct hs_row row = hs_index_dominated(index, node);
+    struct hs_row row = hs_node_order_row(order, node);
     bool is_member = group == walk->members;
     if (!is_member && (row.n == 0 || row.n < walk->at->n_direct))
         return HS_OK;
@@ -373,7 +386,7 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
         uint32_t kind = kind_of(tree->kinds, child);
         n_direct += kind != KIND_TREE && find_group(tree, group, kind) == walk->members;
         if (is_member)
-            words += hs_index_retained(index, child).words;
+            words += hs_node_order_words(order, child);
     }
     if (is_member && node >= tree->kinds->view->n_tree) {
         see_member(walk, node, words);
@@ -407,6 +420,7 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
     struct hs_tree_walk tree = {.view = walk->tree->kinds->view,
                                 .enter = enter_again,
                                 .context = walk,
+                                .order = &walk->tree->kinds->order,
                                 .what = "looking at members"};
     uint64_t words;
     walk->is_set = place->node == HS_NO_NODE && place->roots == NULL;

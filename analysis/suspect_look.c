@@ -327,7 +327,7 @@ static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_g
     if (suspect->at.members != 0)
         take_members(kinds->view, suspect);
     if (!suspect->is_class && suspect->untyped_words >= suspect->words / 2) {
-        HS_TRY(hs_equal_groups_find(kinds->view, place, n_blocks, &suspect->equal, err));
+        HS_TRY(hs_equal_groups_find(kinds, place, n_blocks, &suspect->equal, err));
         suspect->is_heavy = suspect->at.members != 0 && !has_type(kinds->view, suspect->type) &&
                             suspect->at.top >= kinds->view->n_tree &&
                             suspect->at.top_words >= least_heavy(suspect);
@@ -343,8 +343,13 @@ hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_que
                                struct hs_suspects *found, struct hs_error *err)
 {
     struct hs_group_kinds kinds;
+    uint64_t words = 0;
+    for (size_t i = 0; i < found->n; i++)
+        words += found->rows[i].list == HS_SUSPECT_OWNER || found->rows[i].list == HS_SUSPECT_JOINT
+                     ? found->rows[i].words
+                     : 0;
     HS_TRY(hs_group_kinds_init(view, &kinds, err));
-    hs_status status = HS_OK;
+    hs_status status = hs_group_kinds_read_order(&kinds, words, err);
     for (size_t i = 0; i < found->n && status == HS_OK; i++) {
         struct hs_suspect *suspect = &found->rows[i];
         struct hs_group_place owner = {.node = suspect->roots[0]};

@@ -29,12 +29,8 @@ static void go_to(const struct hs_tree_walk *walk, hs_node node, unsigned n_wait
     hs_node child;
     uint64_t most = 0;
     at->largest = HS_NO_NODE;
-    at->children = (struct hs_row){0};
-    if (walk->dominates != NULL && (walk->dominates[node / 64] >> node % 64 & 1) == 0)
-        return;
-    at->children = walk->places != NULL && walk->places[node] != HS_TREE_WALK_FAR
-                       ? hs_index_dominated_at(walk->view->index, node, walk->places[node])
-                       : hs_index_dominated(walk->view->index, node);
+    at->children = walk->order != NULL ? hs_node_order_row(walk->order, node)
+                                       : hs_index_dominated(walk->view->index, node);
     if (at->children.n <= 1 || n_waiting < FREELY_WAITING)
         return;
     for (struct hs_row row = at->children; hs_row_next(&row, &child);) {

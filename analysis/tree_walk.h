@@ -7,9 +7,8 @@
 #ifndef HS_ANALYSIS_TREE_WALK_H
 #define HS_ANALYSIS_TREE_WALK_H
 
-#include "analysis/view.h"
+#include "node_order.h"
 
-#define HS_TREE_WALK_FAR UINT16_MAX
 #define HS_TREE_WALK_SKIP UINT32_MAX /* given to a node whose children are not to be entered */
 
 struct hs_tree_walk {
@@ -17,12 +16,9 @@ struct hs_tree_walk {
     hs_status (*enter)(void *context, hs_node node, uint32_t above, uint32_t *ret,
                        struct hs_error *err);
     void *context;
-    const uint64_t *dominates; /* borrowed: a bit by node, 0: it dominates nothing; NULL: not known.
-                                  Most nodes do not, and looking that up costs most of a walk */
-    const uint16_t *places;    /* borrowed: by node, where its row begins in the index; NULL, or
-                                  HS_TREE_WALK_FAR: not known */
-    const char *what;          /* for progress */
-    uint64_t n_entered;        /* by all runs */
+    const struct hs_node_order *order; /* borrowed; NULL: the index is asked for each node */
+    const char *what;                  /* for progress */
+    uint64_t n_entered;                /* by all runs */
 };
 
 /* Enters `from` with `above`, then all below it. HS_FORMAT when the runs together come to more

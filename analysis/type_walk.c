@@ -5,80 +5,6 @@
 #include "base/alloc.h"
 #include "tree_walk.h"
 
-static size_t n_words_of(const struct hs_view *view)
-{
-    return view->n_nodes / 64 + 1;
-}
-
-#define ORDER_BYTES (sizeof(uint16_t) + sizeof(uint32_t))
-
-static void free_order(struct hs_type_walk *walk)
-{
-    const uint64_t n = walk->view->n_nodes;
-    if (walk->places != NULL)
-        hs_pages_free(walk->places, n, sizeof *walk->places);
-    if (walk->retained != NULL)
-        hs_pages_free(walk->retained, n, sizeof *walk->retained);
-    if (walk->places != NULL || walk->retained != NULL)
-        hs_budget_release(walk->view->session.budget, n * ORDER_BYTES);
-    walk->places = NULL;
-    walk->retained = NULL;
-}
-
-/* Reads in order, if there is room, what a walk would else search for: without it the walk is
- * slower. */
-static hs_status read_in_order(struct hs_type_walk *walk, struct hs_error *err)
-{
-    const struct hs_view *view = walk->view;
-    void *places = NULL, *retained = NULL;
-    if (hs_budget_left_bytes(view->session.budget) / 4 < view->n_nodes * ORDER_BYTES)
-        return HS_OK;
-    HS_TRY(hs_budget_reserve(view->session.budget, view->n_nodes * ORDER_BYTES, "what nodes retain",
-                             err));
-    hs_status status = hs_pages_alloc(view->n_nodes, sizeof *walk->places, &places, err);
-    if (status != HS_OK) {
-        hs_budget_release(view->session.budget, view->n_nodes * ORDER_BYTES);
-        return status;
-    }
-    walk->places = places;
-    HS_TRY(hs_pages_alloc(view->n_nodes, sizeof *walk->retained, &retained, err));
-    walk->retained = retained;
-    for (hs_node node = 0; node < view->n_nodes; node++) {
-        uint64_t words = hs_index_retained(view->index, node).words;
-        walk->retained[node] = (uint32_t)(words < UINT32_MAX ? words : UINT32_MAX);
-    }
-    return HS_OK;
-}
-
-/* Finds which nodes dominate others: in the order of nodes a row is the next one; in that of a walk
- * it is searched for in its page. */
-static hs_status find_dominators(struct hs_type_walk *walk, struct hs_error *err)
-{
-    const struct hs_view *view = walk->view;
-    uint64_t n_bytes = n_words_of(view) * sizeof *walk->dominates;
-    if (hs_budget_left_bytes(view->session.budget) / 2 < n_bytes) {
-        free_order(walk); /* which has more bytes */
-        return HS_OK;
-    }
-    HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "who dominates others", err));
-    void *pages;
-    hs_status status = hs_pages_alloc(n_words_of(view), sizeof *walk->dominates, &pages, err);
-    if (status != HS_OK) {
-        hs_budget_release(view->session.budget, n_bytes);
-        return status;
-    }
-    walk->dominates = pages;
-    for (hs_node node = 0; node < view->n_nodes; node++) {
-        uint64_t n = hs_index_dominated(view->index, node).n;
-        uint64_t place = hs_index_dominated_place(view->index);
-        if (n != 0)
-            walk->dominates[node / 64] |= (uint64_t)1 << node % 64;
-        if (walk->places != NULL)
-            walk->places[node] = (uint16_t)(place < HS_TREE_WALK_FAR ? place : HS_TREE_WALK_FAR);
-    }
-    return HS_OK;
-}
-
 hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct hs_type_walk *ret,
                             uint32_t *ret_lot, struct hs_error *err)
 {
@@ -92,9 +18,7 @@ hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct
     if (status == HS_OK)
         status = HS_ALLOC(&walk.open, n_types, err);
     if (status == HS_OK)
-        status = read_in_order(&walk, err);
-    if (status == HS_OK)
-        status = find_dominators(&walk, err);
+        status = hs_node_order_init(view, /* with_tiers= */ false, &walk.order, err);
     if (status != HS_OK) {
         if (walk.types == NULL)
             hs_budget_release(view->session.budget, n * walk.width);
@@ -112,12 +36,7 @@ void hs_type_walk_fini(struct hs_type_walk *walk)
         hs_pages_free(walk->types, walk->view->totals->n_blocks, walk->width);
         hs_budget_release(walk->view->session.budget, walk->view->totals->n_blocks * walk->width);
     }
-    if (walk->dominates != NULL) {
-        hs_pages_free(walk->dominates, n_words_of(walk->view), sizeof *walk->dominates);
-        hs_budget_release(walk->view->session.budget,
-                          n_words_of(walk->view) * sizeof *walk->dominates);
-    }
-    free_order(walk);
+    hs_node_order_fini(&walk->order);
     hs_free(walk->open);
     *walk = (struct hs_type_walk){0};
 }
@@ -145,13 +64,6 @@ static uint32_t type_at(const struct hs_type_walk *walk, hs_node node)
     return ((const uint32_t *)walk->types)[at];
 }
 
-static uint64_t retained_words(const struct hs_type_walk *walk, hs_node node)
-{
-    if (walk->retained != NULL && walk->retained[node] != UINT32_MAX)
-        return walk->retained[node];
-    return hs_index_retained(walk->view->index, node).words;
-}
-
 static void close_rows(struct hs_type_walk *walk, uint32_t n_open)
 {
     while (walk->n_open > n_open)
@@ -170,7 +82,7 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
     if (type != 0 && !walk->rows[type - 1].is_open) {
         struct hs_type_row *row = &walk->rows[type - 1];
         row->is_open = true;
-        row->retained_words += retained_words(walk, node);
+        row->retained_words += hs_node_order_words(&walk->order, node);
         assert(walk->n_open < walk->n_rows);
         walk->open[walk->n_open++] = type - 1;
     }
@@ -184,8 +96,7 @@ hs_status hs_type_walk_run(struct hs_type_walk *walk, struct hs_type_row *rows,
     struct hs_tree_walk tree = {.view = walk->view,
                                 .enter = enter,
                                 .context = walk,
-                                .dominates = walk->dominates,
-                                .places = walk->places,
+                                .order = &walk->order,
                                 .what = "summing types"};
     walk->rows = rows;
     hs_status status = hs_tree_walk_run(&tree, 0, 0, err);

@@ -3,23 +3,19 @@
  * What a type retains is the union of what its objects retain: an object below another one of the
  * same type in the dominator tree is in that one's subtree already, so only the topmost count.
  *
- * The walk comes to nodes in no order of the index, where finding one means stepping over others:
- * where there is room, what they retain and where their rows begin is read once, in order.
- *
- * Resident: 1, 2 or 4 bytes per block for its type, a bit, and 6 bytes, where there is room. */
+ * Resident: 1, 2 or 4 bytes per block for its type, and what node_order.h has room for. */
 #ifndef HS_ANALYSIS_TYPE_WALK_H
 #define HS_ANALYSIS_TYPE_WALK_H
 
 #include "analysis/type_rows.h"
+#include "node_order.h"
 
 struct hs_type_walk {
     const struct hs_view *view;
     void *types; /* owned pages: by block, `width` bytes: 1 + its type's row; 0: not looked at */
     unsigned width;
-    uint64_t *dominates; /* owned pages: a bit by node that dominates others; NULL: no room */
-    uint16_t *places;    /* owned pages: by node (tree_walk.h); NULL: no room */
-    uint32_t *retained; /* owned pages: words by node, UINT32_MAX: to be asked for; NULL: no room */
-    uint32_t *open;     /* owned: the rows that are open, the innermost last */
+    struct hs_node_order order; /* owned */
+    uint32_t *open;             /* owned: the rows that are open, the innermost last */
     uint32_t n_rows, n_open;
     struct hs_type_row *rows; /* of the run that is under way */
 };

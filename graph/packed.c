@@ -194,17 +194,12 @@ void hs_packed_release(struct hs_packed *packed)
 
 /* ---- cells ---- */
 
-void hs_packed_skip_number(struct hs_cursor *cursor)
-{
-    (void)hs_packed_number(cursor);
-}
-
 /* Counts the last bytes of numbers, eight bytes at a time. */
 static void numbers_skip(struct hs_cursor *cursor, uint64_t n)
 {
     while (n >= 8 && hs_cursor_left(cursor) >= 8) {
         uint64_t word = hs_load_u64(cursor->bytes + cursor->at);
-        n -= (unsigned)__builtin_popcountll(~word & 0x8080808080808080U);
+        n -= (unsigned)__builtin_popcountll(~word & HS_PACKED_LAST_BYTES);
         cursor->at += 8;
     }
     while (n != 0 && hs_cursor_left(cursor) != 0)
@@ -213,10 +208,39 @@ static void numbers_skip(struct hs_cursor *cursor, uint64_t n)
         cursor->failed = true;
 }
 
-void hs_packed_skip_row(struct hs_cursor *cursor)
+void hs_packed_skip_number(struct hs_cursor *cursor, uint64_t n)
+{
+    numbers_skip(cursor, n);
+}
+
+static void row_skip(struct hs_cursor *cursor)
 {
     uint64_t n = hs_packed_number(cursor);
     numbers_skip(cursor, n > HS_PACKED_LONG ? 1 : n);
+}
+
+/* Most rows are empty or short: eight bytes tell how many empty ones follow, or where a short one
+ * ends. */
+void hs_packed_skip_row(struct hs_cursor *cursor, uint64_t n)
+{
+    while (n != 0 && hs_cursor_left(cursor) >= 8) {
+        uint64_t word = hs_load_u64(cursor->bytes + cursor->at), first = word & 0xff;
+        uint64_t empty = word == 0 ? 8 : (unsigned)__builtin_ctzll(word) / 8;
+        unsigned n_bytes = first < 8 ? hs_packed_numbers_bytes(word, (unsigned)first + 1) : 0;
+        if (empty != 0) {
+            empty = empty < n ? empty : n;
+            cursor->at += empty;
+            n -= empty;
+            continue;
+        }
+        if (n_bytes != 0)
+            cursor->at += n_bytes;
+        else
+            row_skip(cursor);
+        n--;
+    }
+    for (; n != 0 && !cursor->failed; n--)
+        row_skip(cursor);
 }
 
 hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cursor *ret,
@@ -231,8 +255,8 @@ hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cu
         at = node - node % HS_PACKED_PAGE;
         packed->near = (struct hs_cursor){0};
     }
-    for (; at < node; at++)
-        packed->skip(&cursor);
+    if (at < node)
+        packed->skip(&cursor, node - at);
     if (cursor.failed)
         return packed_damaged(err, "a page ends early");
     packed->near_node = node;

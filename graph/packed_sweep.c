@@ -84,7 +84,7 @@ static hs_status page_add(struct packed_sweep *sweep, uint64_t page, struct hs_e
         HS_TRY(packed_row_at(packed, node, before, &cursor, &row, err));
         HS_TRY(row_add(sweep, &row, err));
         if (row.is_long)
-            hs_packed_skip_row(&cursor);
+            hs_packed_skip_row(&cursor, 1);
         else
             cursor = row.cursor;
     }

@@ -103,11 +103,6 @@ struct hs_row hs_index_dominated(struct hs_index *index, hs_node node)
     return index_row(index, INDEX_DOMINATED, node);
 }
 
-uint64_t hs_index_dominated_place(const struct hs_index *index)
-{
-    return hs_packed_place(&index->file.packed[INDEX_DOMINATED]);
-}
-
 struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64_t place)
 {
     struct hs_error err;

@@ -1,18 +1,35 @@
 #include "index_cells.h"
 
+#include "base/load.h"
+
 static hs_status cell_damaged(struct hs_error *err)
 {
     return hs_fail(err, HS_FORMAT, "the index is damaged: a number is out of range");
 }
 
-void index_cells_skip_sizes(struct hs_cursor *cursor)
+/* Steps over the sizes of one node: two numbers, or four where the second is odd. */
+static void sizes_skip(struct hs_cursor *cursor)
 {
-    hs_packed_skip_number(cursor);
+    hs_packed_skip_number(cursor, 1);
     uint64_t objects = hs_packed_number(cursor);
-    if ((objects & 1) != 0) {
-        hs_packed_skip_number(cursor);
-        hs_packed_skip_number(cursor);
+    if ((objects & 1) != 0)
+        hs_packed_skip_number(cursor, 2);
+}
+
+void index_cells_skip_sizes(struct hs_cursor *cursor, uint64_t n)
+{
+    for (; n != 0 && hs_cursor_left(cursor) >= 8; n--) {
+        uint64_t word = hs_load_u64(cursor->bytes + cursor->at);
+        unsigned words_end = hs_packed_numbers_bytes(word, 1);
+        bool is_odd = words_end < 8 && (word >> 8 * words_end & 1) != 0;
+        unsigned n_bytes = hs_packed_numbers_bytes(word, is_odd ? 4 : 2);
+        if (words_end != 0 && n_bytes != 0)
+            cursor->at += n_bytes;
+        else
+            sizes_skip(cursor);
     }
+    for (; n != 0 && !cursor->failed; n--)
+        sizes_skip(cursor);
 }
 
 hs_status index_cells_only(struct hs_packed *rows, hs_node node, hs_node *ret, struct hs_error *err)
@@ -65,8 +82,7 @@ hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecesso
     return HS_OK;
 }
 
-/* Reads sizes as index_write.c writes them. */
-static struct hs_sizes cell_sizes(struct hs_cursor *cursor)
+struct hs_sizes index_cells_sizes_at(struct hs_cursor *cursor)
 {
     struct hs_sizes sizes = {.words = hs_packed_number(cursor)};
     uint64_t objects = hs_packed_number(cursor);
@@ -85,7 +101,7 @@ hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_
     struct hs_cursor cursor;
 
     HS_TRY(hs_packed_cell_of(retained, node, &cursor, err));
-    struct hs_sizes sizes = cell_sizes(&cursor);
+    struct hs_sizes sizes = index_cells_sizes_at(&cursor);
     if (cursor.failed)
         return cell_damaged(err);
     *ret = sizes;
@@ -108,11 +124,12 @@ hs_status index_cells_owner(struct hs_packed *owners, uint64_t n_sets, hs_node n
     return HS_OK;
 }
 
-void index_cells_skip_set(struct hs_cursor *cursor)
+void index_cells_skip_set(struct hs_cursor *cursor, uint64_t n)
 {
-    index_cells_skip_sizes(cursor);
-    for (unsigned i = 0; i < 3; i++)
-        hs_packed_skip_number(cursor);
+    for (; n != 0 && !cursor->failed; n--) {
+        sizes_skip(cursor);
+        hs_packed_skip_number(cursor, 3);
+    }
 }
 
 hs_status index_cells_set(struct hs_packed *sets, uint32_t set, struct hs_owner_set *ret,
@@ -121,7 +138,7 @@ hs_status index_cells_set(struct hs_packed *sets, uint32_t set, struct hs_owner_
     struct hs_cursor cursor;
 
     HS_TRY(hs_packed_cell_of(sets, set, &cursor, err));
-    struct hs_owner_set found = {.retained = cell_sizes(&cursor)};
+    struct hs_owner_set found = {.retained = index_cells_sizes_at(&cursor)};
     found.n_tops = hs_packed_number(&cursor);
     found.n_roots = hs_packed_number(&cursor);
     found.first_top = hs_packed_number(&cursor);

@@ -5,9 +5,9 @@
 
 #include "index_format.h"
 
-/* Steps over a cell of RETAINED. */
+/* Steps over cells of RETAINED. */
 hs_packed_skip index_cells_skip_sizes;
-/* Steps over a cell of SETS. */
+/* Steps over cells of SETS. */
 hs_packed_skip index_cells_skip_set;
 
 /* Reads a dominator; HS_NO_NODE for none. HS_FORMAT for what is no node, or the node itself. */
@@ -16,6 +16,8 @@ hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecesso
 /* Tells whether the dominator is not HS_NO_NODE, without looking at predecessors. */
 hs_status index_cells_has_idom(struct hs_packed *idoms, hs_node node, bool *ret,
                                struct hs_error *err);
+/* Reads the cell of RETAINED that comes next, as index_write.c writes it. */
+struct hs_sizes index_cells_sizes_at(struct hs_cursor *cursor);
 hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_sizes *ret,
                             struct hs_error *err);
 

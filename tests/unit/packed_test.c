@@ -241,6 +241,39 @@ static void test_cells(void **state)
     hs_buffer_fini(&bytes);
 }
 
+/* Steps over any number of rows at once: empty ones, short ones, of numbers of one and of many
+ * bytes, up to the end of what there is and beyond. */
+static void test_skip_many(void **state)
+{
+    enum { N = 600 };
+    struct hs_buffer bytes = {0};
+    size_t begin[N + 1], n_rows = 0;
+    uint64_t random = 5;
+    for (; n_rows < N; n_rows++) {
+        uint64_t n = hs_random_below(&random, 4) != 0 ? 0 : hs_random_below(&random, 12);
+        begin[n_rows] = bytes.n_bytes;
+        assert_int_equal(hs_buffer_reserve(&bytes, 20 * 12, &err), HS_OK);
+        hs_buffer_put_varint(&bytes, n);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t number = UINT64_MAX >> hs_random_below(&random, 64);
+            hs_buffer_put_varint(&bytes, i % 3 == 0 ? number : i);
+        }
+    }
+    begin[N] = bytes.n_bytes;
+    for (size_t from = 0; from < N; from += 7)
+        for (size_t to = from; to <= N; to += 1 + to % 5) {
+            struct hs_cursor cursor =
+                hs_cursor_make(bytes.bytes + begin[from], begin[N] - begin[from]);
+            hs_packed_skip_row(&cursor, to - from);
+            assert_false(cursor.failed);
+            assert_int_equal(cursor.at, begin[to] - begin[from]);
+        }
+    struct hs_cursor cursor = hs_cursor_make(bytes.bytes, bytes.n_bytes);
+    hs_packed_skip_row(&cursor, N + 1);
+    assert_true(cursor.failed);
+    hs_buffer_fini(&bytes);
+}
+
 /* Reads everything in every way. False when any of it says that there is damage. */
 static bool read_all(const struct hs_buffer *bytes, uint64_t n_nodes)
 {
@@ -436,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_skip_many),
         cmocka_unit_test(test_every_byte_counts),
         cmocka_unit_test(test_numbers_out_of_range),
         cmocka_unit_test(test_long_rows_stay_in_place),

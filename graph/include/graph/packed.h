@@ -85,10 +85,23 @@ static inline uint64_t hs_packed_number(struct hs_cursor *cursor)
     return hs_cursor_varint(cursor);
 }
 
-/* Steps over a cell. */
-typedef void hs_packed_skip(struct hs_cursor *cursor);
+/* The bit that only the last byte of a number leaves clear. */
+#define HS_PACKED_LAST_BYTES 0x8080808080808080U
+
+/* Returns the bytes that the first n >= 1 numbers of a word of eight bytes take; 0 when it has
+ * fewer. */
+static inline unsigned hs_packed_numbers_bytes(uint64_t word, unsigned n)
+{
+    uint64_t last = ~word & HS_PACKED_LAST_BYTES;
+    for (; n > 1; n--)
+        last &= last - 1;
+    return last == 0 ? 0 : (unsigned)__builtin_ctzll(last) / 8 + 1;
+}
+
+/* Steps over n cells. */
+typedef void hs_packed_skip(struct hs_cursor *cursor, uint64_t n);
 hs_packed_skip hs_packed_skip_row;
-hs_packed_skip hs_packed_skip_number; /* a cell of one number */
+hs_packed_skip hs_packed_skip_number; /* cells of one number */
 
 /* Maps of which no more is resident at a time, by what is looked at here and there, than all of
  * them are allowed together. */

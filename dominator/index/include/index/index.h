@@ -129,11 +129,21 @@ struct hs_sizes hs_index_unreached_total(const struct hs_index *index);
 struct hs_row hs_index_predecessors(struct hs_index *index, hs_node node);
 /* Returns the children in the dominator tree, by ascending node. */
 struct hs_row hs_index_dominated(struct hs_index *index, hs_node node);
-/* Tells, for whoever comes to the same rows again in no order, where the row that was found last
- * begins; and finds the row of a node that begins there. Saves the search in a page, which is most
- * of the work. */
-uint64_t hs_index_dominated_place(const struct hs_index *index);
+/* Finds the row of a node that begins at a place of which hs_index_run_places told: for whoever
+ * comes to rows in no order, and spares the search in a page. */
 struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64_t place);
+
+/* The same answers for whoever reads all nodes in order: of the HS_INDEX_RUN nodes from `first` on,
+ * a multiple of it. Nodes that there are not, and all at damage, are as if not reached. */
+#define HS_INDEX_RUN HS_PACKED_PAGE
+#define HS_INDEX_NO_ROW UINT64_MAX
+/* Reads the words of hs_index_retained. */
+void hs_index_run_words(struct hs_index *index, hs_node first, uint64_t ret[HS_INDEX_RUN]);
+/* Reads where the rows of hs_index_dominated begin; HS_INDEX_NO_ROW for an empty one. */
+void hs_index_run_places(struct hs_index *index, hs_node first, uint64_t ret[HS_INDEX_RUN]);
+void hs_index_run_tiers(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN]);
+/* Tells which nodes are reached, 1 or 0. */
+void hs_index_run_reached(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN]);
 
 /* Owner sets (dominator/owner_sets.h): what several roots keep together, by the exact set of roots
  * that reach it, ephemerons included. Ids are 1 .. n, by descending retained words. What roots
