@@ -88,8 +88,8 @@ for limit in "$(least 32)" $((92 << 20)); do
 done
 leave
 
-# A large heap under a hard limit, of which the least is left that is accepted: lists of vectors get what is
-# left, and it is said when that is not enough.
+# A large heap under a hard limit, of which the least is left that is accepted: lists of vectors get
+# what is left, and it is said when that is not enough.
 start "$work/budget" "$size"
 resident=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
 limit=$(least 48)

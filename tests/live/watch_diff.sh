@@ -4,6 +4,7 @@
 # is logged; 'heapsnap diff DIR' says the same of the whole series. With --no-keys there is none.
 # --when 'growing>RATE' keeps the snapshots alone in which a key grows so fast.
 . "$(dirname "$0")/_native.sh"
+. "$(dirname "$0")/_watch.sh"
 need gcc
 
 # dumps N: waits for so many in the log, a round of the program before each; where `often` is set
@@ -31,8 +32,7 @@ watching()
     for n in 1 2 3 4; do
         dumps "$n"
     done
-    kill "$watcher"
-    wait "$watcher" || fail "the watch"
+    end_watch "$watcher"
 }
 
 cp "$fixtures/diff_leak.c" "$work/"
@@ -76,8 +76,7 @@ looking()
         dumps "$n" look
     done
     dumps "$2" "$3"
-    kill "$watcher"
-    wait "$watcher" || fail "the watch"
+    end_watch "$watcher"
     [ "$(find "$work/snaps" -name '*.snap.keys' | wc -l)" -ge 4 ] || fail "$1: no keys"
     [ "$(find "$work/snaps" -name '*.snap' | wc -l)" = \
         "$(grep -c 'event=dump' "$work/snaps/watch.log")" ] || fail "$1: snapshots and log"

@@ -4,6 +4,7 @@
 # dumps whose snapshots go. What cannot be written is said and does not end the watch. (That engines
 # read the tables is oracles/fleet.sh's.)
 . "$(dirname "$0")/_native.sh"
+. "$(dirname "$0")/_watch.sh"
 need gcc
 
 cp "$fixtures/diff_leak.c" "$work/"
@@ -30,15 +31,9 @@ watching()
     watcher=$!
 }
 
-done_watching()
-{
-    kill "$watcher"
-    wait "$watcher" || fail "the watch"
-}
-
 watching --host web-1 --service "a shop"
 until_log event=dump 3
-done_watching
+end_watch "$watcher"
 tables=$(find "$work/snaps/host=web-1/service=a%20shop" -name '*.parquet')
 times=$(find "$work/snaps" -name 'time=*' | wc -l)
 [ "$times" -ge 3 ] || fail "$times dumps as tables"
@@ -61,13 +56,13 @@ done || fail "other tables than export writes"
 # Of dumps for their keys alone, too; without keys; the tables that are asked for.
 watching --host h --tables keys --when 'growing>900TiB/s'
 until_log event=look 2
-done_watching
+end_watch "$watcher"
 [ "$(find "$work/snaps" -name keys.parquet | wc -l)" -ge 2 ] || fail "tables of looks"
 [ "$(find "$work/snaps" -name '*.parquet' | wc -l)" = \
     "$(find "$work/snaps" -name keys.parquet | wc -l)" ] || fail "--tables keys"
 watching --host h --no-keys
 until_log event=dump 2
-done_watching
+end_watch "$watcher"
 [ -z "$(find "$work/snaps" -name '*.keys')" ] || fail "key files with --no-keys"
 [ "$(find "$work/snaps" -name keys.parquet | wc -l)" -ge 2 ] || fail "tables with --no-keys"
 
@@ -75,7 +70,7 @@ done_watching
 blocked=h watching --host h
 until_log 'event=warn .*no tables of this dump: cannot make the directory' 2
 until_log event=dump 3
-done_watching
+end_watch "$watcher"
 grep "event=warn.*/proc/" "$work/snaps/watch.log" && fail "the message names a descriptor"
 
 for wrong in "--host=h" "--tables=keys" "--no-addresses"; do

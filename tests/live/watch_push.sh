@@ -53,8 +53,10 @@ BUSY = "still on the way" # said where a machine is too busy for a push between 
 
 
 def warned(watch):
-    """Why nothing could be pushed, but for what a busy machine adds."""
-    return [line["why"] for line in watch.log("warn") if BUSY not in line["why"]]
+    """Why nothing could be pushed, but for what a busy machine adds, and for the last dump, while
+    which is looked at the watch may be told to end."""
+    return [line["why"] for line in watch.log("warn")
+            if BUSY not in line["why"] and "interrupted while" not in line["why"]]
 
 
 def push(target, url, n=2, every="300ms", more=(), env=None):
