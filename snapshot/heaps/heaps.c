@@ -23,6 +23,7 @@ static hs_status heaps_open_each(struct hs_heaps *heaps, const struct hs_process
 {
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
         HS_TRY(hs_allocators[i]->open(process, &heaps->states[i], err));
+        heaps->has_distances |= heaps->states[i] != NULL && hs_allocators[i]->distances != NULL;
         if (heaps->states[i] != NULL && hs_allocators[i]->add_spans != NULL)
             HS_TRY(hs_allocators[i]->add_spans(heaps->states[i], &heaps->map, &heaps->ledger, err));
     }

@@ -333,6 +333,26 @@ static void arrays_of_pointers(void **state)
     is_edge(1, other, 1, HS_EDGE_INTERIOR);
 }
 
+/* What is said of a block of a type does not stay with the blocks after it. */
+static void each_block_for_itself(void **state)
+{
+    hs_addr a = world_block(w, 40), typed = world_block(w, 40), b = world_block(w, 40);
+    hs_addr to = world_block(w, 40);
+    *world_word(w, a + 8) = *world_word(w, typed + 8) = *world_word(w, b + 8) = to;
+    world_seed(w, typed, NODE);
+    world_root(w, a, HS_EDGE_EXACT);
+    world_root(w, b, HS_EDGE_EXACT);
+    run();
+    for (unsigned round = 0; round < 2; round++) {
+        edges_of(a);
+        is_edge(0, to, 1, HS_EDGE_EXACT);
+        edges_of(typed);
+        is_edge(0, to, 1, HS_EDGE_GUESSED);
+        edges_of(b);
+        is_edge(0, to, 1, HS_EDGE_EXACT);
+    }
+}
+
 /* Odd places count only for what nothing else reaches, and only for its start. */
 static void odd_places(void **state)
 {
@@ -536,6 +556,7 @@ int main(void)
         TEST(the_end_of_the_block_before),
         TEST(reached_by_their_middle),
         TEST(arrays_of_pointers),
+        TEST(each_block_for_itself),
         TEST(odd_places),
         TEST(packed_records),
         TEST(masks),

@@ -94,7 +94,7 @@ static unsigned doubt_of_last(hs_addr from, hs_addr to)
 {
     struct hs_heap_block block = block_at(from), target = block_at(to);
     struct hs_heap_span span = *block.span;
-    struct hs_said said;
+    struct hs_said said = {0};
 
     span.form = HS_SPAN_HEADERS;
     block.span = &span;

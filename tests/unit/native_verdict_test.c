@@ -67,6 +67,7 @@ static void begin(hs_ctype type)
     block.span = &span;
     WORLD_OK(hs_bitmap_init(&bits, w->dump.heaps.map.n_blocks, &world_err));
     hs_bitmap_set(&bits, target.rank);
+    said = (struct hs_said){0};
     hs_scan_said(&scan, hs_scan_type(&scan, &block), &block, HS_RULES_ALL, &said);
     at = 0;
     how = HS_POINTER_START;

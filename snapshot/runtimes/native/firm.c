@@ -87,11 +87,11 @@ static hs_status firm_words(struct hs_firm *f, const struct hs_heap_block *block
                             struct hs_error *err)
 {
     const struct hs_scan *scan = f->scan;
-    struct hs_said said;
+    const struct hs_said *said = scan->said;
+    const struct hs_object_words *words = &said->words;
     struct hs_heap_block target;
 
-    hs_scan_said(scan, hs_scan_type(scan, block), block, ~HS_RULES_OF_NAMES, &said);
-    const struct hs_object_words *words = &said.words;
+    hs_scan_said(scan, hs_scan_type(scan, block), block, ~HS_RULES_OF_NAMES, scan->said);
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD > block->n_bytes ||
@@ -101,8 +101,8 @@ static hs_status firm_words(struct hs_firm *f, const struct hs_heap_block *block
             scan->native, hs_object_address(words, at / WORD, hs_load_u64(block->bytes + at)),
             &target);
         if (how != HS_POINTER_NONE &&
-            hs_edge_is_sure(hs_verdict_of(&said, at, how, &target).edge_class))
-            HS_TRY(firm_follow(f, said.type, at, block, &target, err));
+            hs_edge_is_sure(hs_verdict_of(said, at, how, &target).edge_class))
+            HS_TRY(firm_follow(f, said->type, at, block, &target, err));
     }
     return firm_beyond_words(f, block, err);
 }

@@ -129,6 +129,28 @@ void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
         said_by_type(scan, ret);
 }
 
+bool hs_said_is_bare(const struct hs_scan *scan, const struct hs_heap_block *block,
+                     struct hs_said *ret)
+{
+    const struct hs_native_use use =
+        hs_native_reserves_use(&scan->flow->reserves, block->rank, block->n_bytes);
+
+    if (use.is_said || use.list != 0 || hs_flow_type(scan->flow, block->rank) != 0)
+        return false;
+    if (!ret->is_bare)
+        *ret = (struct hs_said){.is_bare = true,
+                                .scan = scan,
+                                .native = scan->native,
+                                .flow = scan->flow,
+                                .slack = &scan->slack,
+                                .sure_end = UINT64_MAX,
+                                .words = hs_scan_bare_words};
+    ret->block = block;
+    ret->use = use;
+    ret->are_pairs = hs_pairs_are(scan->native, block);
+    return true;
+}
+
 /* Returns the slot that the word at `at` is, as far as types say, or NULL. */
 static const struct hs_cslot *said_slot_at(const struct hs_said *said, uint64_t at)
 {

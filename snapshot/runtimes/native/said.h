@@ -7,6 +7,8 @@
 #include "swiss.h"
 
 struct hs_said {
+    bool is_bare;               /* nothing is known but the block, and where it is in use: all else
+                                   is as for any other such block */
     const struct hs_scan *scan; /* borrowed, as all here */
     const struct hs_native *native;
     const struct hs_flow *flow;
@@ -35,6 +37,10 @@ bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n);
 /* Returns the pointer that the type has at this offset of an element, or NULL. O(log slots). */
 const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t offset);
 
+/* Looks up the same of a block of which no type, object or owner tells; false where something else
+ * does. */
+bool hs_said_is_bare(const struct hs_scan *scan, const struct hs_heap_block *block,
+                     struct hs_said *ret);
 /* Looks up what types and containers say of a block; *ret is zeroed, or has what interpreters say
  * (hs_scan_said). */
 void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,

@@ -14,7 +14,6 @@ enum { WORD = 8 };
 /* The edges for which memory is taken at a time, of which the first is free, and the most that are
  * in memory. */
 enum { EDGES_STEP = 1 << 16, EDGES_PER_PART = 1 << 20 };
-#define SCAN_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 #define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
 
 void hs_scan_close(struct hs_scan *scan)
@@ -36,8 +35,11 @@ void hs_scan_close(struct hs_scan *scan)
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
     hs_free(scan->sizes);
     hs_free(scan->disguise);
+    hs_free(scan->said);
     *scan = (struct hs_scan){0};
 }
+
+const struct hs_object_words hs_scan_bare_words = {.n_owning = UINT64_MAX};
 
 /* Tells whether a block is not reached, but not lost for certain either. */
 static inline bool scan_is_unsure(const struct hs_scan *scan, uint64_t rank)
@@ -76,6 +78,8 @@ hs_status hs_scan_packed(struct hs_scan *scan, const struct hs_heap_block *block
 bool hs_scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_block *block,
                               uint64_t *word, struct hs_heap_block *ret)
 {
+    if (!scan->native->dump->heaps.has_distances)
+        return false;
     const struct hs_distances distances = hs_heaps_distances(&scan->native->dump->heaps, block);
     uint64_t end = (uint64_t)distances.first_word + distances.n_words;
 
@@ -124,7 +128,7 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
 static inline bool scan_is_exact(const struct hs_scan *scan, const struct hs_heap_block *block)
 {
     struct hs_object_words words;
-    return scan_python(scan, block, &words) && words.is_exact;
+    return scan->python.model != NULL && scan_python(scan, block, &words) && words.is_exact;
 }
 
 bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block)
@@ -144,6 +148,10 @@ bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *bl
 void hs_scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
                   const struct hs_heap_block *block, uint32_t among, struct hs_said *ret)
 {
+    if (scan->is_bare && type == NULL && hs_said_is_bare(scan, block, ret)) {
+        ret->rules = hs_verdict_rules(ret, among);
+        return;
+    }
     *ret = (struct hs_said){0};
     ret->is_object = scan_python(scan, block, &ret->words);
     ret->is_record = scan_is_record(scan, block->begin);
@@ -156,7 +164,8 @@ void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
 {
     struct hs_object_words words;
 
-    if (scan_python(scan, block, &words) && words.n_owning < block->n_bytes / WORD)
+    if (scan->python.model != NULL && scan_python(scan, block, &words) &&
+        words.n_owning < block->n_bytes / WORD)
         block->n_bytes = words.n_owning * WORD;
 }
 
@@ -213,6 +222,8 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
         scan->named = scan->python.model->named(scan->python.state);
     scan->has_owners = hs_heaps_have_owners(&native->dump->heaps);
     scan->records = hs_dump_records(native->dump, native, &scan->n_records);
+    scan->is_bare = scan->python.model == NULL && !scan->has_owners && scan->n_records == 0;
+    HS_TRY(HS_ALLOC(&scan->said, 1, err));
     HS_TRY(HS_ALLOC(&scan->sizes, flow->types.n_types, err));
     for (size_t i = 0; i < flow->types.n_types; i++)
         scan->any_packed |= flow->types.types[i].has_unaligned;
@@ -290,6 +301,8 @@ bool hs_scan_reaches_all(const struct hs_scan *scan)
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
 {
     mark_count(scan);
+    scan->unaligned =
+        hs_unaligned_of(&scan->native->dump->heaps.map, scan->native->dump->options->pointer_mask);
     if (scan->n_unreached != 0) {
         HS_TRY(HS_ALLOC(&scan->disguise, 1, err));
         *scan->disguise = hs_disguise_begin(scan->native);
@@ -458,15 +471,16 @@ static hs_status scan_word(struct hs_scan *scan, const struct hs_said *said, uin
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
-    struct hs_said said;
+    const struct hs_said *said = scan->said;
     struct hs_heap_block target;
 
-    hs_scan_said(scan, type, block, HS_RULES_ALL, &said);
+    hs_scan_said(scan, type, block, HS_RULES_ALL, scan->said);
     scan->n_turns++;
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD <= block->n_bytes && !hs_scan_passes_over(&said.words, said.words.links, at))
-            HS_TRY(scan_word(scan, &said, at, err));
+        if (at + WORD <= block->n_bytes &&
+            !hs_scan_passes_over(&said->words, said->words.links, at))
+            HS_TRY(scan_word(scan, said, at, err));
     }
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(scan_add(scan, &target, (word - 1) * WORD, hs_verdict_of_edge(scan, &target), err));
@@ -490,34 +504,43 @@ static hs_status scan_packed_word(struct hs_scan *scan, void *with,
     return scan_add(scan, &target, at, hs_verdict_of_packed(scan, block, how, &target), err);
 }
 
+/* Adds the edge of the unaligned word at `at` when it leads to the start of a block that nothing
+ * reaches. */
+static hs_status scan_unaligned_word(struct hs_scan *scan, const struct hs_heap_block *block,
+                                     const struct hs_native_type *type, uint64_t at,
+                                     struct hs_error *err)
+{
+    const struct hs_word_verdict verdict = {HS_EDGE_GUESSED, HS_REASON_UNALIGNED};
+    const struct hs_unaligned *of = &scan->unaligned;
+    struct hs_heap_block target;
+
+    uint64_t word = hs_load_u64(block->bytes + at) & ~scan->native->dump->options->pointer_mask;
+    if (word - of->low >= of->high - of->low || word % WORD != 0 ||
+        hs_heap_map_resolve(&scan->native->dump->heaps.map, word, &target) != HS_POINTER_START ||
+        hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||
+        (type != NULL && type->n_slots != 0 && hs_said_slot(type, at % type->n_bytes) != NULL))
+        return HS_OK;
+    return scan_add(scan, &target, at, verdict, err);
+}
+
 /* Adds the edges of unaligned words that lead to the start of a block that nothing reaches. Most
- * words are no addresses at all: that is seen first. */
+ * are no addresses at all: that is seen first. */
 static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block *block,
                                 const struct hs_native_type *type, struct hs_error *err)
 {
-    const struct hs_heap_map *map = &scan->native->dump->heaps.map;
-    hs_addr low = map->spans[0].begin, high = map->spans[map->n_spans - 1].end;
-    const struct hs_word_verdict verdict = {HS_EDGE_GUESSED, HS_REASON_UNALIGNED};
-    struct hs_heap_block target;
-
-    for (uint64_t at = 1; at + WORD <= block->n_bytes; at++) {
+    for (uint64_t at = 0; at + WORD < block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD > block->n_bytes)
+        if (at + WORD >= block->n_bytes)
             break;
-        uint64_t word = hs_load_u64(block->bytes + at);
-        if (word == 0) { /* zeros are passed by the word, up to where memory may be untouched */
-            while (at % HS_FLOW_PART < HS_FLOW_PART - 2 * WORD && at + 2 * WORD <= block->n_bytes &&
-                   hs_load_u64(block->bytes + at + WORD) == 0)
-                at += WORD;
-            continue;
+        uint64_t found = block->n_bytes - at < 2 * WORD /* before a rest of less than a word */
+                             ? HS_UNALIGNED_ALL
+                             : hs_unaligned_in(&scan->unaligned, hs_load_u64(block->bytes + at),
+                                               hs_load_u64(block->bytes + at + WORD));
+        for (; found != 0; found &= found - 1) {
+            uint64_t begin = at + (uint64_t)__builtin_ctzll(found) / 8 + 1;
+            if (block->n_bytes - begin >= WORD)
+                HS_TRY(scan_unaligned_word(scan, block, type, begin, err));
         }
-        word &= ~scan->native->dump->options->pointer_mask;
-        if (word - low >= high - low || at % WORD == 0 || word % WORD != 0 ||
-            hs_heap_map_resolve(map, word, &target) != HS_POINTER_START ||
-            hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||
-            (type != NULL && type->n_slots != 0 && hs_said_slot(type, at % type->n_bytes) != NULL))
-            continue;
-        HS_TRY(scan_add(scan, &target, at, verdict, err));
     }
     return HS_OK;
 }

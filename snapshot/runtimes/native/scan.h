@@ -35,6 +35,7 @@
 #include "native.h"
 #include "queue.h"
 #include "slack.h"
+#include "unaligned.h"
 
 struct hs_disguise;
 struct hs_said;
@@ -56,6 +57,9 @@ struct hs_scan {
     struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
     uint32_t rules;                /* that are asked: bits of enum hs_rule_place (verdict.h) */
     bool has_owners;               /* somebody knows who owns blocks */
+    bool is_bare;                  /* neither objects nor owners nor records: of words only types
+                                      and containers tell */
+    struct hs_said *said;          /* owned: of the block that is gone over (hs_scan_said) */
     struct hs_bitmap by_start;     /* by rank: a word leads to its start */
     struct hs_interpreter python;  /* whose objects there are */
     const struct hs_bitmap *named; /* borrowed: by rank: what names of these own; NULL: none */
@@ -82,9 +86,10 @@ struct hs_scan {
     size_t n_records;
     struct hs_block_queue queue; /* while marking */
     uint64_t n_marked;
-    struct hs_scan_sizes *sizes;  /* owned: by type, of blocks of one element */
-    struct hs_disguise *disguise; /* owned; see disguise.h */
-    bool any_packed;              /* some type has pointers that are not at multiples of 8 */
+    struct hs_scan_sizes *sizes;   /* owned: by type, of blocks of one element */
+    struct hs_disguise *disguise;  /* owned; see disguise.h */
+    struct hs_unaligned unaligned; /* set by hs_scan_end */
+    bool any_packed;               /* some type has pointers that are not at multiples of 8 */
 };
 
 /* The memory of marking: its bits, one for blocks that wait, and their groups; half of it is given
@@ -108,6 +113,17 @@ hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *
  * pointer. */
 bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block *block,
                           struct hs_object_words *ret);
+/* Returns the same, in `room` or, where no block is an object, in what stands for all of them. */
+extern const struct hs_object_words hs_scan_bare_words;
+static inline const struct hs_object_words *hs_scan_words(const struct hs_scan *scan,
+                                                          const struct hs_heap_block *block,
+                                                          struct hs_object_words *room)
+{
+    if (scan->is_bare)
+        return &hs_scan_bare_words;
+    hs_scan_object_words(scan, block, room);
+    return room;
+}
 /* Tells whether `mask` has the word at this offset: one of the first 64, or all of them. */
 static inline bool hs_scan_is_masked(uint64_t mask, uint64_t at)
 {
@@ -164,7 +180,8 @@ const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
  * vector. */
 bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* Looks up all that is known of a block (said.h), and which rules among these (verdict.h) can hold
- * in it. */
+ * in it. *ret is all 0 at first; from block to block it stays as it was left, as most of it is the
+ * same for all of which nothing is known. */
 void hs_scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
                   const struct hs_heap_block *block, uint32_t among, struct hs_said *ret);
 /* Tells whether a word of `from` that leads to `to` stands in strangers' memory and leads to the

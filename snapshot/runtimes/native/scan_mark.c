@@ -117,7 +117,7 @@ static void mark_last(struct hs_scan *scan, const struct hs_heap_block *block,
 static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
-    struct hs_object_words words;
+    struct hs_object_words room;
     struct hs_heap_block target;
     bool waits;
 
@@ -126,13 +126,13 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
         hs_bitmap_set(&scan->slack.late, block->rank);
         return HS_OK;
     }
-    hs_scan_object_words(scan, block, &words);
-    mark_last(scan, block, &words, &waits);
+    const struct hs_object_words *words = hs_scan_words(scan, block, &room);
+    mark_last(scan, block, words, &waits);
     uint64_t end = waits ? block->n_bytes - WORD : block->n_bytes, told = told_end(scan, block);
     for (uint64_t at = 0; at + WORD <= end; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD <= end && !hs_scan_passes_over(&words, words.links | words.weak, at))
-            HS_TRY(mark_address(scan, queue, hs_scan_address(&words, block, at), at < told, err));
+        if (at + WORD <= end && !hs_scan_passes_over(words, words->links | words->weak, at))
+            HS_TRY(mark_address(scan, queue, hs_scan_address(words, block, at), at < told, err));
     }
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(mark_block(scan, queue, &target, HS_POINTER_START, err));

@@ -135,6 +135,7 @@ struct hs_heaps {
     struct hs_heap_map map;
     struct hs_ledger ledger;
     void *states[HS_N_ALLOCATORS]; /* NULL: that allocator is not in use */
+    bool has_distances;            /* one that is in use has blocks that lead on by distances */
 };
 extern const struct hs_allocator *const hs_allocators[HS_N_ALLOCATORS]; /* by owner */
 
