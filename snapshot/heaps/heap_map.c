@@ -348,21 +348,44 @@ uint64_t hs_heap_map_table_bytes(const struct hs_heap_map *map)
            map->spans_capacity * sizeof *map->spans + hs_page_table_bytes(map->pages);
 }
 
+/* Returns how many bytes the chunk at `bit` has up to the next live one or stop, where that is in
+ * the same word of the bitmaps, as for nearly all; else 0. */
+static inline uint64_t map_chunk_in_word(const struct hs_heap_map *map,
+                                         const struct hs_heap_span *span, uint64_t bit)
+{
+    uint64_t bits = (map->starts.words[bit / 64] | map->stops.words[bit / 64]) >> (bit % 64) >> 1;
+
+    if (bits == 0)
+        return 0;
+    uint64_t n = 1 + (uint64_t)__builtin_ctzll(bits);
+    return bit + n < map_span_end(span) ? n * MAP_CHUNK_BYTES : 0;
+}
+
+/* Returns the usable bytes of the chunk at `bit`, which begins at `begin`. Its last word is the
+ * first of the next chunk. The header cannot have changed since set. */
+static inline uint64_t map_usable_bytes(const struct hs_heap_map *map,
+                                        const struct hs_heap_span *span, uint64_t bit,
+                                        hs_addr begin)
+{
+    uint64_t n_bytes = map->is_indexed ? map_chunk_in_word(map, span, bit) : 0;
+
+    if (n_bytes == 0 && map->is_indexed)
+        n_bytes = map_near_bytes(map, span, bit, MAP_NEAR_WORDS);
+    if (n_bytes == 0)
+        n_bytes = map_chunk_bytes(map, span, begin);
+    return n_bytes >= MAP_LEAST_CHUNK ? n_bytes - MAP_HEADER_BYTES : MAP_CHUNK_BYTES;
+}
+
 /* The block whose bit is set, without its rank. */
-static void map_block(const struct hs_heap_map *map, const struct hs_heap_span *span, uint64_t bit,
-                      struct hs_heap_block *ret)
+static inline void map_block(const struct hs_heap_map *map, const struct hs_heap_span *span,
+                             uint64_t bit, struct hs_heap_block *ret)
 {
     uint64_t offset = (bit - span->first_bit) * span->unit_bytes;
     uint64_t n_bytes = span->unit_bytes;
 
     ret->begin = span->begin + offset;
     if (span->form == HS_SPAN_HEADERS) {
-        n_bytes = map->is_indexed ? map_near_bytes(map, span, bit, MAP_NEAR_WORDS) : 0;
-        if (n_bytes == 0)
-            n_bytes = map_chunk_bytes(map, span, ret->begin);
-        /* Its last word is the first of the next chunk. The header cannot have changed since set.
-         */
-        n_bytes = n_bytes >= MAP_LEAST_CHUNK ? n_bytes - MAP_HEADER_BYTES : MAP_CHUNK_BYTES;
+        n_bytes = map_usable_bytes(map, span, bit, ret->begin);
     } else if (span->form == HS_SPAN_MARKED) {
         n_bytes = map_marked_bytes(map, span, bit);
     }
@@ -452,9 +475,13 @@ uint64_t hs_heap_map_below(const struct hs_heap_map *map, hs_addr address)
 bool hs_heap_map_next(struct hs_heap_iterator *it, struct hs_heap_block *ret)
 {
     const struct hs_heap_map *map = it->map;
-    uint64_t bit = hs_bitmap_next(&map->starts, it->bit);
+    uint64_t bit = it->bit;
 
     assert(map->is_sealed);
+    if (bit < map->starts.n_bits) {
+        uint64_t bits = map->starts.words[bit / 64] >> (bit % 64);
+        bit = bits != 0 ? bit + (uint64_t)__builtin_ctzll(bits) : hs_bitmap_next(&map->starts, bit);
+    }
     if (bit >= map->starts.n_bits)
         return false;
     while (it->span + 1 < map->n_spans && map->spans[it->span + 1].first_bit <= bit)
