@@ -14,6 +14,7 @@
 #include "export/exporter.h"
 #include "gzip.h"
 #include "proto.h"
+#include "trace/trace.h"
 
 enum { MOST_FRAMES = 1024, FLUSH_BYTES = 64 << 10 };
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION };
@@ -26,9 +27,12 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4, LINE_FUNCTION = 1, 
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 /* Strings of our own stand behind those of the tree. */
-enum { TEXT_ROOT, TEXT_KIND, TEXT_TYPE, TEXT_TIER, TEXT_SPACE, TEXT_BYTES, TEXT_TIERS };
-enum { TEXT_KINDS = TEXT_TIERS + HS_TIER_NONE + 1, TEXT_VALUES = TEXT_KINDS + HS_N_ROOT_KINDS };
-static const char *const texts[] = {"root", "kind", "type", "tier", "space", "bytes"};
+enum { TEXT_ROOT, TEXT_KIND, TEXT_TYPE, TEXT_TIER, TEXT_SPACE, TEXT_BYTES };
+enum { TEXT_HEAP = TEXT_BYTES + 1, TEXT_PROMOTED, TEXT_NO, TEXT_YES, TEXT_HEAPS };
+enum { TEXT_TIERS = TEXT_HEAPS + HS_N_TRACE_SOURCES, TEXT_KINDS = TEXT_TIERS + HS_TIER_NONE + 1 };
+enum { TEXT_VALUES = TEXT_KINDS + HS_N_ROOT_KINDS };
+static const char *const texts[] = {"root",  "kind", "type",     "tier", "space",
+                                    "bytes", "heap", "promoted", "no",   "yes"};
 
 struct dump {
     const struct hs_stack_tree *tree;
@@ -95,9 +99,17 @@ static void put_labels(struct dump *d, uint32_t node)
     put_label(d, TEXT_TIER, text_id(d, TEXT_TIERS + d->tree->nodes[root].tier));
 }
 
-static void put_sample(struct dump *d, uint32_t node)
+static void put_part_labels(struct dump *d, const struct hs_stack_sample *part)
 {
-    const struct hs_stack_node *at = &d->tree->nodes[node];
+    put_label(d, TEXT_HEAP, text_id(d, TEXT_HEAPS + part->heap));
+    if (part->heap == HS_TRACE_MINOR)
+        put_label(d, TEXT_PROMOTED, text_id(d, part->is_promoted ? TEXT_YES : TEXT_NO));
+}
+
+/* Puts the values of a node, or of a part of it; NULL: it has none. */
+static void put_sample(struct dump *d, uint32_t node, const uint64_t *values,
+                       const struct hs_stack_sample *part)
+{
     uint32_t frames[MOST_FRAMES];
     size_t n_cut, n = hs_stack_path(d->tree, node, frames, MOST_FRAMES, &n_cut);
     size_t begun = hs_proto_begin(&d->proto, PROFILE_SAMPLE);
@@ -107,23 +119,35 @@ static void put_sample(struct dump *d, uint32_t node)
     hs_proto_end(&d->proto, locations);
     size_t numbers = hs_proto_begin(&d->proto, SAMPLE_VALUES);
     for (unsigned k = 0; k < d->tree->n_values; k++)
-        hs_proto_packed(&d->proto, at->values[k]);
+        hs_proto_packed(&d->proto, values[k]);
     hs_proto_end(&d->proto, numbers);
     if (d->tree->has_roots)
         put_labels(d, node);
+    if (part != NULL)
+        put_part_labels(d, part);
     hs_proto_end(&d->proto, begun);
     flush_some(d);
 }
 
+static bool has_any(const struct dump *d, const uint64_t *values)
+{
+    uint64_t any = 0;
+    for (unsigned k = 0; k < d->tree->n_values; k++)
+        any |= values[k];
+    return any != 0;
+}
+
 static void put_samples(struct dump *d)
 {
-    for (uint32_t i = 0; i < d->tree->n && hs_pen_ok(&d->pen); i++) {
-        uint64_t any = 0;
-        for (unsigned k = 0; k < d->tree->n_values; k++)
-            any |= d->tree->nodes[i].values[k];
-        if (any != 0)
-            put_sample(d, i);
-    }
+    const struct hs_stack_tree *tree = d->tree;
+    for (size_t i = 0; i < tree->n_samples && hs_pen_ok(&d->pen); i++)
+        if (has_any(d, tree->samples[i].values))
+            put_sample(d, tree->samples[i].node, tree->samples[i].values, &tree->samples[i]);
+    if (tree->n_samples != 0)
+        return;
+    for (uint32_t i = 0; i < tree->n && hs_pen_ok(&d->pen); i++)
+        if (has_any(d, tree->nodes[i].values))
+            put_sample(d, i, tree->nodes[i].values, NULL);
 }
 
 static void put_mapping(struct dump *d, uint64_t id, uint64_t file, uint64_t build_id)
@@ -176,6 +200,8 @@ static void put_strings(struct dump *d)
     }
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
         hs_proto_name(&d->proto, PROFILE_STRING, texts[i]);
+    for (unsigned i = 0; i < HS_N_TRACE_SOURCES; i++)
+        hs_proto_name(&d->proto, PROFILE_STRING, hs_trace_source_name(i));
     for (unsigned i = 0; i <= HS_TIER_NONE; i++)
         hs_proto_name(&d->proto, PROFILE_STRING, i == HS_TIER_NONE ? "none" : hs_tier_name(i));
     for (unsigned i = 0; i < HS_N_ROOT_KINDS; i++)
@@ -206,7 +232,7 @@ static hs_status write_pprof(const struct hs_stack_tree *tree,
                              const struct hs_export_target *target, struct hs_error *err)
 {
     struct dump d = {.tree = tree, .pen = hs_pen_of(target->out), .proto.error = HS_ERROR_INIT};
-    _Static_assert(sizeof texts / sizeof *texts == TEXT_TIERS, "tiers stand behind these");
+    _Static_assert(sizeof texts / sizeof *texts == TEXT_HEAPS, "heaps stand behind these");
     hs_gzip_open(&d.gzip, &d.pen);
     put_all(&d);
     hs_gzip_close(&d.gzip);
@@ -217,5 +243,6 @@ static hs_status write_pprof(const struct hs_stack_tree *tree,
 const struct hs_exporter hs_exporter_pprof = {
     .needs = HS_VIEW_INDEX,
     .is_binary = true,
+    .takes_samples = true,
     .write_stacks = write_pprof,
 };

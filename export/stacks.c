@@ -36,6 +36,7 @@ void hs_stack_tree_fini(struct hs_stack_tree *tree)
     hs_free(tree->frames);
     hs_table_fini(&tree->frame_table);
     hs_free(tree->nodes);
+    hs_free(tree->samples);
     hs_free(tree->binaries);
     *tree = (struct hs_stack_tree){0};
 }

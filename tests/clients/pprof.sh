@@ -62,6 +62,17 @@ a_trace
 trace_to pprof
 same "allocated" "$(sum 1 "$work/trace.pprof")" "$trace_bytes"
 same "alive" "$(sum 3 "$work/trace.pprof")" "$live_bytes"
+# Parts of a trace are labels, whose sums are those of the same filter.
+pprof -tags -sample_index=alloc_space -unit=B "$work/trace.pprof"
+for source in minor major external; do
+    exits 0 trace top "$trace" --heap "$source" --json -n 1 -o "$work/part.json"
+    same "what $source has" "$(sed -n "s/^ *\([0-9]*\)\.0B .*: $source\$/\1/p" "$work/pprof")" \
+        "$(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(d["word_bytes"] * d["total"]["words"])' "$work/part.json")"
+done
+grep -q '^ *promoted: Total' "$work/pprof" && grep -q ': yes$' "$work/pprof" ||
+    fail "nothing of promotions: $(cat "$work/pprof")"
 for type in alloc_objects alloc_space inuse_objects inuse_space; do
     pprof -top -sample_index=$type "$work/trace.pprof"
     grep -q "^Type: $type" "$work/pprof" || fail "no $type"

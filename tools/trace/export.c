@@ -36,6 +36,7 @@ static hs_status write_look(struct hs_tool *tool, struct hs_trace_look *look,
         .executable = look->info->executable,
         .word_bytes = look->info->word_bytes,
         .begun_ns = look->info->begun_us * 1000,
+        .with_samples = exporter->takes_samples,
         .budget = hs_tool_budget(tool),
     };
     hs_status status = hs_stack_tree_of_trace(&trace, &tree, err);

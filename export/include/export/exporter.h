@@ -25,6 +25,7 @@ struct hs_exporter {
     enum hs_view_needs needs; /* of the view */
     bool makes_directory;     /* writes files into a directory, which it commits itself */
     bool is_binary;           /* not for a terminal */
+    bool takes_samples;       /* has labels for parts of a trace's stacks */
     bool takes_of;            /* writes a part of the heap, which one may choose */
     /* Writes a snapshot. HS_FORMAT for damage, HS_IO, HS_LIMIT also when interrupted. The caller
      * asks hs_view_check before it commits. */

@@ -30,6 +30,15 @@ struct hs_stack_node {
     uint64_t values[HS_STACK_VALUES]; /* its own, without those on top of it */
 };
 
+/* A part of what a stack of a trace has, for formats that have labels. All of them together have
+ * what the nodes have. */
+struct hs_stack_sample {
+    uint32_t node;
+    uint8_t heap;     /* enum hs_trace_source */
+    bool is_promoted; /* of the minor heap: it was copied to the major one */
+    uint64_t values[HS_STACK_VALUES];
+};
+
 struct hs_stack_value {
     const char *type, *unit; /* "inuse_space", "bytes" */
 };
@@ -46,6 +55,8 @@ struct hs_stack_tree {
     struct hs_table frame_table;
     struct hs_stack_node *nodes; /* owned */
     size_t n, capacity;
+    struct hs_stack_sample *samples; /* owned; NULL unless asked for */
+    size_t n_samples, sample_capacity;
     struct hs_stack_binary *binaries; /* owned */
     size_t n_binaries;
     const struct hs_stack_value *types; /* of the values: n_values, objects and bytes by turns */

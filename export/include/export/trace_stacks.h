@@ -13,6 +13,7 @@ struct hs_trace_stacks {
     const char *executable; /* "" when unknown */
     uint32_t word_bytes;
     uint64_t begun_ns; /* since 1970 */
+    bool with_samples; /* parts of stacks, too: by heap, and whether they were promoted */
     struct hs_budget *budget;
 };
 
