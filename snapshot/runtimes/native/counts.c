@@ -16,6 +16,7 @@ enum {
     COUNTS_ONE_IN = 8,
     COUNTS_NODE_MOST = 16,  /* elements in a node: 11 in Rust's B-trees */
     COUNTS_CHAIN_MOST = 64, /* in a block of a deque of Python */
+    COUNTS_TRIES = 16,
     COUNTS_SAID_BITS = 8,
     WORD = 8
 };
@@ -250,7 +251,8 @@ static hs_status count_value(struct hs_native *native, const struct counts_value
 
 /* The counts of a native type's values: a range of struct hs_native_counts.said. */
 struct counts_of_type {
-    uint32_t first, n;
+    uint32_t first, n;        /* of objects n is 1 once there was a collection */
+    uint32_t n_tries;         /* of objects that were asked, up to COUNTS_TRIES */
     bool is_object, is_named; /* it is asked itself: count_object, count_named */
 };
 
@@ -279,15 +281,23 @@ static hs_status count_block(struct hs_native *native, const struct hs_flow *flo
     return HS_OK;
 }
 
-/* Counts the elements of a collection of Python, which is its own body. */
+/* Counts the elements of a collection of Python, which is its own body. A type of which the first
+ * objects are none is not asked again. */
 static hs_status count_object(struct hs_native *native, const struct hs_interpreter *python,
-                              const struct hs_heap_block *block, struct hs_error *err)
+                              const struct hs_heap_block *block, struct counts_of_type *of,
+                              struct hs_error *err)
 {
     const uint64_t n_blocks = native->dump->heaps.map.n_blocks;
     struct hs_object_count said;
     struct hs_heap_block body = {0};
 
-    if (!python->model->count(python->state, block, &said) || said.entries == 0)
+    bool is_collection = python->model->count(python->state, block, &said);
+    of->n_tries += of->n_tries < COUNTS_TRIES;
+    of->is_object = of->n_tries < COUNTS_TRIES || of->n != 0;
+    if (!is_collection)
+        return HS_OK;
+    of->n = 1;
+    if (said.entries == 0)
         return HS_OK;
     bool is_chain = said.body == 0;
     if (!is_chain && hs_flow_resolve(native, said.body, &body) == HS_POINTER_NONE)
@@ -347,13 +357,13 @@ static hs_status count_blocks(struct hs_native *native, const struct hs_flow *fl
     HS_TRY(counts_by_type(native, flow, of, err));
     for (uint64_t rank = 0; rank < flow->n_blocks; rank++) {
         hs_ntype type = hs_flow_type(flow, rank) & ~HS_FLOW_IS_TENTATIVE;
-        if (of[type].n == 0 && !of[type].is_object && !of[type].is_named)
+        if (!of[type].is_object && !of[type].is_named && of[type].n == 0)
             continue;
         hs_heap_map_forward(&it, rank);
         if (!hs_heap_map_next(&it, &block) || block.bytes == NULL)
             continue;
         if (of[type].is_object)
-            HS_TRY(count_object(native, &python, &block, err));
+            HS_TRY(count_object(native, &python, &block, &of[type], err));
         else if (of[type].is_named)
             HS_TRY(count_named(native, &block, err));
         else
