@@ -59,8 +59,7 @@ static void name_element(const struct hs_type *type, struct hs_container *contai
     take_argument(container->name, is_map ? 1 : 0, element, sizeof container->element);
 }
 
-static void name_container(const struct hs_view *view, uint32_t number,
-                           struct hs_container *container)
+void hs_container_name(const struct hs_view *view, uint32_t number, struct hs_container *container)
 {
     const struct hs_type *type = hs_snap_type(view->snap, number);
     container->name[0] = container->element[0] = '\0';
@@ -89,7 +88,7 @@ hs_status hs_container_of(struct hs_view *view, hs_node node, struct hs_containe
     ret->entries = chunk->counts[first].entries;
     ret->room = chunk->counts[first].room;
     ret->place[0] = '\0';
-    name_container(view, chunk->type[at], ret);
+    hs_container_name(view, chunk->type[at], ret);
     return HS_OK;
 }
 

@@ -204,8 +204,10 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "retains comes from (sampled)"},
     [HS_OPT_SAMPLE_GROUP_BY] = {"group-by", 0, HS_OPTION_CHOICES, "WHAT,...", "site|root|type",
                                 "one row for each site, root or type, or each pair of them"},
-    [HS_OPT_TYPE_GROUP_BY] = {"group-by", 0, HS_OPTION_CHOICE, "LEVEL", "constructor|instance|head",
-                              "group types of OCaml by constructor, instance or head (default)"},
+    [HS_OPT_TYPE_GROUP_BY] = {"group-by", 0, HS_OPTION_CHOICE, "LEVEL",
+                              "constructor|instance|head|container",
+                              "group types of OCaml by constructor, instance or head (default); "
+                              "containers: their elements and room"},
     [HS_OPT_ALLOCATED] = {"allocated", 0, HS_OPTION_TEXT, "A..B", NULL,
                           "allocated in this time since the start (ns us ms s m h, or N%)"},
     [HS_OPT_LIVE_AT] = {"live-at", 0, HS_OPTION_TEXT, "T|A..B", NULL,

@@ -54,6 +54,21 @@ sizes_are "C++"
 "$HEAPSNAP" object "$work/heap.snap" type:Shop >"$work/text" || fail "object"
 grep -q '^container .* recent: Order\[\]: 500 elements, room for 4096$' "$work/text" ||
     { cat "$work/text"; fail "no line of a container"; }
+
+# By type they are as many, with as many elements.
+"$HEAPSNAP" types "$work/heap.snap" --group-by container -n 0 >"$work/text" || fail "types"
+total=$(awk '$1 == "SIZE" {n++; sum += $4} END {print n, sum}' "$work/log")
+[ "$(awk '/TOTAL$/ {print $1, $2}' "$work/text")" = "$total" ] ||
+    { cat "$work/text"; fail "not $total"; }
+awk '$6 == "Order[]" && $1 == 3 && $2 + $4 == $3 {n++} END {exit n != 1}' "$work/text" ||
+    { cat "$work/text"; fail "no Order[]"; }
+"$HEAPSNAP" types "$work/heap.snap" --group-by container --json -n 1 | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+[row] = d["containers"]
+sys.exit(d["schema"] != "heapsnap.containers/1" or d["others"]["count"] < 5 or
+         row["room"] is not None and row["room"] - row["unused"] != row["elements"])' ||
+    fail "types --json"
 leave
 
 # libc++ names its members otherwise.

@@ -4,6 +4,7 @@
 #include "analysis/type_rows.h"
 #include "base/alloc.h"
 #include "commands.h"
+#include "container_print.h"
 #include "described.h"
 #include "noun_fields.h"
 #include "open_view.h"
@@ -152,8 +153,15 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
 hs_status hs_cmd_types(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct listing listing = {0};
-    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
-    hs_status status = run(tool, inv, &listing, err);
+    bool is_of_containers = hs_given(inv, HS_OPT_TYPE_GROUP_BY) &&
+                            inv->number[HS_OPT_TYPE_GROUP_BY] == HS_GROUP_BY_CONTAINER;
+
+    if (is_of_containers && (hs_given(inv, HS_OPT_OF) || hs_given(inv, HS_OPT_TYPE_SORT)))
+        return hs_fail(err, HS_USAGE, "--group-by container goes without --of and --sort");
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0],
+                             is_of_containers ? HS_VIEW_SNAP : HS_VIEW_INDEX, &listing.view, err));
+    hs_status status = is_of_containers ? hs_containers_print(tool, inv, &listing.view, err)
+                                        : run(tool, inv, &listing, err);
     hs_type_rows_fini(&listing.rows);
     return hs_view_finish(&listing.view, status, err);
 }

@@ -26,6 +26,9 @@ struct hs_container {
 hs_status hs_container_of(struct hs_view *view, hs_node node, struct hs_container *ret,
                           bool *ret_is, struct hs_error *err);
 
+/* Names a container and its elements by the type of its body, as far as that tells. */
+void hs_container_name(const struct hs_view *view, uint32_t type, struct hs_container *ret);
+
 /* The next of the containers whose bodies the node's words lead to, as hs_surroundings_find has
  * them, each body once; *at begins with 0. False in *ret_is at the end. */
 hs_status hs_container_next(const struct hs_surroundings *around, size_t *at,
