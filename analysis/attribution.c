@@ -22,10 +22,11 @@ bool hs_root_is_named(const struct hs_view *view, hs_node node)
     }
 }
 
-static void add_chunk(const struct hs_view *view, const struct hs_chunk *chunk, uint64_t *words)
+static void add_chunk(struct hs_index_in_order *tiers, const struct hs_chunk *chunk,
+                      uint64_t *words)
 {
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        unsigned tier = hs_index_tier(view->index, chunk->first + i);
+        unsigned tier = hs_index_next(tiers, chunk->first + i);
         if (!(chunk->state[i] & HS_BLOCK_STATIC) && tier < HS_N_TIERS)
             words[tier] += chunk->words[i];
     }
@@ -39,9 +40,10 @@ hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
         words[HS_TIER_FIRM] = hs_index_reached_total(view->index).words;
         return HS_OK;
     }
+    struct hs_index_in_order tiers = {.index = view->index, .read = hs_index_run_tiers};
     struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_SIZES, "adding up tiers");
     while (hs_chunk_pass_next(&pass, err))
-        add_chunk(view, &pass.chunk, words);
+        add_chunk(&tiers, &pass.chunk, words);
     return hs_chunk_pass_end(&pass);
 }
 

@@ -220,10 +220,13 @@ hs_status hs_leak_held_by_passes(const struct hs_view *view, const struct hs_lea
 static void held_by_index(const struct hs_view *view, struct hs_bitmap *held)
 {
     bool has_tiers = hs_index_policy(view->index) == HS_POLICY_FIRM;
-    for (hs_node node = 0; node < view->n_nodes; node++)
-        if (has_tiers ? hs_index_tier(view->index, node) <= HS_TIER_RUNTIME
-                      : hs_index_is_reached(view->index, node))
+    struct hs_index_in_order told = {.index = view->index,
+                                     .read = has_tiers ? hs_index_run_tiers : hs_index_run_reached};
+    for (hs_node node = 0; node < view->n_nodes; node++) {
+        unsigned is = hs_index_next(&told, node);
+        if (has_tiers ? is <= HS_TIER_RUNTIME : is != 0)
             hs_bitmap_set(held, node);
+    }
 }
 
 /* Tells whether a root on a stack leads to anything that is not held yet. */

@@ -35,18 +35,8 @@ struct counter {
     struct type_lot lot;
     const struct hs_bitmap *within; /* by block; NULL: all count */
     bool is_first;                  /* pass: counts, too */
-    hs_node run;                    /* the nodes from it on, of which is_reached tells */
-    uint8_t is_reached[HS_INDEX_RUN];
+    struct hs_index_in_order is_reached;
 };
-
-static bool is_reached(struct counter *c, hs_node node)
-{
-    hs_node run = node - node % HS_INDEX_RUN;
-    if (run != c->run)
-        hs_index_run_reached(c->view->index, run, c->is_reached);
-    c->run = run;
-    return c->is_reached[node - run] != 0;
-}
 
 static void count_chunk(struct counter *c, const struct hs_chunk *chunk)
 {
@@ -56,7 +46,7 @@ static void count_chunk(struct counter *c, const struct hs_chunk *chunk)
         bool is_within = c->within == NULL || hs_bitmap_get(c->within, rank);
         bool is_here = is_within && type - c->lot.first < c->lot.n; /* also when it is below */
         hs_type_walk_set(c->walk, chunk->first + i, is_here ? type - c->lot.first + 1 : 0);
-        if (c->is_first && is_within && is_reached(c, chunk->first + i))
+        if (c->is_first && is_within && hs_index_next(&c->is_reached, chunk->first + i))
             add_block(&c->rows[type], chunk, i);
     }
 }
@@ -86,7 +76,7 @@ static hs_status count_lots(const struct hs_view *view, const struct hs_bitmap *
                         .walk = &walk,
                         .within = within,
                         .is_first = true,
-                        .run = HS_NO_NODE};
+                        .is_reached = {.index = view->index, .read = hs_index_run_reached}};
     hs_status status = HS_OK;
     for (uint32_t first = 0; first < n_types && status == HS_OK; first += c.lot.n) {
         c.lot = (struct type_lot){first, n_types - first < lot ? n_types - first : lot};

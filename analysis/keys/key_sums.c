@@ -84,9 +84,12 @@ static hs_status add_tops(const struct owner_search *search, struct set_sums *su
                           struct hs_error *err)
 {
     const struct hs_view *view = search->view;
+    uint32_t sets[HS_INDEX_RUN];
     for (uint64_t i = 0; hs_index_n_sets(view->index) > 0 && i < search->n_blocks; i++) {
         hs_node node = view->n_tree + i;
-        uint32_t key = owner_search_key(search, i), set = hs_index_set_of(view->index, node);
+        if (i == 0 || node % HS_INDEX_RUN == 0)
+            hs_index_run_sets(view->index, node - node % HS_INDEX_RUN, sets);
+        uint32_t key = owner_search_key(search, i), set = sets[node % HS_INDEX_RUN];
         if (set != 0 && set != HS_SET_OTHERS && key != HS_NO_KEY)
             HS_TRY(add_top(sums, key, set, hs_index_retained(view->index, node).words, err));
     }

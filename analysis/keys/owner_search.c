@@ -42,24 +42,20 @@ uint32_t owner_search_key(const struct owner_search *search, uint64_t block)
 
 /* ---- before anything is met */
 
-static unsigned tier_of(const struct hs_view *view, bool has_tiers, hs_node node)
-{
-    if (!hs_index_is_reached(view->index, node))
-        return HS_TIER_NONE;
-    return has_tiers ? hs_index_tier(view->index, node) : HS_TIER_FIRM;
-}
-
 static hs_status cells_fill(struct owner_search *search, struct hs_error *err)
 {
     struct hs_view *view = search->view;
     const struct hs_bitmap *firm_types;
     bool has_tiers = hs_used_edges_by_tier(view, &firm_types);
     const uint32_t *kinds = search->table->kinds->of_type;
+    struct hs_index_in_order told = {.index = view->index,
+                                     .read = has_tiers ? hs_index_run_tiers : hs_index_run_reached};
     struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, "reading types");
     while (hs_chunk_pass_next(&pass, err))
         for (uint32_t i = 0; i < pass.chunk.n_blocks; i++) {
             hs_node node = pass.chunk.first + i;
-            unsigned tier = tier_of(view, has_tiers, node);
+            unsigned is = hs_index_next(&told, node);
+            unsigned tier = has_tiers ? is : is != 0 ? HS_TIER_FIRM : HS_TIER_NONE;
             uint32_t value = tier << KIND_BITS | kinds[pass.chunk.type[i]];
             search->cells[node - view->n_tree] = cell_of(WAITING, value);
             if (tier < HS_N_TIERS)

@@ -16,9 +16,10 @@ static hs_status tiers_read(struct hs_view *view, struct hs_tiers *ret, struct h
 {
     HS_TRY(hs_bitmap_init(&ret->firm, view->n_nodes, err));
     HS_TRY(hs_bitmap_init(&ret->sound, view->n_nodes, err));
+    struct hs_index_in_order tiers = {.index = view->index, .read = hs_index_run_tiers};
     for (hs_node node = 0; node < view->n_nodes; node++) {
         unsigned tier = node < view->n_tree ? hs_snap_root(view->snap, node)->tier
-                                            : hs_index_tier(view->index, node);
+                                            : hs_index_next(&tiers, node);
         if (tier == HS_TIER_FIRM)
             hs_bitmap_set(&ret->firm, node);
         if (tier <= HS_TIER_RUNTIME)

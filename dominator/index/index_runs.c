@@ -87,3 +87,20 @@ void hs_index_run_reached(struct hs_index *index, hs_node first, uint8_t ret[HS_
     if (first == 0)
         ret[0] = 1; /* the root has no dominator */
 }
+
+void hs_index_run_sets(struct hs_index *index, hs_node first, uint32_t ret[HS_INDEX_RUN])
+{
+    const uint64_t n_sets = index->file.header->n_sets;
+    struct hs_cursor cursor;
+    unsigned n, i = 0;
+
+    if (run_begin(index, INDEX_OWNERS, first, &cursor, &n))
+        for (; i < n; i++) {
+            uint64_t code = hs_packed_number(&cursor) >> INDEX_TIER_BITS;
+            cursor.failed |= code > n_sets && code != INDEX_OWNER_OTHERS;
+            ret[i] = (uint32_t)code;
+        }
+    if (i == 0 || !run_holds(index, &cursor))
+        i = 0;
+    memset(ret + i, 0, (HS_INDEX_RUN - i) * sizeof *ret);
+}

@@ -87,20 +87,22 @@ static bool owners_are_right(struct hs_index *index)
 static bool runs_are_right(struct hs_index *index)
 {
     uint64_t n_nodes = hs_index_n_nodes(index), words[HS_INDEX_RUN], places[HS_INDEX_RUN];
-    uint8_t tiers[HS_INDEX_RUN], is_reached[HS_INDEX_RUN];
+    struct hs_index_in_order tiers = {.index = index, .read = hs_index_run_tiers};
+    struct hs_index_in_order is_reached = {.index = index, .read = hs_index_run_reached};
+    uint32_t sets[HS_INDEX_RUN];
     bool right = true;
     for (hs_node node = 0; right && node < n_nodes; node++) {
         unsigned at = node % HS_INDEX_RUN;
         if (at == 0) {
             hs_index_run_words(index, node, words);
-            hs_index_run_tiers(index, node, tiers);
-            hs_index_run_reached(index, node, is_reached);
+            hs_index_run_sets(index, node, sets);
             hs_index_run_places(index, node, places);
         }
         struct hs_row expected = hs_index_dominated(good, node);
         right = words[at] == hs_index_retained(good, node).words &&
-                tiers[at] == hs_index_tier(good, node) &&
-                is_reached[at] == hs_index_is_reached(good, node) &&
+                sets[at] == hs_index_set_of(good, node) &&
+                hs_index_next(&tiers, node) == hs_index_tier(good, node) &&
+                hs_index_next(&is_reached, node) == hs_index_is_reached(good, node) &&
                 (places[at] == HS_INDEX_NO_ROW) == (expected.n == 0);
         if (right && expected.n != 0)
             right = row_equals(hs_index_dominated_at(index, node, places[at]), expected);

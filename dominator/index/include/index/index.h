@@ -144,6 +144,24 @@ void hs_index_run_places(struct hs_index *index, hs_node first, uint64_t ret[HS_
 void hs_index_run_tiers(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN]);
 /* Tells which nodes are reached, 1 or 0. */
 void hs_index_run_reached(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN]);
+void hs_index_run_sets(struct hs_index *index, hs_node first, uint32_t ret[HS_INDEX_RUN]);
+
+/* One of the two that give a byte a node, for nodes that ascend. */
+struct hs_index_in_order {
+    struct hs_index *index; /* borrowed */
+    void (*read)(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN]);
+    hs_node after; /* the run that was read ends before it; 0: none was */
+    uint8_t of[HS_INDEX_RUN];
+};
+
+static inline uint8_t hs_index_next(struct hs_index_in_order *in_order, hs_node node)
+{
+    hs_node first = node - node % HS_INDEX_RUN;
+    if (in_order->after != first + HS_INDEX_RUN)
+        in_order->read(in_order->index, first, in_order->of);
+    in_order->after = first + HS_INDEX_RUN;
+    return in_order->of[node - first];
+}
 
 /* Owner sets (dominator/owner_sets.h): what several roots keep together, by the exact set of roots
  * that reach it, ephemerons included. Ids are 1 .. n, by descending retained words. What roots
