@@ -23,13 +23,13 @@ static hs_status name_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
     kinds->n_kinds = FIRST_TYPED;
     for (uint32_t type = 0; type < n_types; type++) {
         const struct hs_type *of = hs_snap_type(view->snap, type);
-        bool is_known = of->form != HS_FORM_BYTES;
+        const char *name = hs_view_string(view, of->name);
+        bool is_known = of->form != HS_FORM_BYTES || strstr(name, HS_TYPE_PERHAPS) != NULL;
         bool has_room = kinds->n_kinds < UINT16_MAX;
         kinds->of_type[type] = KIND_UNTYPED;
         if (is_known && has_room) {
             kinds->types[kinds->n_kinds] = type;
-            kinds->ranks[kinds->n_kinds] =
-                (uint8_t)hs_type_rank(hs_view_string(view, of->name), of->form);
+            kinds->ranks[kinds->n_kinds] = (uint8_t)hs_type_rank(name, of->form);
             kinds->of_type[type] = (uint16_t)kinds->n_kinds++;
         }
     }
@@ -239,12 +239,20 @@ hs_status hs_group_walk_place(const struct hs_group_place *place, struct hs_tree
     return HS_OK;
 }
 
+/* Tells whether nothing is known of a kind but its size: what it may be is a guess. */
+static bool is_untyped(const struct hs_group_kinds *kinds, uint32_t kind)
+{
+    uint32_t type = kinds->types[kind];
+    return kind == KIND_UNTYPED ||
+           (type != HS_UNTYPED && hs_snap_type(kinds->view->snap, type)->form == HS_FORM_BYTES);
+}
+
 static void sum_up(struct hs_group_tree *tree)
 {
     for (size_t i = tree->n; i-- > 0;) {
         struct hs_group *group = &tree->groups[i];
         group->words += group->own_words;
-        if (group->kind == KIND_UNTYPED)
+        if (is_untyped(tree->kinds, group->kind))
             tree->untyped_words += group->own_words;
         if (group->parent != HS_NO_GROUP)
             tree->groups[group->parent].words += group->words;

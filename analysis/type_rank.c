@@ -162,7 +162,7 @@ static enum hs_type_rank block_rank(const char *name)
     return HS_RANK_RECORD;
 }
 
-enum hs_type_rank hs_type_rank(const char *name, unsigned form)
+static enum hs_type_rank known_rank(const char *name, unsigned form)
 {
     const struct named_rank *known;
 
@@ -194,4 +194,14 @@ enum hs_type_rank hs_type_rank(const char *name, unsigned form)
     if (known != NULL)
         return known->rank;
     return form == HS_FORM_RECORD && is_of_toolkit(name) ? HS_RANK_LIBRARY : block_rank(name);
+}
+
+enum hs_type_rank hs_type_rank(const char *name, unsigned form)
+{
+    const char *guess = form == HS_FORM_BYTES ? strstr(name, HS_TYPE_PERHAPS) : NULL;
+    if (guess == NULL)
+        return known_rank(name, form);
+    /* No more than a library's class, whose name is known. */
+    enum hs_type_rank rank = known_rank(guess + strlen(HS_TYPE_PERHAPS), HS_FORM_RECORD);
+    return rank < HS_RANK_LIBRARY ? rank : HS_RANK_LIBRARY;
 }

@@ -75,3 +75,29 @@ sys.exit(wrong != 0 or len(expected) < 5)
 PYTHON
     leave
 done
+
+# Held blocks have the name of the one record of their size that their words speak for, and no more
+# than the name: what leads to them tells no type.
+gcc -O1 -g -o "$work/held" "$fixtures/held_guess.c" || fail "building"
+start "$work/held"
+dump
+"$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "types"
+python3 - "$work/log" "$work/types.json" <<'PYTHON' || fail "held blocks"
+import json, sys
+rows, wrong = json.load(open(sys.argv[2]))["types"], 0
+for line in open(sys.argv[1]):
+    if line.startswith("HELD"):
+        _, size, count, perhaps = line.rstrip().split(" ", 3)
+        name = f"block of {(int(size) + 23) // 16 * 16 - 8} bytes"
+        found = {row["type"]: row["objects"] for row in rows if row["type"].startswith(name)}
+        expected = name if perhaps == "-" else f"{name}, perhaps {perhaps}"
+        if list(found) != [expected] or found[expected] < int(count):
+            print(f"{found}, expected {count} of {expected}")
+            wrong += 1
+        wrong += any(row["known"] for row in rows if row["type"] == expected)
+sys.exit(wrong)
+PYTHON
+"$HEAPSNAP" suspects "$work/heap.snap" --json >"$work/suspects.json" || fail "suspects"
+grep -q "that of 120 B perhaps struct session" "$work/suspects.json" ||
+    fail "the sentence does not guess"
+leave

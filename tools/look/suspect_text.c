@@ -216,15 +216,30 @@ static void put_kind(struct writer *w, const char *name, uint64_t n)
     put_name(w, name, NAME_COLUMNS);
 }
 
+/* "blocks of 184 bytes, perhaps _xmlDoc": of a size it is said what it may be. */
+static void put_guess(struct writer *w, const char *name, uint64_t n)
+{
+    static const char block[] = "block ";
+    put(w, "%s ", n == 1 ? "block" : "blocks");
+    put_name(w, name + (strncmp(name, block, strlen(block)) == 0 ? strlen(block) : 0),
+             NAME_COLUMNS);
+}
+
 /* "200000 struct node of 32 B", "one char[] of 1.2 MiB", "5 blocks of unknown type, 48 B each". */
 static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n,
                        uint64_t each_words)
 {
     bool is_known = has_type(view, type);
+    const char *name =
+        type == HS_UNTYPED ? "" : hs_view_string(view, hs_snap_type(view->snap, type)->name);
     if (n == 1)
         put(w, "one ");
     else
         put(w, "%lu ", (unsigned long)n);
+    if (!is_known && strstr(name, HS_TYPE_PERHAPS) != NULL) {
+        put_guess(w, name, n);
+        return;
+    }
     if (is_known)
         put_kind(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), n);
     else
@@ -404,6 +419,24 @@ static bool put_parts(struct writer *w, const struct hs_view *view,
     return n != 0;
 }
 
+/* "the one of 216 bytes perhaps struct waiter, " */
+static bool put_guess_of_size(struct writer *w, const struct hs_view *view, uint64_t n_bytes)
+{
+    char begin[64];
+    int n =
+        snprintf(begin, sizeof begin, "block of %lu bytes" HS_TYPE_PERHAPS, (unsigned long)n_bytes);
+    for (uint32_t type = 0; type < view->totals->n_types; type++) {
+        const char *name = hs_view_string(view, hs_snap_type(view->snap, type)->name);
+        if (strncmp(name, begin, (size_t)n) != 0)
+            continue;
+        put(w, "that of %lu B perhaps ", (unsigned long)n_bytes);
+        put_name(w, name + n, NAME_COLUMNS);
+        put(w, ", ");
+        return true;
+    }
+    return false;
+}
+
 /* "7000 times the same 16 blocks (1016 + 568 + 312 + 9x40 + ... B), 2.4 KiB each time" */
 static void put_equal(struct writer *w, const struct hs_view *view,
                       const struct hs_equal_groups *equal)
@@ -419,6 +452,9 @@ static void put_equal(struct writer *w, const struct hs_view *view,
         put(w, "%lu", (unsigned long)(equal->sizes[i].words * word_bytes));
     }
     put(w, "%s B), ", equal->n_sizes > TOLD ? " + ..." : "");
+    for (unsigned i = 0; i < equal->n_sizes && i < TOLD; i++)
+        if (put_guess_of_size(w, view, equal->sizes[i].words * word_bytes))
+            break;
     put_bytes(w, view, equal->each_words);
     put(w, " each time");
 }
@@ -583,13 +619,12 @@ static void put_lost_blocks(struct writer *w, const struct hs_view *view, uint32
     static const char block[] = "block ";
     const char *name =
         type == HS_UNTYPED ? "" : hs_view_string(view, hs_snap_type(view->snap, type)->name);
-
     if (has_type(view, type) || strncmp(name, block, strlen(block)) != 0) {
         put_blocks(w, view, type, n, 0);
         return;
     }
-    put(w, "%lu %s ", (unsigned long)n, n == 1 ? "block" : "blocks");
-    put_name(w, name + strlen(block), NAME_COLUMNS);
+    put(w, "%lu ", (unsigned long)n);
+    put_guess(w, name, n);
 }
 
 /* "38 outgrown copies of one array, of 16.0 KiB to 612.0 KiB" */
@@ -694,8 +729,9 @@ static void put_unknown(struct writer *w, const struct hs_view *view,
     put(w, "%s is %lu times a ", much, (unsigned long)suspect->count);
     put_name(w, name, NAME_COLUMNS);
     put(w, "%s%s",
-        strncmp(name, block, strlen(block)) == 0 ? " of no known type. "
-                                                 : ", of what is not known. ",
+        strstr(name, HS_TYPE_PERHAPS) != NULL      ? ". "
+        : strncmp(name, block, strlen(block)) == 0 ? " of no known type. "
+                                                   : ", of what is not known. ",
         type->form == HS_FORM_BYTES && program_is_described(view)
             ? "The program has nothing but void * and the like for them; where they are "
               "allocated 'heapsnap record' tells. "

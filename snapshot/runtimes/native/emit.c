@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "emit.h"
+#include "guess.h"
 
 enum { WORD = 8, NAME_BYTES = 320 };
 
@@ -40,6 +41,9 @@ static hs_status emit_plain_type(struct hs_native *native, struct hs_flow *flow,
         snprintf(text, sizeof text, "%.300s", hs_strtab_get(&native->dump->strings, name));
         return hs_native_types_of_name(&flow->types, text, HS_FORM_RECORD, ret, err);
     }
+    *ret = hs_native_held_guess(flow, block);
+    if (*ret != 0)
+        return HS_OK;
     return hs_native_types_of_size(&flow->types, block->n_bytes, ret, err);
 }
 

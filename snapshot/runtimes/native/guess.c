@@ -10,7 +10,7 @@ enum { WORD = 8, MOST_SLOTS = 256, NAME_BYTES = 1024 };
 enum { SIZES = 1 << 12, SIZE_SHIFT = 52, UNTYPED_ONE_IN = 8 };
 enum { SITE_TYPED_LEAST = 2, SITE_ODD_ONE_IN = 8 };
 enum {
-    SOLE_SIZES = 32,
+    SOLE_SIZES = HS_HELD_GUESSES,
     SOLE_LEAST = 8,
     SOLE_HEAP_ONE_IN = 1000,
     SOLE_LOOK = 64,
@@ -109,18 +109,24 @@ static enum agreement judge(const struct guess *g, const struct hs_heap_block *b
     return found.disagrees ? DISAGREES : found.n_shown != 0 ? AGREES : MAY_BE;
 }
 
+/* Names what blocks of a size may be. */
+static hs_status name_guess(struct guess *g, uint64_t n_bytes, hs_ntype type, hs_ntype *ret,
+                            struct hs_error *err)
+{
+    char name[NAME_BYTES];
+    hs_str said = hs_native_type_of(&g->flow->types, type)->type.name;
+
+    snprintf(name, sizeof name, "block of %llu bytes" HS_TYPE_PERHAPS "%.900s",
+             (unsigned long long)n_bytes, hs_strtab_get(g->flow->types.strings, said));
+    return hs_native_types_of_name(&g->flow->types, name, HS_FORM_BYTES, ret, err);
+}
+
 /* Names the guess at its first use, and gives it to the block. */
 static hs_status set_guess(struct guess *g, const struct hs_heap_block *block, hs_ntype type,
                            hs_ntype *guessed, struct hs_error *err)
 {
-    char name[NAME_BYTES];
-
-    if (*guessed == 0) {
-        hs_str said = hs_native_type_of(&g->flow->types, type)->type.name;
-        snprintf(name, sizeof name, "block of %llu bytes" HS_TYPE_PERHAPS "%.900s",
-                 (unsigned long long)block->n_bytes, hs_strtab_get(g->flow->types.strings, said));
-        HS_TRY(hs_native_types_of_name(&g->flow->types, name, HS_FORM_BYTES, guessed, err));
-    }
+    if (*guessed == 0)
+        HS_TRY(name_guess(g, block->n_bytes, type, guessed, err));
     hs_flow_set_type(g->flow, block->rank, *guessed);
     return HS_OK;
 }
@@ -425,6 +431,122 @@ static hs_status guess_by_record(struct guess *g, struct hs_error *err)
     return HS_OK;
 }
 
+/* ---- blocks that are held, by the one record of their size */
+
+enum { HELD_LEAST = 64, HELD_HEAP_ONE_IN = 100, HELD_PERCENT = 80, HELD_LARGE = 128 };
+
+/* Counts the words of a block that lead to the same place in another block of its size, the links
+ * of lists that are in the records: at pointers of the record, which speak for it, and elsewhere.
+ */
+static void count_links(const struct guess *g, const struct hs_heap_block *block,
+                        const struct hs_native_type *record, unsigned *ret_own, unsigned *ret_other)
+{
+    size_t slot = 0;
+    *ret_own = *ret_other = 0;
+    for (uint64_t at = WORD; at + WORD <= record->n_bytes; at += WORD) {
+        uint64_t word = hs_load_u64(block->bytes + at);
+        struct hs_heap_block to;
+        while (slot < record->n_slots && record->slots[slot].offset_bytes < at)
+            slot++;
+        if (hs_flow_resolve(g->native, word, &to) != HS_POINTER_INTERIOR ||
+            to.n_bytes != block->n_bytes || hs_flow_offset(g->native, word, &to) != at)
+            continue;
+        bool is_own = slot < record->n_slots && record->slots[slot].offset_bytes == at;
+        *(is_own ? ret_own : ret_other) += 1;
+    }
+}
+
+/* Tells whether the words of a held block speak for a record: two pointers that lead to blocks, or
+ * to the same place in another such block; of a large record one, as few records have its size. */
+static bool held_speaks_for(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
+{
+    const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
+    const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
+    const struct hs_agreement found = hs_native_agree(&by, block, record, 0, 0);
+    unsigned n_links, n_other;
+
+    if (found.disagrees)
+        return false;
+    count_links(g, block, record, &n_links, &n_other);
+    return n_other == 0 && found.n_leading + n_links >= (record->n_bytes >= HELD_LARGE ? 1U : 2U);
+}
+
+/* Finds the sizes of many held blocks without a type that together have a hundredth of the heap,
+ * and of which no block has one. */
+static size_t find_held(const struct guess *g, struct sole soles[SOLE_SIZES])
+{
+    struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
+    struct hs_heap_block block;
+    size_t n = 0;
+
+    while (n < SOLE_SIZES && hs_heap_map_next(&it, &block)) {
+        const struct guess_size *size = &g->sizes[block.n_bytes * GUESS_HASH_FACTOR >> SIZE_SHIFT];
+        bool is_large = size->n_untyped >= HELD_LEAST && !size->is_mixed &&
+                        block.n_bytes >= g->heap_bytes / HELD_HEAP_ONE_IN / size->n_untyped;
+        if (block.bytes != NULL && is_large && size->n_typed == 0 &&
+            sole_of(soles, n, block.n_bytes) == NULL)
+            soles[n++] = (struct sole){.n_bytes = block.n_bytes};
+    }
+    return n;
+}
+
+static bool is_held_untyped(const struct guess *g, const struct hs_heap_block *block)
+{
+    return block->bytes != NULL && (block->span->states & HS_BLOCK_STATIC) == 0 &&
+           hs_flow_type(g->flow, block->rank) == 0 && !is_lost(g, block);
+}
+
+/* Asks as many blocks of each size as are looked at, from one in so many of all on, so that not all
+ * are of one time. */
+static void ask_held(const struct guess *g, struct sole *soles, size_t n)
+{
+    struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block)) {
+        struct sole *sole = sole_of(soles, n, block.n_bytes);
+        if (sole == NULL || sole->n_records == 0 || !is_held_untyped(g, &block))
+            continue;
+        const struct guess_size *size = size_of((struct guess *)g, block.n_bytes);
+        if (sole->n_lost++ % (size->n_untyped / SOLE_LOOK) != 0 || sole->n_looked == SOLE_LOOK)
+            continue;
+        sole->n_looked++;
+        for (size_t i = 0; i < sole->n_records; i++)
+            sole->n_agree[i] += held_speaks_for(g, &block, sole->records[i]);
+    }
+}
+
+static hs_status guess_held(struct guess *g, struct hs_error *err)
+{
+    struct sole soles[SOLE_SIZES];
+    size_t n = find_held(g, soles);
+
+    for (size_t i = 0; i < n; i++)
+        HS_TRY(list_records(g, &soles[i], err));
+    if (n != 0)
+        ask_held(g, soles, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct sole *sole = &soles[i];
+        hs_ntype record = sole->n_looked < SOLE_LOOK / 2
+                              ? 0
+                              : one_of(sole, sole->n_agree, sole->n_looked * HELD_PERCENT / 100);
+        if (record == 0)
+            continue;
+        struct hs_held_guess *held = &g->flow->held[g->flow->n_held++];
+        *held = (struct hs_held_guess){.n_bytes = sole->n_bytes, .record = record};
+        HS_TRY(name_guess(g, sole->n_bytes, record, &held->named, err));
+    }
+    return HS_OK;
+}
+
+hs_ntype hs_native_held_guess(const struct hs_flow *flow, const struct hs_heap_block *block)
+{
+    for (size_t i = 0; i < flow->n_held; i++)
+        if (flow->held[i].n_bytes == block->n_bytes)
+            return (block->span->states & HS_BLOCK_STATIC) == 0 ? flow->held[i].named : 0;
+    return 0;
+}
+
 hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
                           const struct hs_scan *scan, const struct hs_native_samples *samples,
                           struct hs_error *err)
@@ -434,12 +556,15 @@ hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
     hs_auto_free struct guess_size *sizes = NULL;
     struct hs_heap_block block;
 
-    if (native->ctypes == NULL || scan->python.model != NULL || hs_scan_reaches_all(scan))
+    if (native->ctypes == NULL || scan->python.model != NULL)
         return HS_OK;
     HS_TRY(HS_ALLOC(&sizes, SIZES, err));
     g.sizes = sizes;
     while (hs_heap_map_next(&it, &block))
         learn(&g, &block);
+    HS_TRY(guess_held(&g, err));
+    if (hs_scan_reaches_all(scan))
+        return HS_OK;
     HS_TRY(guess_by_site(&g, err));
     HS_TRY(guess_by_size(&g, err));
     return guess_by_record(&g, err);

@@ -16,6 +16,12 @@
  * thousandth of the heap: of one alone the words of most must be, two pointers leading to blocks
  * and one to what it says.
  *
+ * Of held blocks without a type, 64 of a size at least that have a hundredth of the heap, the same
+ * is asked: of 64 of them four fifths must speak for one record, by two pointers that lead to
+ * blocks or to the same place in another of that size (links of a list that are in the record); one
+ * is enough where the record has 128 bytes or more. That is a name alone: their words count as
+ * before.
+ *
  * Cost: a look at the types of all blocks, three at each sample, and at the words of the lost ones;
  * records of more than 256 pointers are left out. */
 #ifndef HS_NATIVE_GUESS_H
@@ -24,7 +30,11 @@
 #include "scan.h"
 #include "sites.h"
 
-/* Guesses the types of lost blocks; after hs_scan_end. Fails with HS_LIMIT. */
+/* Returns the name of what a block without a type may be; 0: nothing is known. O(guesses). */
+hs_ntype hs_native_held_guess(const struct hs_flow *flow, const struct hs_heap_block *block);
+
+/* Guesses the types of lost blocks and the names of held ones; after hs_scan_end. Fails with
+ * HS_LIMIT. */
 hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
                           const struct hs_scan *scan, const struct hs_native_samples *samples,
                           struct hs_error *err);

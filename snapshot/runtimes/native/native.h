@@ -134,6 +134,7 @@ bool hs_native_static_tls(const struct hs_native *native, const struct hs_thread
  *
  * Resident: 2 bytes per block; 4 more where a block has type number 32767 or above. Blocks without
  * a type cost nothing where there are many. */
+enum { HS_HELD_GUESSES = 32 };
 struct hs_flow {
     uint16_t *small; /* owned pages: by rank; see hs_flow_type */
     uint32_t *large; /* owned pages: of those that are HS_FLOW_IS_LARGE */
@@ -145,6 +146,11 @@ struct hs_flow {
                                      when there are none */
     struct hs_dict qt_shared; /* by the address of what an object's weak pointers share (qt.h): the
                                  object */
+    struct hs_held_guess {
+        uint64_t n_bytes;
+        hs_ntype record, named;
+    } held[HS_HELD_GUESSES]; /* what held blocks of a size may be: see guess.h */
+    size_t n_held;
 };
 /* While types flow, a block's type may be tentative, still to be tried: flow.c's own. */
 #define HS_FLOW_IS_TENTATIVE ((hs_ntype)1 << 31)
