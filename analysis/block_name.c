@@ -253,3 +253,48 @@ hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct 
         cut_gap(*ret);
     return HS_OK;
 }
+
+/* Returns the part of the way at which a container's own links to one of its elements begin, as
+ * containers.c calls them: "sessions_.root->left"; NULL: nowhere. */
+static char *links_of_container(char *holder)
+{
+    static const char *const links[] = {".root", ".first", ".last", ".buckets", ".head"};
+    char *found = NULL;
+
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        char *at = strstr(holder, links[i]);
+        const char *after = at == NULL ? NULL : at + strlen(links[i]);
+        bool is_link = after != NULL && (*after == '\0' || *after == '[' || *after == '-');
+        if (is_link && (found == NULL || at < found))
+            found = at;
+    }
+    return found;
+}
+
+/* Returns where the step begins that is repeated at `end`: "next{x1588}", "[...]{x3}". */
+static char *begin_of_repeated(char *holder, char *end)
+{
+    while (end > holder && end[-1] == ']') /* no member's dot is in these */
+        for (end--; end > holder && *end != '[';)
+            end--;
+    while (end > holder && *end != '[' && *end != '>' && *end != '.')
+        end--;
+    return end - (end > holder && *end == '>');
+}
+
+void hs_holder_trim(char *holder, bool is_one_of_many)
+{
+    char *end = holder == NULL ? NULL : strstr(holder, "{x"), *links;
+
+    if (end != NULL) {
+        end = begin_of_repeated(holder, end);
+    } else if (holder != NULL && is_one_of_many) {
+        end = strrchr(holder, '[');
+        end = end != NULL && end[1] >= '0' && end[1] <= '9' ? end : NULL;
+    }
+    links = holder != NULL && is_one_of_many ? links_of_container(holder) : NULL;
+    if (links != NULL && (end == NULL || links < end))
+        end = links;
+    if (end != NULL && end > holder)
+        *end = '\0';
+}

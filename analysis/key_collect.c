@@ -12,11 +12,20 @@
 #include "key_format.h"
 #include "key_merge.h"
 #include "key_sites.h"
+#include "type_rank.h"
 
 /* ---- lists ---- */
 
-static hs_status add_keys(const struct hs_keys *keys, struct hs_snap_keys *table,
-                          struct hs_error *err)
+static uint64_t rank_of(const struct hs_view *view, const struct hs_key *key)
+{
+    if (key->form != HS_KEY_TYPE || key->type == HS_UNTYPED)
+        return 0;
+    const struct hs_type *type = hs_snap_type(view->snap, key->type);
+    return hs_type_rank(hs_view_string(view, type->name), type->form);
+}
+
+static hs_status add_keys(const struct hs_view *view, const struct hs_keys *keys,
+                          struct hs_snap_keys *table, struct hs_error *err)
 {
     for (size_t i = 0; i < keys->n; i++) {
         const struct hs_key *key = &keys->keys[i];
@@ -28,6 +37,7 @@ static hs_status add_keys(const struct hs_keys *keys, struct hs_snap_keys *table
             .words = key->all.words,
             .detail = key->own.words,
             .set = key->set,
+            .tells = rank_of(view, key),
         };
         if (i != 0 && name[0] == '\0')
             name = "?";
@@ -156,7 +166,8 @@ static hs_status add_leaks(struct hs_view *view, struct hs_snap_keys *table, str
                                        .form = group->certainty,
                                        .objects = group->count,
                                        .words = group->words,
-                                       .detail = group->words_each};
+                                       .detail = group->words_each,
+                                       .tells = group->held_words};
         status = key_merge_add(&merge, hs_leak_type_name(&report, group), &row, err);
     }
     key_merge_end(&merge);
@@ -234,7 +245,7 @@ static hs_status collect_keys(struct hs_view *view, struct hs_snap_keys *table,
     struct hs_keys keys;
     HS_TRY(hs_keys_find(view, &query, &keys, err));
     table->facts.is_cut = keys.is_cut;
-    hs_status status = add_keys(&keys, table, err);
+    hs_status status = add_keys(view, &keys, table, err);
     if (status == HS_OK && view->totals->n_samples != 0)
         status = key_sites_add(view, &keys, table, err);
     hs_keys_fini(&keys);

@@ -120,6 +120,13 @@ static hs_status take_list(struct hs_cursor *c, struct hs_snap_keys *table, unsi
     return HS_OK;
 }
 
+static hs_status take_tells(struct hs_cursor *c, struct hs_key_rows *list, struct hs_error *err)
+{
+    for (size_t i = 0; i < list->n; i++)
+        list->rows[i].tells = hs_kept_file_below(c, HS_KEPT_FILE_VALUE_MOST);
+    return c->failed ? damaged(err, "how much its names tell") : HS_OK;
+}
+
 static hs_status take_all(struct hs_cursor *c, struct hs_snap_keys *table, struct hs_error *err)
 {
     HS_TRY(take_strings(c, &table->names, err));
@@ -127,6 +134,8 @@ static hs_status take_all(struct hs_cursor *c, struct hs_snap_keys *table, struc
     HS_TRY(take_builds(c, table, err));
     for (unsigned i = 0; i < HS_N_KEY_LISTS; i++)
         HS_TRY(take_list(c, table, i, err));
+    for (unsigned i = 0; i < HS_N_KEY_TELLING && (i != 0 || hs_cursor_left(c) != 0); i++)
+        HS_TRY(take_tells(c, &table->lists[hs_key_telling[i]], err));
     const struct hs_key_rows *keys = &table->lists[HS_KEY_LIST_KEYS];
     if (keys->n == 0 || keys->rows[0].words != table->facts.heap_words)
         return damaged(err, "its keys are not the heap");

@@ -59,6 +59,14 @@ static hs_status put_list(struct hs_buffer *b, const struct hs_key_rows *list, s
     return HS_OK;
 }
 
+static hs_status put_tells(struct hs_buffer *b, const struct hs_key_rows *list,
+                           struct hs_error *err)
+{
+    for (size_t i = 0; i < list->n; i++)
+        HS_TRY(put_number(b, list->rows[i].tells, err));
+    return HS_OK;
+}
+
 static hs_status put_all(struct hs_buffer *b, const struct hs_snap_keys *table,
                          struct hs_error *err)
 {
@@ -71,6 +79,8 @@ static hs_status put_all(struct hs_buffer *b, const struct hs_snap_keys *table,
     }
     for (unsigned i = 0; i < HS_N_KEY_LISTS; i++)
         HS_TRY(put_list(b, &table->lists[i], err));
+    for (unsigned i = 0; i < HS_N_KEY_TELLING; i++)
+        HS_TRY(put_tells(b, &table->lists[hs_key_telling[i]], err));
     return HS_OK;
 }
 

@@ -27,6 +27,7 @@ hs_status key_merge_add(struct key_merge *merge, const char *name, const struct 
     }
     rows->rows[at].objects += row->objects;
     rows->rows[at].words += row->words;
+    rows->rows[at].tells += row->tells;
     rows->rows[at].detail =
         merge->list == HS_KEY_LIST_LEAKS ? each : rows->rows[at].detail + row->detail;
     return HS_OK;

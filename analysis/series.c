@@ -187,6 +187,17 @@ static hs_status make_values(struct hs_series *series, struct hs_error *err)
     return HS_PAGES_ALLOC(&series->objects, n_values, err);
 }
 
+/* Takes what names tell: of keys the most that any table says, of leaks how the last one differs
+ * from the first. */
+static void take_tells(struct hs_series_row *row, const struct hs_key_row *from, size_t t,
+                       size_t last)
+{
+    if (row->list == HS_KEY_LIST_KEYS && from->tells > row->rank)
+        row->rank = from->tells < UINT8_MAX ? (unsigned)from->tells : 0;
+    if (row->list == HS_KEY_LIST_LEAKS)
+        row->held_growth += t == last ? (double)from->tells : t == 0 ? -(double)from->tells : 0;
+}
+
 static void fill_values(const struct match *m, struct hs_series *series)
 {
     for (size_t t = 0; t < series->n; t++) {
@@ -199,6 +210,7 @@ static void fill_values(const struct match *m, struct hs_series *series)
                 series->objects[at] += from->rows[i].objects;
                 series->own_words[at] +=
                     list == HS_KEY_LIST_KEYS ? from->rows[i].detail : from->rows[i].words;
+                take_tells(&series->rows[*row], &from->rows[i], t, series->n - 1);
             }
         }
     }
@@ -248,13 +260,14 @@ static hs_status build(struct match *m, struct hs_series *series, struct hs_erro
     find_scores(series);
     series->garbage = newest->moves ? find_garbage(series) : HS_NO_KEY;
     HS_TRY(series_growth_find(series, err));
+    HS_TRY(series_population_find(series, err));
     return series_sites_find(series, m->tables, m->rows, err);
 }
 
 hs_status hs_series_find(const struct hs_snap_keys *const *tables, size_t n,
                          struct hs_budget *budget, struct hs_series *ret, struct hs_error *err)
 {
-    struct hs_series series = {.n = n, .budget = budget};
+    struct hs_series series = {.n = n, .budget = budget, .population = HS_NO_KEY};
     struct match m = {.tables = tables, .series = &series};
     hs_status status = build(&m, &series, err);
     for (size_t t = 0; t < n && m.rows != NULL; t++)

@@ -163,53 +163,6 @@ static hs_status find_heavy(struct hs_view *view, struct hs_suspect *suspect, st
     return HS_OK;
 }
 
-/* Returns the part of the way at which a container's own links to one of its elements begin, as
- * containers.c calls them: "sessions_.root->left"; NULL: nowhere. */
-static char *links_of_container(char *holder)
-{
-    static const char *const links[] = {".root", ".first", ".last", ".buckets", ".head"};
-    char *found = NULL;
-
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
-        char *at = strstr(holder, links[i]);
-        const char *after = at == NULL ? NULL : at + strlen(links[i]);
-        bool is_link = after != NULL && (*after == '\0' || *after == '[' || *after == '-');
-        if (is_link && (found == NULL || at < found))
-            found = at;
-    }
-    return found;
-}
-
-/* Returns where the step begins that is repeated at `end`: "next{x1588}", "[...]{x3}". */
-static char *begin_of_repeated(char *holder, char *end)
-{
-    while (end > holder && end[-1] == ']') /* no member's dot is in these */
-        for (end--; end > holder && *end != '[';)
-            end--;
-    while (end > holder && *end != '[' && *end != '>' && *end != '.')
-        end--;
-    return end - (end > holder && *end == '>');
-}
-
-/* Backs out of the container that many hang in: of the way to one of them what all share, without
- * its place in a list, "{x1588}" and what follows, and without its index where it is one of many.
- */
-static void trim_holder(char *holder, bool is_one_of_many)
-{
-    char *end = holder == NULL ? NULL : strstr(holder, "{x");
-
-    if (end != NULL) {
-        end = begin_of_repeated(holder, end);
-    } else if (holder != NULL && is_one_of_many) {
-        char *links = links_of_container(holder);
-        end = strrchr(holder, '[');
-        end = end != NULL && end[1] >= '0' && end[1] <= '9' ? end : NULL;
-        end = links != NULL && (end == NULL || links < end) ? links : end;
-    }
-    if (end != NULL && end > holder)
-        *end = '\0';
-}
-
 /* Cuts a way behind its last member with a name: "win->buffer->(+48)->(+8)". */
 static void cut_offsets(char *holder)
 {
@@ -294,13 +247,13 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
     bool is_equal = suspect->equal.n != 0 && !suspect->is_heavy;
     if (is_equal)
         HS_TRY(name_equal(kinds->view, suspect, err));
-    trim_holder(suspect->holder, !is_point && suspect->count >= MANY);
+    hs_holder_trim(suspect->holder, !is_point && suspect->count >= MANY);
     for (unsigned i = 0; i < 2; i++) {
         hs_node root, top = suspect->at.class_tops[i];
         if (top == HS_NO_NODE)
             continue;
         HS_TRY(name_by_path(kinds->view, top, suspect, &suspect->class_holders[i], &root, err));
-        trim_holder(suspect->class_holders[i], suspect->at.classes[i].n_blocks >= MANY);
+        hs_holder_trim(suspect->class_holders[i], suspect->at.classes[i].n_blocks >= MANY);
     }
     HS_TRY(name_bulk(kinds->view, suspect, err));
     if (suspect->holder != NULL && (suspect->is_heavy || is_equal))

@@ -32,10 +32,10 @@ five()
     "$HEAPSNAP" diff "$work"/[0-4].snap --json >"$work/diff.json" || fail "diff"
 }
 
-# verdict LANGUAGE PATTERN: what must grow first.
+# leaks LANGUAGE PATTERN TYPE: what must grow first, and by the number of which class.
 leaks()
 {
-    python3 - "$work/diff.json" "$1" "$2" <<'PYTHON' || fail "$1"
+    python3 - "$work/diff.json" "$1" "$2" "$3" <<'PYTHON' || fail "$1"
 import json, re, subprocess, os, shlex, sys
 diff = json.load(open(sys.argv[1]))
 print(sys.argv[2], diff["verdict"])
@@ -45,6 +45,14 @@ first = diff["keys"][0]
 assert first["key"] == diff["growing"] and first["steps_up"] == 4, first
 share = (first["words"][-1] - first["words"][0]) / diff["snapshots"][-1]["heap_words"]
 assert 0.005 < share < 0.06, share
+of = diff["population"]
+assert re.search(sys.argv[4], of["type"]) and of["objects"] == sorted(of["objects"]), of
+assert f"from {of['objects'][0]} to {of['objects'][-1]} " in diff["verdict"], of
+assert (diff["place"] or "").startswith(diff["growing"].split(" > ")[0][:8]), diff["place"]
+if sys.argv[2] == "C++":
+    then, now = diff["entries"]
+    ends = now // of["objects"][-1] # of a list that both ends lead to each has the half next to it
+    assert [then, now] == [ends * of["objects"][0], ends * of["objects"][-1]], (then, now, of)
 words = shlex.split(diff["command"])
 assert words[0] == "heapsnap" and words[1] == "paths", words
 subprocess.run([os.environ["HEAPSNAP"]] + words[1:], check=True, stdout=subprocess.DEVNULL)
@@ -76,21 +84,21 @@ cp "$fixtures/diff_leak.c" "$fixtures/diff_leak.cpp" "$fixtures/diff_leak.ml" "$
 gcc -O1 -g -o "$work/server_c" "$work/diff_leak.c" || fail "building"
 g++ -O1 -g -o "$work/server_cpp" "$work/diff_leak.cpp" || fail "building"
 five "$work/server_c" leak
-leaks C '^server\.sessions > struct session$'
+leaks C '^server\.sessions > struct session$' '^struct session$'
 five "$work/server_c"
 rests C
 five "$work/server_cpp" leak
-leaks C++ 'sessions'
+leaks C++ 'sessions' '[Ss]ession'
 five "$work/server_cpp"
 rests C++
 five python3 "$fixtures/diff_leak.py" leak
-leaks Python 'Session'
+leaks Python 'Session' 'Session'
 five python3 "$fixtures/diff_leak.py"
 rests Python
 if command -v ocamlfind >/dev/null; then
     (cd "$work" && ocamlfind ocamlopt -g -o server_ml diff_leak.ml 2>/dev/null) || fail "building"
     five "$work/server_ml" leak
-    leaks OCaml '^Diff_leak(\.sessions| field 3)'
+    leaks OCaml '^Diff_leak(\.sessions| field 3)' '.'
     five "$work/server_ml"
     rests OCaml
 fi

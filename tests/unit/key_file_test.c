@@ -17,11 +17,13 @@ static void fill(struct hs_snap_keys *table)
     (void)made_keys_add(table, session, "char[]", HS_KEY_TYPE, 10, 50);
     (void)made_keys_add(table, 0, "[unreached]", HS_KEY_UNREACHED, 1, 3);
     table->lists[HS_KEY_LIST_KEYS].rows[session].set = UINT32_MAX;
+    table->lists[HS_KEY_LIST_KEYS].rows[session].tells = 9;
     made_keys_end(table);
     made_keys_put(table, HS_KEY_LIST_ROOTS, "server.sessions", 20, 90);
     made_keys_put(table, HS_KEY_LIST_SETS, "a, b", 2, 7);
     made_keys_put(table, HS_KEY_LIST_TYPES, "char[]", 10, 50);
     made_keys_put(table, HS_KEY_LIST_LEAKS, "char[]", 1, 3);
+    table->lists[HS_KEY_LIST_LEAKS].rows[0].tells = 300;
     const struct hs_key_row site = {.parent = session, .objects = 3, .words = 30};
     assert_int_equal(hs_snap_keys_add(table, HS_KEY_LIST_SITES, "add_session", &site, &err), HS_OK);
     table->facts.snap_checksum = UINT64_MAX;
@@ -50,7 +52,8 @@ static void assert_same(const struct hs_snap_keys *a, const struct hs_snap_keys 
             assert_string_equal(hs_strtab_get(&a->names, x->name),
                                 hs_strtab_get(&b->names, y->name));
             assert_true(x->parent == y->parent && x->form == y->form && x->objects == y->objects &&
-                        x->words == y->words && x->detail == y->detail && x->set == y->set);
+                        x->words == y->words && x->detail == y->detail && x->set == y->set &&
+                        x->tells == y->tells);
         }
     }
 }

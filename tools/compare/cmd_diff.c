@@ -57,22 +57,59 @@ static bool is_crossed(const struct hs_series *series, const struct threshold *t
 
 /* ---- an example */
 
+/* Tells whether a snapshot can be looked into beside the newest: the same process, whose blocks
+ * stay where they are. */
+static bool is_of_run(const struct hs_comparison *comparison, const struct hs_compared *file)
+{
+    const struct hs_key_facts *newest = &comparison->files[comparison->n - 1].keys.facts;
+    return file->is_snap && !newest->moves && file->keys.facts.pid == newest->pid &&
+           file->keys.facts.started_ns == newest->started_ns;
+}
+
 /* The snapshot before the newest that can still be looked into; NULL when there is none. */
 static const struct hs_compared *older_of(const struct hs_comparison *comparison)
 {
-    const struct hs_compared *newest = &comparison->files[comparison->n - 1];
-    for (size_t i = comparison->n - 1; i-- > 0;) {
-        const struct hs_compared *file = &comparison->files[i];
-        bool is_one_run = file->keys.facts.pid == newest->keys.facts.pid &&
-                          file->keys.facts.started_ns == newest->keys.facts.started_ns;
-        if (file->is_snap && is_one_run && !newest->keys.facts.moves)
-            return file;
-    }
+    for (size_t i = comparison->n - 1; i-- > 0;)
+        if (is_of_run(comparison, &comparison->files[i]))
+            return &comparison->files[i];
     return NULL;
 }
 
+/* The row of keys whose blocks are looked at: the population, or what was found. */
+static uint32_t row_of_blocks(const struct hs_series *series)
+{
+    uint32_t row = series->population;
+    bool is_key = row != HS_NO_KEY && series->rows[row].list == HS_KEY_LIST_KEYS;
+    return is_key ? row : series->found[0];
+}
+
+/* Tells whether the number of such a row's blocks tells what grew. */
+static uint64_t number_of(const struct hs_series *series, uint32_t row)
+{
+    return row == series->population ? hs_series_own_objects(series, row, series->n - 1) : 0;
+}
+
+/* Finds the place of a block, and the elements there in the first snapshot and in the last. */
+static hs_status find_place(struct hs_tool *tool, const struct hs_comparison *comparison,
+                            struct hs_view *view, hs_node node, struct hs_grown_place *ret,
+                            struct hs_error *err)
+{
+    const struct hs_compared *oldest = &comparison->files[0];
+    uint64_t n = number_of(&comparison->series, row_of_blocks(&comparison->series));
+    struct hs_view first;
+    if (!is_of_run(comparison, oldest))
+        return hs_grown_place_find(view, NULL, node, n, ret, err);
+    HS_TRY(hs_tool_open_view(tool, oldest->path, HS_VIEW_SNAP, &first, err));
+    hs_status status = hs_view_find_index(&first, err);
+    if (status == HS_OK)
+        status = hs_grown_place_find(view, &first, node, n, ret, err);
+    hs_view_close(&first);
+    return status;
+}
+
 static hs_status look_for(struct hs_tool *tool, const struct hs_comparison *comparison,
-                          struct hs_newborn *ret, struct hs_error *err)
+                          struct hs_newborn *ret, struct hs_grown_place *ret_place,
+                          struct hs_error *err)
 {
     const struct hs_compared *newest = &comparison->files[comparison->n - 1];
     const struct hs_compared *older = older_of(comparison);
@@ -84,17 +121,19 @@ static hs_status look_for(struct hs_tool *tool, const struct hs_comparison *comp
         status = hs_tool_open_view(tool, older->path, HS_VIEW_SNAP, &before, err);
     if (status != HS_OK)
         return hs_view_finish(&view, status, err);
-    status =
-        hs_newborn_find(&view, older != NULL ? &before : NULL, series, series->found[0], ret, err);
+    status = hs_newborn_find(&view, older != NULL ? &before : NULL, series, row_of_blocks(series),
+                             ret, err);
     if (older != NULL)
         hs_view_close(&before);
+    if (status == HS_OK && ret->node != HS_NO_NODE)
+        status = find_place(tool, comparison, &view, ret->node, ret_place, err);
     return hs_view_finish(&view, status, err);
 }
 
 /* Finds the object to look at: a block's address, of the heap as a whole the type that there is
- * more of. */
+ * more of; and where that block hangs. */
 static hs_status find_what(struct hs_tool *tool, const struct hs_comparison *comparison, char *what,
-                           size_t n, bool *ret_is_new, struct hs_error *err)
+                           size_t n, struct hs_diff_print *print, struct hs_error *err)
 {
     const struct hs_series *series = &comparison->series;
     struct hs_newborn found = {.node = HS_NO_NODE};
@@ -108,11 +147,11 @@ static hs_status find_what(struct hs_tool *tool, const struct hs_comparison *com
     }
     if (series->n_found == 0)
         return HS_OK;
-    HS_TRY(look_for(tool, comparison, &found, err));
+    HS_TRY(look_for(tool, comparison, &found, &print->place, err));
     if (found.node == HS_NO_NODE)
         return HS_OK;
     (void)snprintf(what, n, "0x%llx", (unsigned long long)found.address);
-    *ret_is_new = found.is_new;
+    print->example_is_new = found.is_new;
     return HS_OK;
 }
 
@@ -131,7 +170,7 @@ static bool is_lost(const struct hs_series *series)
 /* "heapsnap paths NEW --to 0x...", of what no path leads to "heapsnap leaks NEW"; empty when there
  * is nothing to show. */
 static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *comparison,
-                              char *command, bool *ret_is_new, struct hs_error *err)
+                              char *command, struct hs_diff_print *print, struct hs_error *err)
 {
     const struct hs_compared *newest = &comparison->files[comparison->n - 1];
     char what[HS_KEY_TEXT_BYTES];
@@ -141,7 +180,7 @@ static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *
     if (is_lost(&comparison->series)) {
         put_command(command, "leaks", newest->path);
     } else {
-        HS_TRY(find_what(tool, comparison, what, sizeof what, ret_is_new, err));
+        HS_TRY(find_what(tool, comparison, what, sizeof what, print, err));
         if (what[0] == '\0')
             return HS_OK;
         put_command(command, "paths", newest->path);
@@ -173,30 +212,37 @@ static hs_status find_balance(struct hs_tool *tool, const struct hs_comparison *
 {
     const struct hs_compared *oldest = &comparison->files[0];
     const struct hs_compared *newest = &comparison->files[comparison->n - 1];
-    struct hs_balance before, after;
 
     if (!oldest->is_snap || !newest->is_snap || comparison->are_same)
         return HS_OK;
-    HS_TRY(balance_of(tool, oldest->path, &before, err));
-    HS_TRY(balance_of(tool, newest->path, &after, err));
-    hs_balance_change(&before, &after, print->balance, print->balance_verdict);
+    HS_TRY(balance_of(tool, oldest->path, &print->ends[0], err));
+    HS_TRY(balance_of(tool, newest->path, &print->ends[1], err));
+    hs_balance_change(&print->ends[0], &print->ends[1], print->balance, print->balance_verdict);
     return HS_OK;
+}
+
+static hs_status find_and_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                                struct hs_diff_print *print, struct hs_error *err)
+{
+    char command[COMMAND_BYTES];
+    HS_TRY(find_example(tool, print->comparison, command, print, err));
+    print->example = command[0] == '\0' ? NULL : command;
+    HS_TRY(find_balance(tool, print->comparison, print, err));
+    hs_status status = hs_diff_print(tool, inv, print, err);
+    print->example = NULL;
+    return status;
 }
 
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv,
                      const struct hs_comparison *comparison, struct hs_error *err)
 {
-    char command[COMMAND_BYTES];
     struct hs_diff_print print = {.comparison = comparison};
     struct threshold threshold = {0};
-    bool is_new = false;
     if (hs_given(inv, HS_OPT_FAIL_GROWTH))
         HS_TRY(parse_threshold(inv, &threshold, err));
-    HS_TRY(find_example(tool, comparison, command, &is_new, err));
-    print.example = command[0] == '\0' ? NULL : command;
-    print.example_is_new = is_new;
-    HS_TRY(find_balance(tool, comparison, &print, err));
-    HS_TRY(hs_diff_print(tool, inv, &print, err));
+    hs_status status = find_and_print(tool, inv, &print, err);
+    hs_grown_place_fini(&print.place);
+    HS_TRY(status);
     if (hs_given(inv, HS_OPT_FAIL_GROWTH) && is_crossed(&comparison->series, &threshold))
         tool->threshold_crossed = true;
     return HS_OK;

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "analysis/leak_groups.h"
+#include "base/append.h"
 #include "base/units.h"
 #include "diff_rows.h"
+#include "report/text.h"
 #include "verdict.h"
 
 enum { SHORT_ROWS = 10, TABLE_ROWS = 40 };
@@ -106,15 +108,58 @@ static void put_snapshots(struct hs_json *json, const struct hs_comparison *comp
     hs_json_end_array(json);
 }
 
+/* Puts the class by whose number the first sentence tells what grew. */
+static void put_population(struct hs_json *json, const struct hs_series *series)
+{
+    uint32_t row = series->population;
+    if (row == HS_NO_KEY) {
+        hs_json_null(json, "population");
+        return;
+    }
+    hs_json_begin_object(json, "population", HS_JSON_LINE);
+    hs_json_string(json, "type", hs_strtab_get(&series->names, series->rows[row].name));
+    hs_json_begin_array(json, "objects", HS_JSON_LINE);
+    for (size_t t = 0; t < series->n; t++)
+        hs_json_u64(json, NULL, hs_series_own_objects(series, row, t));
+    hs_json_end_array(json);
+    hs_json_end_object(json);
+}
+
+/* Puts the memory of the oldest and of the newest; the parts add up to what is resident. */
+static void put_memory(struct hs_json *json, const struct hs_diff_print *print)
+{
+    static const char *const names[HS_N_BALANCE_PARTS] = {
+        [HS_BALANCE_LIVE] = "heap_bytes",         [HS_BALANCE_FREE] = "free_bytes",
+        [HS_BALANCE_MAPPINGS] = "mappings_bytes", [HS_BALANCE_STACKS] = "stacks_bytes",
+        [HS_BALANCE_TABLES] = "tables_bytes",     [HS_BALANCE_BINARIES] = "binaries_bytes",
+        [HS_BALANCE_OTHER] = "others_bytes",      [HS_BALANCE_ABSENT] = "not_read_bytes",
+    };
+    if (print->ends[0].resident_bytes == 0 || print->ends[1].resident_bytes == 0) {
+        hs_json_null(json, "memory");
+        return;
+    }
+    hs_json_begin_array(json, "memory", HS_JSON_BLOCK);
+    for (size_t i = 0; i < 2; i++) {
+        hs_json_begin_object(json, NULL, HS_JSON_LINE);
+        hs_json_u64(json, "resident_bytes", print->ends[i].resident_bytes);
+        for (unsigned part = 0; part < HS_N_BALANCE_PARTS; part++)
+            hs_json_u64(json, names[part], print->ends[i].bytes[part]);
+        hs_json_end_object(json);
+    }
+    hs_json_end_array(json);
+}
+
 static void put_answer(struct hs_json *json, const struct hs_diff_print *print)
 {
     const struct hs_series *series = series_of(print);
     char text[HS_VERDICT_BYTES], key[HS_KEY_TEXT_BYTES];
     hs_verdict_text(series, print->comparison->are_same, text, sizeof text);
+    put_memory(json, print);
     hs_json_string(json, "balance", hs_or_null(print->balance));
     hs_json_string(json, "balance_verdict", hs_or_null(print->balance_verdict));
     hs_json_string(json, "verdict", text);
     hs_json_string(json, "growth", hs_growth_name(series->growth));
+    put_population(json, series);
     if (series->n_found == 0)
         hs_json_null(json, "growing");
     else
@@ -127,6 +172,11 @@ static void put_answer(struct hs_json *json, const struct hs_diff_print *print)
     hs_json_end_array(json);
     hs_json_string(json, "command", print->example);
     hs_json_bool(json, "command_is_of_new", print->example_is_new);
+    hs_json_string(json, "place", print->place.place);
+    if (print->place.has_entries)
+        put_values(json, "entries", (const uint64_t[]){print->place.then, print->place.now}, 2);
+    else
+        hs_json_null(json, "entries");
     hs_json_bool(json, "heap_grows", series->heap_grows);
 }
 
@@ -219,7 +269,7 @@ static hs_status put_line(struct hs_sink *sink, const struct table *table, uint3
         .list = hs_key_list_name(of->list),
         .spark = spark,
         .growth_words = growth,
-        .words_per_hour = isnan(an_hour) ? NULL : rate,
+        .words_per_hour = isnan(an_hour) || (!table->is_tsv && an_hour <= 0) ? NULL : rate,
         .steps_up = up,
         .state = hs_diff_row_state(series, row),
         .key = key,
@@ -271,6 +321,47 @@ static uint64_t rows_of_table(const struct hs_invocation *inv)
     return hs_given(inv, HS_OPT_DIFF_BY) ? TABLE_ROWS : SHORT_ROWS;
 }
 
+static bool is_of_lost(const struct hs_series *series)
+{
+    return series->n_found != 0 && !hs_verdict_is_of_heap(series) &&
+           hs_verdict_is_lost(series, series->found[0]);
+}
+
+/* Tells whether the place says more than the sentence, which has its root. */
+static bool is_told(const struct hs_series *series, const struct hs_grown_place *place)
+{
+    uint32_t row = series->found[0];
+    while (series->rows[row].form == HS_KEY_TYPE && series->rows[row].parent != HS_NO_KEY)
+        row = series->rows[row].parent;
+    return place->place == NULL ||
+           (!place->has_entries &&
+            strcmp(place->place, hs_strtab_get(&series->names, series->rows[row].name)) == 0);
+}
+
+/* "At app->repo.cache_: 60001, then 74400 elements." */
+static hs_status print_place(struct hs_tool *tool, const struct hs_diff_print *print,
+                             struct hs_error *err)
+{
+    enum { COLUMNS = 100 };
+    const struct hs_grown_place *place = &print->place;
+    struct hs_buffer clean = {0}, fit = {0};
+    if (series_of(print)->n_found == 0 || is_told(series_of(print), place))
+        return HS_OK;
+    hs_status status =
+        hs_text_sanitise(place->place, strlen(place->place), HS_TEXT_TERMINAL, &clean, err);
+    if (status == HS_OK)
+        status = hs_text_fit((const char *)clean.bytes, clean.n_bytes, COLUMNS, &fit, err);
+    if (status == HS_OK && place->has_entries)
+        status = hs_tool_say(tool, err, "At %.*s: %llu, then %llu elements.", (int)fit.n_bytes,
+                             (const char *)fit.bytes, (unsigned long long)place->then,
+                             (unsigned long long)place->now);
+    else if (status == HS_OK)
+        status = hs_tool_say(tool, err, "At %.*s.", (int)fit.n_bytes, (const char *)fit.bytes);
+    hs_buffer_fini(&clean);
+    hs_buffer_fini(&fit);
+    return status;
+}
+
 static hs_status print_verdict(struct hs_tool *tool, const struct hs_diff_print *print,
                                struct hs_error *err)
 {
@@ -281,12 +372,12 @@ static hs_status print_verdict(struct hs_tool *tool, const struct hs_diff_print 
         HS_TRY(hs_tool_say(tool, err, "!  %s", print->balance_verdict));
     hs_verdict_text(series_of(print), print->comparison->are_same, text, sizeof text);
     HS_TRY(hs_tool_say(tool, err, "%s", text));
+    HS_TRY(print_place(tool, print, err));
     if (print->example == NULL)
         return HS_OK;
     const struct hs_series *series = series_of(print);
     bool is_of_heap = hs_verdict_is_of_heap(series);
-    bool is_lost =
-        !is_of_heap && series->n_found != 0 && hs_verdict_is_lost(series, series->found[0]);
+    bool is_lost = is_of_lost(series);
     /* On one line, be it longer than the terminal: it is there to be copied. */
     HS_TRY(hs_print(&tool->out, err, "%s: ",
                     is_of_heap              ? "Who holds most of it"
@@ -297,22 +388,46 @@ static hs_status print_verdict(struct hs_tool *tool, const struct hs_diff_print 
     return hs_print(&tool->out, err, "\n");
 }
 
+/* Tells whether a list is printed: keys, of what is lost the lost blocks, or the one asked for. */
+static bool is_printed(const struct hs_invocation *inv, const struct hs_series *series,
+                       unsigned list)
+{
+    if (hs_given(inv, HS_OPT_DIFF_BY))
+        return is_asked(inv, list);
+    return list == HS_KEY_LIST_KEYS || (list == HS_KEY_LIST_LEAKS && is_of_lost(series));
+}
+
+/* "[--by root: 3 changed; --by type: 9 changed]" */
+static hs_status print_others(struct hs_tool *tool, const size_t *n_left, struct hs_error *err)
+{
+    static const char *const names[] = {"key", "root", "set", "type", "leak"};
+    char text[HS_VERDICT_BYTES] = "";
+    for (unsigned list = 0; list < HS_KEY_LIST_SITES; list++)
+        if (n_left[list] != 0)
+            hs_append(text, sizeof text, "%s--by %s: %zu changed", text[0] == '\0' ? "" : "; ",
+                      names[list], n_left[list]);
+    return text[0] == '\0' ? HS_OK : hs_print(&tool->out, err, "\n[%s]\n", text);
+}
+
 static hs_status print_table(struct hs_tool *tool, const struct hs_invocation *inv,
                              const struct hs_diff_print *print, struct hs_error *err)
 {
     struct table table = {.series = series_of(print),
                           .most = rows_of_table(inv),
                           .human = tool->terminal.is_terminal};
+    size_t n_left[HS_KEY_LIST_SITES] = {0};
     HS_TRY(print_verdict(tool, print, err));
     for (table.list = 0; table.list < HS_KEY_LIST_SITES; table.list++) {
-        if (!is_asked(inv, table.list))
-            continue;
+        hs_status status = HS_OK;
         HS_TRY(hs_diff_rows_of(table.series, table.list, /* all= */ false, &table.rows, err));
-        hs_status status = print_part(tool, inv, &table, err);
+        if (is_printed(inv, table.series, table.list))
+            status = print_part(tool, inv, &table, err);
+        else
+            n_left[table.list] = table.rows.n;
         hs_diff_rows_fini(&table.rows);
         HS_TRY(status);
     }
-    return HS_OK;
+    return hs_given(inv, HS_OPT_DIFF_BY) ? HS_OK : print_others(tool, n_left, err);
 }
 
 /* Puts the rows of all lists as one, below one heading. */

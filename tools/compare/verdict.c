@@ -66,21 +66,44 @@ bool hs_verdict_is_lost(const struct hs_series *series, uint32_t row)
             (of->parent != HS_NO_KEY && series->rows[of->parent].form == HS_KEY_UNREACHED));
 }
 
+/* Calls a population by its root and the records on the way to it: of containers between them the
+ * key says more than a reader wants, and of the population the number tells. */
+static void record_way(const struct hs_series *series, uint32_t row, char *text, size_t n)
+{
+    enum { DEPTH = HS_KEY_STEPS + 4 };
+    uint32_t way[DEPTH];
+    size_t depth = 0;
+    for (uint32_t i = series->rows[row].parent; i != HS_NO_KEY && depth < DEPTH;
+         i = series->rows[i].parent)
+        if (series->rows[i].form == HS_KEY_ROOT || hs_series_is_record(series, i))
+            way[depth++] = i;
+    text[0] = '\0';
+    while (depth-- > 0)
+        hs_append(text, n, "%s%s", text[0] == '\0' ? "" : " > ",
+                  hs_strtab_get(&series->names, series->rows[way[depth]].name));
+}
+
 /* Lost blocks have nobody to be called by. */
 static void put_key(const struct writer *w)
 {
     char key[HS_KEY_TEXT_BYTES];
-    const struct hs_series_row *row = &w->series->rows[w->row];
-    if (!hs_verdict_is_lost(w->series, w->row)) {
-        hs_series_text(w->series, w->row, key, sizeof key);
+    const struct hs_series *series = w->series;
+    const struct hs_series_row *row = &series->rows[w->row];
+    if (!hs_verdict_is_lost(series, w->row)) {
+        if (w->row == series->population)
+            record_way(series, w->row, key, sizeof key);
+        else
+            hs_series_text(series, w->row, key, sizeof key);
         put_name(w, key);
         return;
     }
     put(w, "What is lost, as no root leads to it");
-    if (row->form == HS_KEY_UNREACHED)
+    if (row->form == HS_KEY_UNREACHED) {
+        put(w, ",");
         return;
+    }
     put(w, " (");
-    put_name(w, hs_strtab_get(&w->series->names, row->name));
+    put_name(w, hs_strtab_get(&series->names, row->name));
     put(w, "),");
 }
 
@@ -135,26 +158,72 @@ static void put_span(const struct writer *w)
     }
 }
 
+/* Puts the name of several: "blocks of 56 bytes", "entries of std::map<int, Order>", "ValueError"
+ */
+static void put_kind(const struct writer *w, const char *name)
+{
+    static const char block[] = "block ", node[] = "::node";
+    char entries[HS_KEY_TEXT_BYTES];
+    size_t n = strlen(name);
+    if (strncmp(name, block, strlen(block)) == 0) {
+        put(w, "blocks ");
+        name += strlen(block);
+    } else if (n > strlen(node) && n < sizeof entries &&
+               strcmp(name + n - strlen(node), node) == 0) {
+        (void)snprintf(entries, sizeof entries, "%.*s", (int)(n - strlen(node)), name);
+        put(w, "entries of ");
+        name = entries;
+    }
+    put_name(w, name);
+}
+
+/* ", from 1000 to 1420 ValueError" */
+static void put_population(const struct writer *w)
+{
+    const struct hs_series *series = w->series;
+    uint32_t row = series->population;
+    put(w, ", from %llu to %llu ", (unsigned long long)hs_series_own_objects(series, row, 0),
+        (unsigned long long)hs_series_own_objects(series, row, series->n - 1));
+    put_kind(w, hs_strtab_get(&series->names, series->rows[row].name));
+    if (series->rows[row].held_growth * 10 > series->rows[row].growth_words * 11)
+        put(w, " with what hangs on them");
+}
+
+/* ": 98 % of what the heap grew by" */
+static void put_share(const struct writer *w)
+{
+    const struct hs_series *series = w->series;
+    double all = hs_verdict_heap_growth(series), share;
+    share = all > 0 ? series->rows[w->row].growth_words / all : 0;
+    if (share > 0 && share <= 1)
+        put(w, ": %.0f %% of what the heap grew by", floor(share * 100));
+}
+
 static void put_range(const struct writer *w)
 {
     const uint64_t *objects = hs_series_objects(w->series, w->row);
     size_t last = w->series->n - 1;
     put_from_to(w, w->row);
     put_span(w);
-    if (objects[last] > objects[0])
+    if (w->series->population != HS_NO_KEY)
+        put_population(w);
+    else if (objects[last] > objects[0])
         put(w, ", from %llu to %llu objects", (unsigned long long)objects[0],
             (unsigned long long)objects[last]);
     else
         put(w, ", in no more objects than before: what is there gets larger");
+    put_share(w);
 }
 
 static void put_rate(const struct writer *w)
 {
-    double rate = hs_series_rate(w->series, w->row);
-    bool doubles;
-    if (!(rate > 0))
+    const struct hs_series *series = w->series;
+    double rate = hs_series_rate(series, w->row);
+    bool doubles, is_known = series->resident_bytes != 0 && series->first_resident_bytes != 0;
+    /* What took the place of other memory of the process leads nowhere. */
+    if (!(rate > 0) || (is_known && series->resident_bytes <= series->first_resident_bytes))
         return;
-    double hours = hs_series_hours_left(w->series, rate, &doubles);
+    double hours = hs_series_hours_left(series, rate, &doubles);
     put(w, " ");
     put_change(w, rate);
     put(w, " an hour");
@@ -224,10 +293,60 @@ static void put_heap(struct writer *w)
     put(w, n != 0 ? "." : "");
 }
 
+double hs_verdict_heap_growth(const struct hs_series *series)
+{
+    double garbage = series->garbage == HS_NO_KEY ? 0 : series->rows[series->garbage].growth_words;
+    return series->rows[0].growth_words - garbage;
+}
+
+/* Tells whether so many bytes more are worth a word: half a MiB, and 2 % of the resident memory. */
+static bool is_much(const struct hs_series *series, double bytes)
+{
+    enum { LEAST_BYTES = 1 << 19, LEAST_PART = 50 };
+    return bytes >= LEAST_BYTES && bytes >= (double)series->resident_bytes / LEAST_PART;
+}
+
+enum hs_much hs_verdict_much(const struct hs_series *series)
+{
+    double word_bytes = series->word_bytes, found = 0;
+    double resident = (double)series->resident_bytes - (double)series->first_resident_bytes;
+    if (series->resident_bytes == 0 || series->first_resident_bytes == 0 ||
+        series->growth == HS_GROWTH_STEADY || series->heap_grows)
+        return HS_MUCH;
+    if (series->n_found != 0)
+        found = series->rows[series->found[0]].growth_words;
+    if (is_much(series, found * word_bytes) ||
+        is_much(series, hs_verdict_heap_growth(series) * word_bytes))
+        return HS_MUCH;
+    return is_much(series, resident) ? HS_MUCH_BUT_THE_HEAP : HS_NOT_MUCH;
+}
+
+/* Takes the row that the sentence is of: what stands for what was found, all that is lost. */
+static uint32_t row_to_tell(const struct hs_series *series)
+{
+    uint32_t found = series->found[0];
+    if (series->population == HS_NO_KEY)
+        return found;
+    if (series->rows[series->population].list == HS_KEY_LIST_KEYS)
+        return series->population;
+    return series->rows[found].form == HS_KEY_UNREACHED ? found : series->rows[found].parent;
+}
+
+/* Writes what grew too little for more than one clause. */
+static void put_little(struct writer *w, enum hs_much much)
+{
+    put(w, much == HS_NOT_MUCH ? "Nothing grew to speak of: "
+                               : "Of the live heap nothing grew to speak of: ");
+    put_key(w);
+    put(w, " grew most, ");
+    put_range(w);
+    put(w, ".");
+}
+
 static void put_found(const struct writer *w)
 {
     const struct hs_series *series = w->series;
-    const struct hs_series_row *row = &series->rows[w->row];
+    const struct hs_series_row *row = &series->rows[series->found[0]];
     put_key(w);
     if (series->growth == HS_GROWTH_TWO)
         put(w, " grew most, ");
@@ -272,7 +391,12 @@ static void put_growth(struct writer *w)
         put_none(w);
         return;
     }
-    w->row = series->found[0];
+    w->row = row_to_tell(series);
+    enum hs_much much = hs_verdict_much(series);
+    if (much != HS_MUCH) {
+        put_little(w, much);
+        return;
+    }
     put_found(w);
     if (!series->heap_grows)
         return;

@@ -31,4 +31,9 @@ void hs_fold_indices(char *text);
  * as it is when no root reaches it. */
 hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct hs_error *err);
 
+/* Backs out of the container that many hang in: of the way to one of them what all share, without
+ * its place in a list, "{x1588}" and what follows, and without its index where it is one of many.
+ * NULL stays. */
+void hs_holder_trim(char *holder, bool is_one_of_many);
+
 #endif

@@ -42,6 +42,9 @@ struct hs_key_row {
     uint64_t detail;  /* words: of keys its own, of roots reachable, of types retained, of leaks of
                          one block */
     uint32_t set;     /* of keys: struct hs_key; else 0 */
+    /* The rank of a key's type by what its name tells (analysis/type_rank.h); of leaks the words of
+     * all lost blocks that hang on these; else 0, as in files that do not say. */
+    uint64_t tells;
 };
 
 struct hs_key_rows {

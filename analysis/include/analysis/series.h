@@ -70,6 +70,8 @@ struct hs_series_row {
     bool grows_itself;     /* of keys: its own blocks have a score, too */
     double growth_words;   /* the last less the first */
     double words_per_hour; /* NAN when times are not known */
+    unsigned rank;         /* of keys: how much the type's name tells (type_rank.h); else 0 */
+    double held_growth;    /* of leaks: the last less the first of all that hangs on them */
 };
 
 struct hs_series_site {
@@ -103,6 +105,10 @@ struct hs_series {
      * several that do is their sum. Where none does, all count but the whole heap. */
     uint32_t *found;
     size_t n_found, found_capacity;
+    /* The row of the population that the first found stands for, by whose number a reader knows
+     * what grew: of its way, and what hangs on that, the class whose number grew; of what is lost
+     * the row of leaks on which most hangs that came. HS_NO_KEY: its types tell nothing. */
+    uint32_t population;
     struct hs_series_site sites[3]; /* that allocate the first found; largest first */
     size_t n_sites;
 
@@ -124,6 +130,13 @@ static inline const uint64_t *hs_series_objects(const struct hs_series *series, 
 {
     return series->objects + row * series->n;
 }
+
+/* Tells whether a key's type is a record or a class, of the program or of one of its libraries that
+ * we have no list of. */
+bool hs_series_is_record(const struct hs_series *series, uint32_t row);
+
+/* Counts the blocks of a row's own in snapshot t, of keys without those below. O(rows). */
+uint64_t hs_series_own_objects(const struct hs_series *series, uint32_t row, size_t t);
 
 /* Finds, among the types that grew at every step, the `most` that grew most, largest first. Returns
  * how many. */
