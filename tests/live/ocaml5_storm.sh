@@ -13,22 +13,8 @@ for run in "ocaml5_storm alloc 8" "ocaml5_storm.stripped alloc 4" \
     "ocaml5_storm.stripped compute 3" "ocaml5_storm churn 8"; do
     read -r program mode stops <<<"$run"
     start "$work/$program" "$mode"
-    for i in $(seq "$stops"); do
-        n=$((n + 1))
-        (compare_roots "$run: stop $i") >"$work/out" 2>&1 ||
-            { cat "$work/out"; fail "$run: stop $i"; }
-        if grep "not exact" "$work/out"; then
-            continue
-        fi
-        n_exact=$((n_exact + 1))
-        "$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json"
-        python3 -c '
-import json, sys
-bad = [p for p in json.load(open(sys.argv[1]))["proofs"] if not p["holds"]]
-sys.exit("a proof fails in an exact dump: %s" % bad if bad else 0)' "$work/info.json" ||
-            fail "$run: stop $i"
-    done
-    stop_target
+    many_stops "$run" "$stops"
+    n=$((n + stops))
 done
 echo "$n_exact of $n stops are exact"
 [ "$n_exact" -ge 18 ] || fail "too few stops are exact"
