@@ -207,10 +207,14 @@ static size_t counts_push(struct hs_ctypes *types, const struct counts_part *par
     most = most < COUNTS_MOST_ELEMENTS ? most : COUNTS_MOST_ELEMENTS;
     for (uint64_t i = 0; i < most && n < COUNTS_STACK; i++)
         stack[n++] = (struct counts_part){type->of, part->offset + i * each, false, 0};
-    for (uint32_t i = 0; type->kind == HS_CTYPE_RECORD && i < type->n_members; i++) {
+    /* A union of one is a member that nobody constructs by itself (messages of protobuf). */
+    bool has_members =
+        type->kind == HS_CTYPE_RECORD || (type->kind == HS_CTYPE_UNION && type->n_members == 1);
+    for (uint32_t i = 0; has_members && i < type->n_members; i++) {
         const struct ctypes_member member = types->members[type->first_member + i];
         unsigned kind = hs_ctypes_get_(types, member.type)->kind;
-        if ((kind == HS_CTYPE_RECORD || kind == HS_CTYPE_ARRAY) && n < COUNTS_STACK)
+        if ((kind == HS_CTYPE_RECORD || kind == HS_CTYPE_ARRAY || kind == HS_CTYPE_UNION) &&
+            n < COUNTS_STACK)
             stack[n++] = (struct counts_part){member.type, part->offset + member.offset, false, 0};
     }
     return n;
