@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stddef.h>
 
+#include "ahead.h"
 #include "base/alloc.h"
 #include "computed.h"
 #include "copy.h"
@@ -39,7 +40,9 @@ struct native_state {
     struct hs_native_allocators allocators;
     struct hs_heap_iterator it; /* of the blocks, while they are written */
     struct hs_heap_block next;
-    bool has_next; /* it was peeked at */
+    bool has_next;                   /* it was peeked at */
+    struct hs_ahead *ahead;          /* owned; NULL: edges are collected as blocks are written */
+    struct hs_ahead_block collected; /* with `ahead`: the next */
     uint64_t n_done;
 };
 /* A state is known to the other runtimes by its first member. */
@@ -76,6 +79,7 @@ static void native_close(void *state)
 
     if (s == NULL)
         return;
+    hs_ahead_close(s->ahead);
     hs_native_samples_fini(&s->samples);
     hs_scan_close(&s->scan);
     hs_flow_fini(&s->flow);
@@ -376,12 +380,27 @@ static bool native_resolve(const void *state, uint64_t word, hs_node *ret, unsig
 
 /* ---- writing */
 
+/* Begins to write; edges of many blocks are collected by other threads, too. */
+static void native_begin(struct native_state *s)
+{
+    const struct hs_dump *dump = s->native.dump;
+    const struct hs_budget *budget = dump->options->budget;
+
+    s->it.map = &dump->heaps.map;
+    if (budget != NULL && dump->heaps.map.n_blocks >= HS_AHEAD_LEAST)
+        s->ahead = hs_ahead_open(&s->scan, budget->n_threads, HS_AHEAD_UNIT);
+}
+
 static bool native_peek(void *state, hs_addr *ret)
 {
     struct native_state *s = state;
 
-    if (!s->has_next) {
-        s->it.map = &s->native.dump->heaps.map;
+    if (s->it.map == NULL)
+        native_begin(s);
+    if (!s->has_next && s->ahead != NULL) {
+        s->has_next = hs_ahead_next(s->ahead, &s->collected);
+        s->next = s->collected.block;
+    } else if (!s->has_next) {
         s->has_next = hs_heap_map_next(&s->it, &s->next);
     }
     *ret = s->next.begin;
@@ -396,6 +415,23 @@ static void native_discard(struct native_state *s)
     uint64_t first = s->n_done - DISCARD_BLOCKS;
     hs_pages_discard(s->flow.small + first, DISCARD_BLOCKS * sizeof *s->flow.small);
     hs_pages_discard(s->flow.large + first, DISCARD_BLOCKS * sizeof *s->flow.large);
+}
+
+/* Collects the block's edges, unless another thread has. */
+static hs_status native_edges(struct native_state *s, const struct hs_heap_block *block,
+                              struct hs_runtime_block *ret, struct hs_error *err)
+{
+    if (s->ahead != NULL && !s->collected.is_left) {
+        ret->record.state = s->collected.states;
+        ret->edges = s->collected.edges;
+        ret->n_edges = s->collected.n_edges;
+        return HS_OK;
+    }
+    HS_TRY(hs_scan_block(&s->scan, block, err));
+    ret->record.state = s->scan.states;
+    ret->edges = s->scan.edges;
+    ret->n_edges = s->scan.n_edges;
+    return HS_OK;
 }
 
 static hs_status native_next(void *state, hs_addr not_before, struct hs_runtime_block *ret,
@@ -413,10 +449,7 @@ static hs_status native_next(void *state, hs_addr not_before, struct hs_runtime_
     }
     *ret = (struct hs_runtime_block){0};
     HS_TRY(hs_native_block_record(&s->native, &s->flow, &block, &ret->record, err));
-    HS_TRY(hs_scan_block(&s->scan, &block, err));
-    ret->record.state = s->scan.states;
-    ret->edges = s->scan.edges;
-    ret->n_edges = s->scan.n_edges;
+    HS_TRY(native_edges(s, &block, ret, err));
     native_discard(s);
     return HS_OK;
 }

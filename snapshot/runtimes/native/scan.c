@@ -14,6 +14,8 @@ enum { WORD = 8 };
 /* The edges for which memory is taken at a time, of which the first is free, and the most that are
  * in memory. */
 enum { EDGES_STEP = 1 << 16, EDGES_PER_PART = 1 << 20 };
+/* The largest light block: its edges take no more than the first step. */
+enum { LIGHT_BYTES = 1 << 14 };
 #define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
 
 void hs_scan_close(struct hs_scan *scan)
@@ -326,6 +328,30 @@ static hs_status scan_move(struct hs_scan *scan, size_t capacity, struct hs_erro
     scan->edges = edges;
     scan->edges_capacity = capacity;
     return HS_OK;
+}
+
+bool hs_scan_is_light(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    return scan->is_bare && block->n_bytes <= LIGHT_BYTES &&
+           block->span->owner != HS_OWNER_MAPPING && hs_flow_type(scan->flow, block->rank) == 0;
+}
+
+hs_status hs_scan_share(const struct hs_scan *scan, struct hs_scan *ret, struct hs_error *err)
+{
+    *ret = *scan;
+    ret->said = NULL;
+    ret->edges = NULL;
+    ret->n_edges = ret->edges_capacity = ret->n_edges_reserved = 0;
+    ret->repeated = (struct hs_dict){0};
+    HS_TRY(HS_ALLOC(&ret->said, 1, err));
+    return scan_move(ret, 2 * EDGES_STEP, err);
+}
+
+void hs_scan_close_shared(struct hs_scan *shared)
+{
+    hs_pages_free(shared->edges, shared->edges_capacity, sizeof *shared->edges);
+    hs_free(shared->said);
+    *shared = (struct hs_scan){0};
 }
 
 /* Reserves address space for a pointer at each byte of a block. */

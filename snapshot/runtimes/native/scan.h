@@ -170,6 +170,18 @@ void hs_scan_close(struct hs_scan *scan);
 hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
                         struct hs_error *err);
 
+/* ---- for threads that collect edges beside the one that writes (ahead.c) */
+
+/* Tells whether hs_scan_block needs nothing for this block that changes while blocks are written:
+ * neither types nor further memory, nor what other blocks of its kind said. */
+bool hs_scan_is_light(const struct hs_scan *scan, const struct hs_heap_block *block);
+/* Opens another scan over the same marks, for hs_scan_block of light blocks by a thread of its own;
+ * to be closed before `scan`. Fails with HS_LIMIT. */
+hs_status hs_scan_share(const struct hs_scan *scan, struct hs_scan *ret, struct hs_error *err);
+void hs_scan_close_shared(struct hs_scan *shared);
+/* The memory of one: edges and what is said of a block. */
+#define HS_SCAN_SHARED_BYTES (UINT64_C(1) << 20)
+
 /* ---- for those who go over the words of blocks beside it (firm.c) */
 
 /* Returns the type of a block as far as something is known of its words, or NULL. */
