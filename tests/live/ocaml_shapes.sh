@@ -18,3 +18,16 @@ grep -q 'hash-table-entry\.next' "$work/paths" || fail "fields without names: $(
 "$HEAPSNAP" suspects "$work/ocaml_shapes.snap" >"$work/suspects" || fail "suspects"
 grep -Eq '[0-9]+ (list-cells|hash-table-entries)' "$work/suspects" ||
     fail "suspects: $(cat "$work/suspects")"
+
+# Those that count themselves say so: as many elements as the program has put there.
+sed -n 's/^let \(.*\)_sizes = \[ \(.*\) \]/\1=\2/p' "$fixtures/ocaml_shapes.ml" |
+    tr -d ' _' >"$work/sizes"
+[ "$(wc -l <"$work/sizes")" = 3 ] || fail "sizes of the program"
+"$HEAPSNAP" types "$work/ocaml_shapes.snap" --group-by container --format tsv -n 0 >"$work/said" ||
+    fail "types --group-by container"
+while IFS='=' read -r kind sizes; do
+    expected=$(tr ';' '\n' <<<"$sizes" | awk '{n++; sum += $1} END {print n, sum}')
+    found=$(awk -F '\t' -v kind="$kind" '$6 == kind || $6 == "hash-" kind {print $1, $2}' \
+        "$work/said")
+    [ "$found" = "$expected" ] || fail "$kind: $found, not $expected"
+done <"$work/sizes"

@@ -9,6 +9,7 @@
 #include "base/load.h"
 #include "marker.h"
 #include "session.h"
+#include "snapshot/reader.h"
 #include "types.h"
 #include "v5/ocaml5.h"
 
@@ -243,6 +244,10 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     bool is_source = false;
     if (ephemeron == NULL)
         HS_TRY(hs_ocaml_source_type(&e->types, block, header, &record.type, &is_source, err));
+    if (is_source)
+        HS_TRY(hs_ocaml_source_count(&e->types, block, header, record.type, &record.is_counted,
+                                     &record.entries, err));
+    record.room = HS_NO_ROOM;
     if (!is_source)
         HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
     if (HS_HEADER_TAG(header) == HS_TAG_CLOSURE && HS_HEADER_WOSIZE(header) >= 2)

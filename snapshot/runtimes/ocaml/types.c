@@ -25,6 +25,7 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types)
     hs_free(types->by_row);
     hs_free(types->row_of);
     hs_free(types->captured_of);
+    hs_free(types->counted_as);
     *types = (struct hs_ocaml_types){0};
 }
 

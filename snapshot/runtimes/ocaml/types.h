@@ -42,6 +42,8 @@ struct hs_ocaml_types {
         uint32_t from;
     } * captured_of; /* owned */
     size_t captured_of_capacity;
+    uint8_t *counted_as; /* owned: by type id: which field counts, plus 2; 1: none; 0: not known */
+    size_t counted_as_capacity;
 };
 
 void hs_ocaml_types_fini(struct hs_ocaml_types *types);
@@ -57,6 +59,12 @@ hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *blo
 hs_status hs_ocaml_source_type(struct hs_ocaml_types *types, const struct hs_block *block,
                                uint64_t header, uint32_t *ret, bool *ret_found,
                                struct hs_error *err);
+/* Finds the number of elements that a block of such a type says it has: a Hashtbl.t, a Queue.t or a
+ * Stack.t, which are told by the names of their fields. False in *ret_is for others, and for a
+ * number that is none. */
+hs_status hs_ocaml_source_count(struct hs_ocaml_types *types, const struct hs_block *block,
+                                uint64_t header, uint32_t type, bool *ret_is, uint64_t *ret,
+                                struct hs_error *err);
 /* Notes what a closure captured, for the members of its type. */
 void hs_ocaml_source_captured(struct hs_ocaml_types *types, const struct hs_block *block,
                               uint64_t header, uint32_t type);

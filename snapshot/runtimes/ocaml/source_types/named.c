@@ -1,8 +1,10 @@
 /* Source types as the snapshot names them: one type for each constructor, whose members are its
  * fields. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "types.h"
 
 enum { NAME_BYTES = 2048 };
@@ -118,6 +120,58 @@ static const struct hs_spart *parts_of(const struct hs_ocaml_types *types, size_
         return NULL;
     *from = types->captured_of[type].from;
     return &tables->captured[types->captured_of[type].number - 1].children;
+}
+
+/* The library's containers that count (hashtbl.ml, queue.ml, stack.ml; 4.13 to 5.4). */
+static const struct counted {
+    unsigned field, n;
+    const char *labels[4];
+} counted[] = {
+    {0, 4, {"size", "data", "seed", "initial_size"}},
+    {0, 3, {"length", "first", "last"}},
+    {1, 2, {"c", "len"}},
+};
+enum { COUNTED_NONE = 1, COUNTED_FIRST = 2 };
+
+static bool is_labelled(const struct hs_stables *tables, const struct hs_spart *parts,
+                        const struct counted *as)
+{
+    if (parts->n != as->n)
+        return false;
+    for (uint32_t i = 0; i < parts->n; i++) {
+        hs_str label = tables->children[parts->first + i].label;
+        if (label == 0 || strcmp(hs_strtab_get(&tables->strings, label), as->labels[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static uint8_t counted_as(const struct hs_ocaml_types *types, uint32_t type)
+{
+    uint32_t from;
+    const struct hs_spart *parts = parts_of(types, type, &from);
+
+    for (size_t i = 0; parts != NULL && i < sizeof counted / sizeof *counted; i++)
+        if (from == 0 && is_labelled(types->push->tables, parts, &counted[i]))
+            return (uint8_t)(COUNTED_FIRST + counted[i].field);
+    return COUNTED_NONE;
+}
+
+hs_status hs_ocaml_source_count(struct hs_ocaml_types *types, const struct hs_block *block,
+                                uint64_t header, uint32_t type, bool *ret_is, uint64_t *ret,
+                                struct hs_error *err)
+{
+    *ret_is = false;
+    HS_TRY(HS_GROW(&types->counted_as, &types->counted_as_capacity, (size_t)type + 1, err));
+    if (types->counted_as[type] == 0)
+        types->counted_as[type] = counted_as(types, type);
+    uint64_t field = types->counted_as[type] - (uint64_t)COUNTED_FIRST;
+    if (types->counted_as[type] == COUNTED_NONE || field >= HS_HEADER_WOSIZE(header))
+        return HS_OK;
+    uint64_t value = hs_load_u64(hs_map_bytes(block->span, block->address) + field * HS_WORD);
+    *ret = value >> 1;
+    *ret_is = value % 2 != 0 && *ret != 0 && *ret < types->map->starts.n_bits;
+    return HS_OK;
 }
 
 /* Adds the members of a type, for which there is room. */
