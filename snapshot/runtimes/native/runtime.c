@@ -6,6 +6,7 @@
 #include "ahead.h"
 #include "base/alloc.h"
 #include "computed.h"
+#include "copies.h"
 #include "copy.h"
 #include "disguise.h"
 #include "emit.h"
@@ -226,6 +227,7 @@ static hs_status native_collect(struct hs_native *native, struct hs_error *err)
     HS_TRY(hs_native_collect_kernel(native, err));
     HS_TRY(hs_native_collect_tasks(native, err));
     HS_TRY(hs_rings_find(native, err));
+    HS_TRY(hs_copies_find(native, err));
     return hs_native_collect_unclaimed(native, err);
 }
 
