@@ -1,4 +1,4 @@
-#include "root_folds.h"
+#include "analysis/root_folds.h"
 
 #include <string.h>
 

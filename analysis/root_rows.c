@@ -286,6 +286,36 @@ static void drop_small(uint64_t min_words, struct hs_root_rows *rows)
     rows->n_rows = n;
 }
 
+static bool is_folded(const struct hs_root_query *query, hs_node node)
+{
+    return query->folds != NULL && query->folds->of_node[node] != HS_NO_NUMBER;
+}
+
+static hs_status add_row(struct hs_root_rows *rows, const struct hs_root_row *row,
+                         struct hs_error *err)
+{
+    HS_TRY(HS_GROW(&rows->rows, &rows->capacity, rows->n_rows + 1, err));
+    rows->rows[rows->n_rows++] = *row;
+    return HS_OK;
+}
+
+/* Adds a row for each fold, whose roots are none. */
+static hs_status add_folds(const struct hs_root_query *query, struct hs_root_rows *rows,
+                           struct hs_error *err)
+{
+    for (size_t i = 0; query->folds != NULL && i < query->folds->n; i++) {
+        const struct hs_root_fold *fold = &query->folds->folds[i];
+        const struct hs_root_row row = {.node = fold->first,
+                                        .n_parts = (uint32_t)fold->n_roots,
+                                        .is_fold = true,
+                                        .reachable = fold->retained,
+                                        .retained = fold->retained};
+        if (fold->begin != UINT64_MAX)
+            HS_TRY(add_row(rows, &row, err));
+    }
+    return HS_OK;
+}
+
 static hs_status select_rows(const struct hs_view *view, const struct hs_root_query *query,
                              struct hs_root_rows *rows, struct hs_error *err)
 {
@@ -301,13 +331,12 @@ static hs_status select_rows(const struct hs_view *view, const struct hs_root_qu
             .retained = hs_index_retained(view->index, node),
         };
         level_words += row.retained.words;
-        if (!is_wanted(query, root)) {
+        if (!is_wanted(query, root))
             add_other(rows, &row);
-            continue;
-        }
-        HS_TRY(HS_GROW(&rows->rows, &rows->capacity, rows->n_rows + 1, err));
-        rows->rows[rows->n_rows++] = row;
+        else if (!is_folded(query, node))
+            HS_TRY(add_row(rows, &row, err));
     }
+    HS_TRY(add_folds(query, rows, err));
     uint64_t together_words = 0;
     HS_TRY(find_sets(view, query, rows, &together_words, err));
     level_words += together_words;

@@ -1,8 +1,8 @@
 /* Suspects that are many roots of one name. */
 #include <string.h>
 
+#include "analysis/root_folds.h"
 #include "base/alloc.h"
-#include "root_folds.h"
 #include "suspect_finds.h"
 
 /* Names a fold as its roots are named, but for numbers. */

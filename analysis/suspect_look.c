@@ -5,9 +5,9 @@
 #include "analysis/block_name.h"
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
+#include "analysis/root_folds.h"
 #include "base/alloc.h"
 #include "equal_groups.h"
-#include "root_folds.h"
 #include "suspect_finds.h"
 #include "type_rank.h"
 

@@ -371,13 +371,98 @@ static void out_of_memory(void **state)
     made_view_close(&native);
 }
 
+/* ---- roots that are alike */
+
+enum { N_ARRAYS = 6, MOST_SLOTS = 20 };
+
+/* Fills so many arrays of roots of their own blocks, in rows of some links. */
+static void fill_arrays(struct hs_graph_builder *b, uint64_t *random, uint32_t *n_slots,
+                        uint64_t (*words)[MOST_SLOTS])
+{
+    char name[32];
+    for (uint32_t array = 0; array < N_ARRAYS; array++) {
+        n_slots[array] = hs_random_below(random, MOST_SLOTS + 1);
+        bool has_largest = hs_random_below(random, 3) == 0;
+        for (uint32_t slot = 0; slot < n_slots[array]; slot++) {
+            uint32_t n = 2 + hs_random_below(random, 9) + (has_largest && slot == 0 ? 4000 : 0);
+            uint32_t top = hs_graph_builder_block(b, n, false);
+            uint32_t below = hs_graph_builder_block(b, 2, false);
+            hs_graph_builder_edge(b, top, below, HS_EDGE_EXACT);
+            (void)snprintf(name, sizeof name, "v%u[%u].first", array, slot);
+            (void)hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", name, top);
+            words[array][slot] = n + 2;
+        }
+    }
+}
+
+/* The words of an array that is one row: of eight roots and more, none of which has 70 %. */
+static uint64_t words_of_fold(uint32_t n_slots, const uint64_t *words)
+{
+    uint64_t all = 0, largest = 0;
+    for (uint32_t slot = 0; slot < n_slots; slot++) {
+        all += words[slot];
+        largest = words[slot] > largest ? words[slot] : largest;
+    }
+    return n_slots >= HS_FOLD_LEAST_ROOTS && largest * 100 <= all * HS_FOLD_LARGEST_PERCENT ? all
+                                                                                            : 0;
+}
+
+static void check_folds(const struct hs_root_rows *rows, const uint32_t *n_slots,
+                        const uint64_t (*words)[MOST_SLOTS], size_t *ret_n)
+{
+    size_t n_folds = 0, n_rows = 0;
+    for (uint32_t array = 0; array < N_ARRAYS; array++) {
+        uint64_t expected = words_of_fold(n_slots[array], words[array]);
+        bool is_there = expected == 0;
+        n_rows += expected != 0 ? 1 : n_slots[array];
+        for (size_t i = 0; i < rows->n_rows && !is_there; i++)
+            is_there = rows->rows[i].is_fold && rows->rows[i].n_parts == n_slots[array] &&
+                       rows->rows[i].retained.words == expected;
+        assert_true(is_there);
+        n_folds += expected != 0;
+    }
+    assert_int_equal(rows->n_rows, n_rows);
+    *ret_n += n_folds;
+}
+
+static void alike_by_brute_force(void **state)
+{
+    uint64_t random = 43;
+    size_t n_folds = 0;
+    for (unsigned round = 0; round < 60; round++) {
+        struct made_view made = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_root_folds folds;
+        struct hs_root_rows rows;
+        uint32_t n_slots[N_ARRAYS];
+        uint64_t words[N_ARRAYS][MOST_SLOTS];
+        struct hs_root_query query = everything;
+        fill_arrays(&made.builder, &random, n_slots, words);
+        made_view_open(&made);
+        assert_int_equal(hs_root_folds_find(&made.view, 1, &folds, &err), HS_OK);
+        query.folds = &folds;
+        assert_int_equal(hs_root_rows_select(&made.view, &query, &rows, &err), HS_OK);
+        assert_int_equal(sum(&made.view, &rows), made.view.totals->heap_words);
+        check_folds(&rows, n_slots, (const uint64_t(*)[MOST_SLOTS])words, &n_folds);
+        hs_root_rows_fini(&rows);
+        hs_root_folds_fini(&folds);
+        made_view_close(&made);
+    }
+    assert_true(n_folds > 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_root),      cmocka_unit_test(by_group),
-        cmocka_unit_test(static_words), cmocka_unit_test(threads_by_brute_force),
-        cmocka_unit_test(variables),    cmocka_unit_test(one_row_for_a_thread),
-        cmocka_unit_test(nothing),      cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(by_root),
+        cmocka_unit_test(by_group),
+        cmocka_unit_test(static_words),
+        cmocka_unit_test(threads_by_brute_force),
+        cmocka_unit_test(variables),
+        cmocka_unit_test(one_row_for_a_thread),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(alike_by_brute_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

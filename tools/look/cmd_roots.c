@@ -4,6 +4,7 @@
 
 #include "analysis/field_path.h"
 #include "analysis/leak_report.h"
+#include "analysis/root_folds.h"
 #include "analysis/root_name.h"
 #include "analysis/type_family.h"
 #include "base/alloc.h"
@@ -23,6 +24,7 @@
 struct listing {
     struct hs_view view;
     struct hs_root_query query;
+    struct hs_root_folds folds; /* of the query */
     struct hs_root_rows rows;
     struct hs_attribution attribution;
     unsigned least_percent; /* that are to be attributed */
@@ -114,7 +116,15 @@ static hs_status put_row(struct hs_sink *sink, const struct listing *listing, si
     };
     HS_TRY(hs_root_load(view, row, line.cells, err));
     const char *name = hs_view_string(view, root->name);
+    char folded[HS_FOLD_NAME_BYTES], several[HS_FOLD_NAME_BYTES + 32];
     hs_cell_text(&line.cells[HS_ROOTS_name], name);
+    if (row->is_fold) {
+        hs_root_fold_name(name, folded);
+        (void)snprintf(several, sizeof several, "%u x %s", row->n_parts, folded);
+        hs_cell_text(&line.cells[HS_ROOTS_name], several);
+        line.cells[HS_ROOTS_reachable_words] = HS_UNKNOWN;
+        line.id = line.type = line.place = NULL;
+    }
     if (sink->is_table && line.place != NULL && strcmp(line.place, name) == 0)
         line.place = NULL; /* the symbol that gave the name */
     return hs_sink_row(sink, &line, err);
@@ -347,9 +357,27 @@ static hs_status find_sites(const struct hs_invocation *inv, struct listing *lis
                               err);
 }
 
+/* Finds the roots that are one row for eyes: those that are alike and keep a thousandth of the
+ * heap. Not where every root is asked for, or some of them. */
+static hs_status find_folds(const struct hs_invocation *inv, struct listing *listing,
+                            struct hs_error *err)
+{
+    enum { LEAST_PART = 1000 };
+    const struct hs_root_query *query = &listing->query;
+    if (hs_tool_format(inv) != HS_FORMAT_TABLE || query->group_by != HS_BY_ROOT ||
+        query->sort != HS_SORT_RETAINED || query->kinds != UINT64_MAX || query->min_words != 0 ||
+        query->max_rows == UINT64_MAX || listing->has_sites)
+        return HS_OK;
+    HS_TRY(hs_root_folds_find(&listing->view, listing->view.totals->heap_words / LEAST_PART + 1,
+                              &listing->folds, err));
+    listing->query.folds = &listing->folds;
+    return HS_OK;
+}
+
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct listing *listing,
                      struct hs_error *err)
 {
+    HS_TRY(find_folds(inv, listing, err));
     HS_TRY(hs_root_rows_select(&listing->view, &listing->query, &listing->rows, err));
     hs_attribution_find(&listing->view, &listing->attribution);
     HS_TRY(hs_what_if_answer(&listing->view, inv, &listing->what_if, err));
@@ -391,6 +419,7 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
     hs_root_sites_fini(&listing.sites);
     hs_sample_join_close(&listing.join);
     hs_root_rows_fini(&listing.rows);
+    hs_root_folds_fini(&listing.folds);
     hs_free(listing.values);
     return hs_view_finish(&listing.view, status, err);
 }

@@ -11,6 +11,7 @@
 #ifndef HS_ANALYSIS_ROOT_ROWS_H
 #define HS_ANALYSIS_ROOT_ROWS_H
 
+#include "analysis/root_folds.h"
 #include "analysis/set_rows.h"
 
 enum hs_group_by {
@@ -30,11 +31,14 @@ struct hs_root_query {
     uint64_t kinds;     /* bit set of enum hs_root_kind */
     uint64_t min_words; /* reachable */
     uint64_t max_rows;
+    /* The roots that are one row each fold; borrowed. NULL: every root is a row. By roots alone. */
+    const struct hs_root_folds *folds;
 };
 
 struct hs_root_row {
     hs_node node;     /* of several parts the first, by kind */
     uint32_t n_parts; /* 0 and 1: one */
+    bool is_fold;     /* of n_parts roots that are alike; reachable is not known */
     struct hs_sizes reachable, retained;
 };
 
