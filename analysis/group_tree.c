@@ -268,6 +268,7 @@ static hs_status group_place(struct hs_group_tree *tree, const struct hs_group_p
                                 .order = &tree->kinds->order,
                                 .what = "grouping blocks"};
     uint64_t words;
+    HS_TRY(hs_progress_tell(walk.view->session.progress, walk.what, 0, 0, err));
     HS_TRY(add_group(tree, HS_NO_GROUP, KIND_TREE, err));
     HS_TRY(hs_group_walk_place(place, &walk, &words, err));
     tree->groups[0].own_words += words; /* of which all that hangs on it was taken */
@@ -431,6 +432,7 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
                                 .order = &walk->tree->kinds->order,
                                 .what = "looking at members"};
     uint64_t words;
+    HS_TRY(hs_progress_tell(tree.view->session.progress, tree.what, 0, 0, err));
     walk->is_set = place->node == HS_NO_NODE && place->roots == NULL;
     HS_TRY(hs_group_walk_place(place, &tree, &words, err));
     struct hs_accumulation *at = walk->at;

@@ -91,6 +91,7 @@ static hs_status read_all(struct hs_node_order *order, bool with_tiers, struct h
     const struct hs_view *view = order->view;
     void *dominates = NULL, *doubtful = NULL, *places = NULL, *retained = NULL;
 
+    HS_TRY(hs_progress_tell(view->session.progress, "reading what nodes retain", 0, 0, err));
     HS_TRY(take(view, n_bits_words(view), sizeof *order->dominates, 4, &dominates, err));
     order->dominates = dominates;
     if (dominates == NULL)

@@ -99,6 +99,7 @@ hs_status hs_type_walk_run(struct hs_type_walk *walk, struct hs_type_row *rows,
                                 .order = &walk->order,
                                 .what = "summing types"};
     walk->rows = rows;
+    HS_TRY(hs_progress_tell(tree.view->session.progress, tree.what, 0, 0, err));
     hs_status status = hs_tree_walk_run(&tree, 0, 0, err);
     close_rows(walk, 0);
     return status;

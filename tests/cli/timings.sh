@@ -28,6 +28,25 @@ for name in "timings", "again":
     assert told["peak_bytes"] == max(peaks) >= 1 << 20
     assert told["wall_seconds"] > 0 and told["read_bytes"] > 0
 END
+# Every command has stages: at least where it opened a file and where it answered.
+for command in roots types suspects leaks dominators samples "object #1" "paths --to #5" index check \
+    "diff $snap" sql export; do
+    case $command in
+        sql*) has_part sql && exits 0 sql "$snap" "SELECT count(*) FROM roots" \
+            --timings-file "$work/of" || continue ;;
+        export*) has_part export && exits 0 export --to folded "$snap" -o "$work/folded" \
+            --timings-file "$work/of" || continue ;;
+        *)
+            # shellcheck disable=SC2086
+            set -- $command
+            name=$1
+            shift
+            heapsnap "$name" "$snap" "$@" --timings-file "$work/of"
+            ;;
+    esac
+    [ "$(grep -c '"stage":' "$work/of")" -ge 3 ] || fail "stages of $command: $(cat "$work/of")"
+    grep -q '"stage": "answering"' "$work/of" || fail "$command: no answer: $(cat "$work/of")"
+done
 exits 0 types "$snap" --timings text
 grep -Eq '^ *WALL S +USER S +SYSTEM S +PEAK +READ +WRITTEN  STAGE$' "$work/err" || fail "no heading"
 grep -Eq '^ +[0-9.]+ .* types$' "$work/err" || fail "no sum: $(cat "$work/err")"

@@ -252,7 +252,9 @@ hs_status hs_cmd_diff(struct hs_tool *tool, const struct hs_invocation *inv, str
 {
     struct hs_comparison comparison;
     const char *baseline = inv->text[HS_OPT_BASELINE];
+    hs_timings_enter(&tool->timings, "opening");
     HS_TRY(hs_comparison_open(tool, inv->arguments, inv->n_arguments, baseline, &comparison, err));
+    hs_timings_enter(&tool->timings, "answering");
     hs_status status = run(tool, inv, &comparison, err);
     hs_comparison_fini(&comparison);
     return status;

@@ -53,7 +53,9 @@ hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view
     if (tool->lender != NULL && needs == HS_VIEW_INDEX)
         return tool->lender->open(tool->lender->context, tool, path, ret, err);
     struct hs_session session = hs_tool_session(tool, path);
+    hs_timings_enter(&tool->timings, "opening");
     hs_status status = hs_view_open(&session, path, needs, ret, err);
+    hs_timings_enter(&tool->timings, "answering");
     return status == HS_IO ? hint_dump(path, err) : status;
 }
 
@@ -61,5 +63,8 @@ hs_status hs_tool_open_view_index(struct hs_tool *tool, const char *path, bool r
                                   struct hs_view *ret, struct hs_error *err)
 {
     struct hs_session session = hs_tool_session(tool, path);
-    return hs_view_open_index(&session, path, rebuild, ret, err);
+    hs_timings_enter(&tool->timings, "opening");
+    hs_status status = hs_view_open_index(&session, path, rebuild, ret, err);
+    hs_timings_enter(&tool->timings, "answering");
+    return status;
 }

@@ -74,7 +74,9 @@ hs_status hs_cmd_sql(struct hs_tool *tool, const struct hs_invocation *inv, stru
                                         .context = &session.apart};
         session.apart.timeout_ns = limits.timeout_ns;
     }
+    hs_timings_enter(&tool->timings, "opening");
     HS_TRY(hs_sql_open(&lent, &limits, &session.sql, err));
+    hs_timings_enter(&tool->timings, "answering");
     hs_status status = run(&session, err);
     hs_sql_close(session.sql);
     return status;
