@@ -29,8 +29,8 @@ for name in "timings", "again":
     assert told["wall_seconds"] > 0 and told["read_bytes"] > 0
 END
 # Every command has stages: at least where it opened a file and where it answered.
-for command in roots types suspects leaks dominators samples "object #1" "paths --to #5" index check \
-    "diff $snap" sql export; do
+for command in roots types suspects leaks dominators samples "object #1" "paths --to #5" \
+    index check "diff $snap" sql export; do
     case $command in
         sql*) has_part sql && exits 0 sql "$snap" "SELECT count(*) FROM roots" \
             --timings-file "$work/of" || continue ;;
