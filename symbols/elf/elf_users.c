@@ -1,14 +1,10 @@
 #include "symbols/elf_users.h"
 
-#include <unistd.h>
-
 #include "arch/operands.h"
 #include "base/bisect.h"
-#include "elf_private.h"
+#include "elf_code.h"
 
-/* PART_OF_EFFORT: what may be read of a file is for those who unwind and find types; this takes no
- * more than such a part, and takes it from nobody. */
-enum { WINDOW_BYTES = 1 << 18, OPERANDS = 256, BYTES_PER_STEP = 8, PART_OF_EFFORT = 4 };
+enum { OPERANDS = 256 };
 
 /* The number of times that the function looked at mentions a place. */
 struct count {
@@ -17,65 +13,12 @@ struct count {
 };
 
 struct users {
-    struct hs_elf *elf; /* borrowed, like the rest */
-    const hs_addr *places;
+    const hs_addr *places; /* borrowed, like the rest */
     size_t n;
     struct hs_elf_user *ret;
-    const struct hs_elf_segment *segment; /* of the function before */
-    struct hs_effort effort;
+    struct elf_code code;
     struct count *counts; /* owned: by place */
-    uint8_t *window;      /* owned: of the code */
-    hs_addr window_at;
-    size_t n_window;
 };
-
-/* The segment that the file has the code at `vaddr` in, or NULL. */
-static const struct hs_elf_segment *users_segment(struct users *u, hs_addr vaddr)
-{
-    const struct hs_elf_segment *s = u->segment;
-
-    if (s == NULL || vaddr < s->vaddr || vaddr - s->vaddr >= s->n_file_bytes) {
-        if (!hs_effort_take(&u->effort, 1 + u->elf->n_segments / BYTES_PER_STEP))
-            return NULL;
-        s = u->segment = hs_elf_segment_at(u->elf, vaddr);
-    }
-    return s != NULL && s->executable && vaddr - s->vaddr < s->n_file_bytes ? s : NULL;
-}
-
-/* Brings the code at `vaddr` in, as much as there is and fits. */
-static void users_fill(struct users *u, hs_addr vaddr, const struct hs_elf_segment *segment)
-{
-    uint64_t at = vaddr - segment->vaddr, n = segment->n_file_bytes - at;
-
-    n = n < WINDOW_BYTES ? n : WINDOW_BYTES;
-    u->window_at = vaddr;
-    u->n_window = 0;
-    if (!hs_effort_take(&u->effort, n / BYTES_PER_STEP))
-        return;
-    ssize_t got = pread(u->elf->fd, u->window, (size_t)n, (off_t)(segment->file_offset + at));
-    u->n_window = got > 0 ? (size_t)got : 0;
-}
-
-/* The code of a function, the first 256 KiB of it. *ret_n is 0 where there is none. */
-static const uint8_t *users_code(struct users *u, hs_addr vaddr, size_t *ret_n)
-{
-    const struct hs_elf_segment *segment = users_segment(u, vaddr);
-    size_t n = *ret_n < WINDOW_BYTES ? *ret_n : WINDOW_BYTES;
-
-    *ret_n = 0;
-    if (segment == NULL)
-        return NULL;
-    if (u->elf->fd < 0) {
-        const uint8_t *code = hs_elf_bytes_from(u->elf, vaddr, n, ret_n);
-        return hs_effort_take(&u->effort, *ret_n / BYTES_PER_STEP) ? code : NULL;
-    }
-    if (vaddr < u->window_at || vaddr - u->window_at > u->n_window ||
-        u->n_window - (vaddr - u->window_at) < n)
-        users_fill(u, vaddr, segment);
-    uint64_t at = vaddr - u->window_at;
-    *ret_n = u->n_window - at < n ? u->n_window - at : n;
-    return u->window + at;
-}
 
 /* ---- is it worth decoding? */
 
@@ -84,7 +27,7 @@ static bool users_has(struct users *u, hs_addr first)
     size_t i = HS_FIRST_NOT(at, 0, u->n, u->places[at] < first);
 
     /* without effort: nothing is harvested after it, either */
-    return !hs_effort_take(&u->effort, 2) ||
+    return !hs_effort_take(&u->code.effort, 2) ||
            (i != u->n && u->places[i] - first < HS_OPERAND_HINT_BYTES);
 }
 
@@ -96,7 +39,7 @@ static bool users_hint(struct users *u, const uint8_t *code, size_t n_bytes, hs_
     for (size_t next = 0; hs_operands_hint(code, n_bytes, vaddr, low, high, &next, &first);)
         if (users_has(u, first))
             return true;
-    if (u->elf->is_dyn)
+    if (u->code.elf->is_dyn)
         return false; /* its constants are no addresses */
     for (size_t next = 0; hs_operands_hint_absolute(code, n_bytes, low, high, &next, &first);)
         if (users_has(u, first))
@@ -129,10 +72,10 @@ static void users_harvest(struct users *u, const uint8_t *code, size_t n_bytes,
     for (size_t done = 0; done < n_bytes && h.n_decoded_bytes != 0; done += h.n_decoded_bytes) {
         h = hs_operands_harvest(code + done, n_bytes - done, function->vaddr + done, found,
                                 OPERANDS);
-        if (!hs_effort_take(&u->effort, 1 + h.n_decoded_bytes / 2))
+        if (!hs_effort_take(&u->code.effort, 1 + h.n_decoded_bytes / 2))
             return;
         for (size_t i = 0; i < h.n_operands; i++)
-            if (found[i].kind < HS_OPERAND_CALL && !(found[i].is_absolute && u->elf->is_dyn))
+            if (found[i].kind < HS_OPERAND_CALL && !(found[i].is_absolute && u->code.elf->is_dyn))
                 users_count(u, found[i].target, function, number);
     }
 }
@@ -144,7 +87,7 @@ static void users_look(struct users *u, const struct hs_elf *names)
     size_t n;
     const struct hs_elf_symbol *symbols = hs_elf_symbols(names, &n);
 
-    for (size_t i = 0, next; i < n && hs_effort_take(&u->effort, 1); i = next) {
+    for (size_t i = 0, next; i < n && hs_effort_take(&u->code.effort, 1); i = next) {
         const struct hs_elf_symbol *function = &symbols[i];
         for (next = i + 1; next < n && symbols[next].vaddr == function->vaddr; next++)
             function = function->kind == HS_SYMBOL_CODE ? function : &symbols[next];
@@ -153,7 +96,7 @@ static void users_look(struct users *u, const struct hs_elf *names)
             n_bytes = symbols[next].vaddr - function->vaddr;
         if (function->kind != HS_SYMBOL_CODE || n_bytes == 0)
             continue;
-        const uint8_t *code = users_code(u, function->vaddr, &n_bytes);
+        const uint8_t *code = hs_elf_code_at_(&u->code, function->vaddr, &n_bytes);
         if (code != NULL && users_hint(u, code, n_bytes, function->vaddr))
             users_harvest(u, code, n_bytes, function, (uint32_t)next);
     }
@@ -162,19 +105,18 @@ static void users_look(struct users *u, const struct hs_elf *names)
 hs_status hs_elf_users(struct hs_elf *elf, const struct hs_elf *names, const hs_addr *places,
                        size_t n, struct hs_elf_user *ret, struct hs_error *err)
 {
-    struct users u = {.elf = elf, .places = places, .n = n, .ret = ret};
+    struct users u = {.places = places, .n = n, .ret = ret};
 
-    u.effort.left = elf->effort.left / PART_OF_EFFORT;
     for (size_t i = 0; i < n; i++)
         ret[i] = (struct hs_elf_user){0};
     if (n == 0)
         return HS_OK;
-    hs_status status = HS_ALLOC(&u.counts, n, err);
+    hs_status status = hs_elf_code_init_(&u.code, elf, err);
     if (status == HS_OK)
-        status = HS_ALLOC(&u.window, WINDOW_BYTES, err);
+        status = HS_ALLOC(&u.counts, n, err);
     if (status == HS_OK)
         users_look(&u, names);
     hs_free(u.counts);
-    hs_free(u.window);
+    hs_elf_code_fini_(&u.code);
     return status;
 }

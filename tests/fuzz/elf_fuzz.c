@@ -10,6 +10,7 @@
 #include "symbols/demangle.h"
 #include "symbols/dwarf/frame_row.h"
 #include "symbols/elf.h"
+#include "symbols/elf_objects.h"
 #include "symbols/elf_users.h"
 #include "symbols/lines.h"
 
@@ -97,6 +98,26 @@ static void fuzz_users(struct hs_elf *elf, struct hs_error *err)
     }
 }
 
+static void fuzz_objects(struct hs_elf *elf, struct hs_error *err)
+{
+    enum { PLACES = 64 };
+    hs_addr places[PLACES];
+    struct hs_elf_objects objects;
+    size_t n_segments;
+    const struct hs_elf_segment *segments = hs_elf_segments(elf, &n_segments);
+    for (size_t i = 0; i < n_segments && i < 4; i++) {
+        for (size_t j = 0; j < PLACES; j++)
+            places[j] = segments[i].vaddr + j * 24;
+        if (segments[i].vaddr > UINT64_MAX - PLACES * 24 ||
+            hs_elf_objects_find(elf, elf, places, PLACES, &objects, err) != HS_OK)
+            continue;
+        for (size_t j = 0; objects.of != NULL && j < PLACES; j++)
+            if (objects.of[j].begin > places[j])
+                __builtin_trap();
+        hs_elf_objects_fini(&objects);
+    }
+}
+
 static void fuzz_cfi(struct hs_elf *elf, struct hs_error *err)
 {
     struct hs_frame_tables *tables = NULL;
@@ -149,6 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     fuzz_symbols(elf);
     fuzz_sections(elf, &err);
     fuzz_users(elf, &err);
+    fuzz_objects(elf, &err);
     fuzz_cfi(elf, &err);
     fuzz_lines(elf, &err);
     hs_elf_close(elf);

@@ -12,6 +12,7 @@
 
 #define HS_ARCH_NAME "AArch64"
 #define HS_ARCH_ELF_MACHINE EM_AARCH64
+#define HS_ARCH_ELF_RELATIVE R_AARCH64_RELATIVE /* the loader adds the bias to the word */
 #define HS_ARCH_AUDIT AUDIT_ARCH_AARCH64
 #define HS_ARCH_LIBRARIES "aarch64-linux-gnu"
 #define HS_ARCH_STATE_NOTE NT_FPREGSET

@@ -12,13 +12,14 @@
 
 #define HS_ARCH_NAME "x86-64"
 #define HS_ARCH_ELF_MACHINE EM_X86_64
-#define HS_ARCH_AUDIT AUDIT_ARCH_X86_64      /* linux/audit.h: of a seccomp filter */
-#define HS_ARCH_LIBRARIES "x86_64-linux-gnu" /* the folder of its libraries below lib */
-#define HS_ARCH_STATE_NOTE NT_X86_XSTATE     /* floating point and vector registers */
-#define HS_USER_END (UINT64_C(1) << 47)      /* of user space with four levels of pages */
-#define HS_RED_ZONE_BYTES 128                /* below the stack pointer a function may keep data */
-#define HS_CALL_BYTES_MAX 7                  /* the longest call through memory, without prefixes */
-#define HS_ENTRY_SP_BELOW_CFA 8              /* of the stack pointer when a function is entered */
+#define HS_ARCH_ELF_RELATIVE R_X86_64_RELATIVE /* the loader adds the bias to the word */
+#define HS_ARCH_AUDIT AUDIT_ARCH_X86_64        /* linux/audit.h: of a seccomp filter */
+#define HS_ARCH_LIBRARIES "x86_64-linux-gnu"   /* the folder of its libraries below lib */
+#define HS_ARCH_STATE_NOTE NT_X86_XSTATE       /* floating point and vector registers */
+#define HS_USER_END (UINT64_C(1) << 47)        /* of user space with four levels of pages */
+#define HS_RED_ZONE_BYTES 128   /* below the stack pointer a function may keep data */
+#define HS_CALL_BYTES_MAX 7     /* the longest call through memory, without prefixes */
+#define HS_ENTRY_SP_BELOW_CFA 8 /* of the stack pointer when a function is entered */
 
 /* The sizes of struct elf_prstatus of a core, and of the registers in it. */
 enum { HS_PRSTATUS_BYTES = 336, HS_PRSTATUS_REGS_BYTES = 27 * 8 };

@@ -1,0 +1,269 @@
+/* links: hs_symbols hs_base */
+#include "unit.h"
+
+#include <string.h>
+
+#include "arch/followed.h"
+#include "elf_writer.h"
+#include "fail_each.h"
+#include "symbols/elf_objects.h"
+
+enum { TEXT = 0x1000, RODATA = 0x2000, DATA = 0x3000, FRAMES = 0x4000 };
+
+/* Three functions of 32 bytes each:
+ *
+ *   1000  lea rdi,[3010]; mov rax,[rdi+0x18]; mov [rdi+0x20],rax; ret
+ *   1020  mov rax,[3028]; mov rcx,[3040]; lea rsi,["src/dict.c"]; lea rdx,[".cc"]; ret
+ *   1040  mov [3040],rax; lea rsi,["dict.h"]; ret   `use_it`
+ *   1060  mov rax,[3080]; lea rsi,["other.c"]; ret
+ *   1080  mov rax,[3080]; ret
+ *   10a0  mov rax,[3088]; lea rsi,["other.c"]; mov rax,[3068] twice (in `table`); ret */
+static const uint8_t text[0xc0] = {
+    [0x00] = 0x48,
+    0x8d,
+    0x3d,
+    0x09,
+    0x20,
+    0,
+    0,
+    0x48,
+    0x8b,
+    0x47,
+    0x18,
+    0x48,
+    0x89,
+    0x47,
+    0x20,
+    0xc3,
+    [0x20] = 0x48,
+    0x8b,
+    0x05,
+    0x01,
+    0x20,
+    0,
+    0,
+    0x48,
+    0x8b,
+    0x0d,
+    0x12,
+    0x20,
+    0,
+    0,
+    0x48,
+    0x8d,
+    0x35,
+    0xcb,
+    0x0f,
+    0,
+    0,
+    0x48,
+    0x8d,
+    0x15,
+    0xcf,
+    0x0f,
+    0,
+    0,
+    0xc3,
+    [0x40] = 0x48,
+    0x89,
+    0x05,
+    0xf9,
+    0x1f,
+    0,
+    0,
+    0x48,
+    0x8d,
+    0x35,
+    0xc2,
+    0x0f,
+    0,
+    0,
+    0xc3,
+    [0x60] = 0x48,
+    0x8b,
+    0x05,
+    0x19,
+    0x20,
+    0,
+    0,
+    0x48,
+    0x8d,
+    0x35,
+    0xb2,
+    0x0f,
+    0,
+    0,
+    0xc3,
+    [0x80] = 0x48,
+    0x8b,
+    0x05,
+    0xf9,
+    0x1f,
+    0,
+    0,
+    0xc3,
+    [0xa0] = 0x48,
+    0x8b,
+    0x05,
+    0xe1,
+    0x1f,
+    0,
+    0,
+    0x48,
+    0x8d,
+    0x35,
+    0x72,
+    0x0f,
+    0,
+    0,
+    0xc3,
+};
+/* 2000 "src/dict.c", 200b ".cc", 2010 "dict.h", 2020 "other.c" */
+static const char rodata[0x40] = "src/dict.c\0.cc\0\0dict.h\0\0\0\0\0\0\0\0\0\0other.c";
+
+static size_t put_word(uint8_t *at, size_t n, uint32_t word)
+{
+    memcpy(at + n, &word, sizeof word);
+    return n + sizeof word;
+}
+
+/* A common entry and a description of each function, as compilers write them. */
+static size_t make_frames(uint8_t frames[256])
+{
+    static const uint8_t common[] = {1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0, 0, 0};
+    size_t n = put_word(frames, 0, 4 + sizeof common);
+
+    n = put_word(frames, n, 0);
+    memcpy(frames + n, common, sizeof common);
+    n += sizeof common;
+    for (uint32_t at = TEXT; at < TEXT + sizeof text; at += 0x20) {
+        n = put_word(frames, n, 16);
+        uint32_t back = (uint32_t)n;
+        n = put_word(frames, n, back);
+        n = put_word(frames, n, at - (FRAMES + (uint32_t)n));
+        n = put_word(frames, n, 0x20);
+        n = put_word(frames, n, 0);
+    }
+    return put_word(frames, n, 0);
+}
+
+static void make(struct elf_writer *w, uint8_t frames[256])
+{
+    elf_writer_init(w);
+    w->as_dynsym = true;
+    size_t code = elf_writer_section(w, ".text", SHT_PROGBITS, TEXT, text, sizeof text);
+    size_t texts = elf_writer_section(w, ".rodata", SHT_PROGBITS, RODATA, rodata, sizeof rodata);
+    size_t data = elf_writer_section(w, ".bss", SHT_NOBITS, DATA, NULL, 0x100);
+    size_t eh =
+        elf_writer_section(w, ".eh_frame", SHT_PROGBITS, FRAMES, frames, make_frames(frames));
+    elf_writer_segment(w, PT_LOAD, PF_R | PF_X, TEXT, sizeof text, code);
+    elf_writer_segment(w, PT_LOAD, PF_R, RODATA, sizeof rodata, texts);
+    elf_writer_segment(w, PT_LOAD, PF_R | PF_W, DATA, 0x100, 0);
+    elf_writer_segment(w, PT_LOAD, PF_R, FRAMES, 256, eh);
+    elf_writer_symbol(w, "use_it", STT_FUNC, STB_GLOBAL, TEXT + 0x40, 0x20, (uint16_t)code);
+    elf_writer_symbol(w, "table", STT_OBJECT, STB_GLOBAL, DATA + 0x60, 0x10, (uint16_t)data);
+    elf_writer_finish(w);
+    elf_writer_section_header(w, data)->sh_flags |= SHF_WRITE;
+}
+
+static const hs_addr places[] = {0x3010, 0x3028, 0x3030, 0x3040, 0x3050, 0x3070, 0x3080, 0x3088};
+enum { PLACES = sizeof places / sizeof *places };
+
+static hs_status find(struct elf_writer *w, struct hs_elf_objects *ret, struct hs_error *err)
+{
+    hs_auto(hs_elf) *elf = NULL;
+    static struct hs_elf *kept; /* results borrow names of functions */
+
+    hs_elf_close(kept);
+    kept = NULL;
+    HS_TRY(hs_elf_open_memory(w->bytes, w->n_bytes, "made", &elf, err));
+    HS_TRY(hs_elf_objects_find(elf, elf, places, PLACES, ret, err));
+    kept = elf;
+    elf = NULL;
+    return HS_OK;
+}
+
+static void tells_objects_and_their_users(void **state)
+{
+    static const hs_addr begins[PLACES] = {0x3010, 0x3010, 0x3010, 0x3040,
+                                           0x3040, 0x3070, 0x3080, 0x3088};
+    static const char *const files[PLACES] = {"src/dict.c", "src/dict.c", "src/dict.c",
+                                              "src/dict.c", "src/dict.c", NULL,
+                                              "other.c",    "other.c"};
+    static struct elf_writer w;
+    struct hs_elf_objects objects;
+    struct hs_error err = HS_ERROR_INIT;
+    uint8_t frames[256] = {0};
+
+    if (!hs_code_is_followed())
+        return;
+    make(&w, frames);
+    assert_int_equal(find(&w, &objects, &err), HS_OK);
+    assert_non_null(objects.of);
+    for (size_t i = 0; i < PLACES; i++) {
+        const struct hs_elf_object *of = &objects.of[i];
+        if (of->begin != begins[i] || (of->file == NULL) != (files[i] == NULL))
+            print_error("%zu: %lx %s\n", i, (unsigned long)of->begin, of->file);
+        assert_int_equal(of->begin, begins[i]);
+        assert_int_equal(of->file == NULL, files[i] == NULL);
+        if (of->file != NULL)
+            assert_string_equal(of->file, files[i]);
+        bool is_used = places[i] == 0x3040 || places[i] == 0x3050;
+        assert_int_equal(of->function != NULL, is_used);
+        if (is_used)
+            assert_string_equal(of->function->name, "use_it");
+    }
+    hs_elf_objects_fini(&objects);
+}
+
+/* Whatever is damaged, an answer stays in bounds: an object begins at its place or before. */
+static void damaged(void **state)
+{
+    static struct elf_writer w;
+    struct hs_error err = HS_ERROR_INIT;
+    uint8_t frames[256] = {0};
+    uint64_t random = 815;
+
+    make(&w, frames);
+    for (unsigned i = 0; i < 3000; i++) {
+        random = random * 6364136223846793005U + 1442695040888963407U;
+        size_t at = (size_t)(random >> 33) % w.n_bytes;
+        uint8_t before = w.bytes[at];
+        struct hs_elf_objects objects = {0};
+        w.bytes[at] = (uint8_t)(random >> 25);
+        if (find(&w, &objects, &err) == HS_OK && objects.of != NULL)
+            for (size_t k = 0; k < PLACES; k++)
+                assert_true(objects.of[k].begin <= places[k]);
+        hs_elf_objects_fini(&objects);
+        w.bytes[at] = before;
+        err = (struct hs_error)HS_ERROR_INIT;
+    }
+}
+
+static void without_memory(void **state)
+{
+    static struct elf_writer w;
+    struct hs_error error = HS_ERROR_INIT;
+    struct hs_elf *elf = NULL;
+    uint8_t frames[256] = {0};
+
+    if (!hs_code_is_followed())
+        return;
+    make(&w, frames);
+    assert_int_equal(hs_elf_open_memory(w.bytes, w.n_bytes, "made", &elf, &error), HS_OK);
+    FAIL_EACH (f, .at_least = 5, .keeps = true) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_elf_objects objects = {0};
+        (void)FAIL_EACH_TRY(f, hs_elf_objects_find(elf, elf, places, PLACES, &objects, &err));
+        hs_elf_objects_fini(&objects);
+    }
+    hs_elf_close(elf);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(tells_objects_and_their_users),
+                                              cmocka_unit_test(damaged),
+                                              cmocka_unit_test(without_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
