@@ -46,6 +46,57 @@ grep -q 'at \.bss+0x[0-9a-f]* \(of users\|used by users_[a-z]*\)\.' "$work/suspe
     fail "$("$HEAPSNAP" paths "$work/heap.snap" --to set:1)"
 leave
 
+# Copies of what nobody wrote, as of saved signal masks, are no owners; and a source file is told
+# by an assertion.
+cat >"$work/copies.c" <<'C'
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+struct saved {
+    void *handler;
+    long mask[16], flags;
+    void *restorer;
+};
+static struct saved saved[6];
+static long *owner, *volatile second;
+__attribute__((noinline)) static void save(struct saved *to, long *left, int i)
+{
+    assert(to->flags == 0);
+    to[i].mask[3] = (long)left;
+}
+int main(int argc, char **argv)
+{
+    (void)argv;
+    owner = calloc(4000, 8);
+    second = calloc(argc, 2000 * 8);
+    for (int i = 0; i < 6; i++)
+        save(saved, owner, i);
+    assert(owner != second);
+    puts("READY");
+    fflush(stdout);
+    while (getchar() != EOF)
+        ;
+    return (int)owner[argc] + (int)second[argc];
+}
+C
+(cd "$work" && gcc -O2 copies.c -o copies && strip -s copies) || fail "building"
+start "$work/copies"
+rm -f "$work"/heap.snap.idx
+dump
+"$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots" || fail "roots"
+python3 - "$work/roots" <<'PYTHON' || { cat "$work/roots"; fail "copies"; }
+import json, sys
+listing = json.load(open(sys.argv[1]))
+roots = [r for r in listing["roots"] if r["module"] == "copies"]
+print([(r["name"], r["retained_words"], r["file"], r["tier"], r["rule"]) for r in roots])
+owners = [r for r in roots if r["retained_words"] > 1000]
+sys.exit(len(owners) != 2 or any(r["file"] != "copies.c" or r["line"] for r in owners) or
+         {r["tier"] for r in roots if r not in owners} != {"doubtful"} or
+         listing["attributed_words"] > 1 << 12 or listing["to_files_words"] < 6000)
+PYTHON
+"$HEAPSNAP" roots "$work/heap.snap" | grep -q 'copies, of copies.c' || fail "of a file"
+leave
+
 cat >"$work/registry.h" <<'C'
 struct link {
     struct link *next, *previous;

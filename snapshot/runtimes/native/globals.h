@@ -33,8 +33,20 @@ hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_ad
 hs_status hs_native_find_users(struct hs_native *native, size_t object, size_t first,
                                struct hs_error *err);
 
-/* ---- globals_pools.c: after find_users, more than eight words of those leaves that have no name
- * and stand close together become slots of one variable. Linear. Fails with HS_LIMIT. */
+/* ---- globals_objects.c: finds the static objects that leaves without a name are parts of, by the
+ * code that uses them, the functions that do and their source files (symbols/elf_objects.h), for
+ * its leaves from number `first` on. Where code tells nothing, functions alone, as above. Fails
+ * with HS_LIMIT. */
+hs_status hs_native_find_objects(struct hs_native *native, size_t object, size_t first,
+                                 struct hs_error *err);
+
+/* ---- globals_copies.c: makes words without a name doubtful that lead to one block from three or
+ * more places at equal distances: copies of what nobody wrote. O(n log n). Fails with HS_LIMIT. */
+hs_status hs_native_doubt_copies(struct hs_native *native, size_t first, struct hs_error *err);
+
+/* ---- globals_pools.c: after find_objects, words of one object become slots of one variable; where
+ * objects are not known, more than eight words that stand close together. Linear. Fails with
+ * HS_LIMIT. */
 hs_status hs_native_fold_pools(struct hs_native *native, size_t object, size_t first,
                                struct hs_error *err);
 

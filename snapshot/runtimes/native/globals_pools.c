@@ -1,7 +1,8 @@
-/* Many words without a name that stand close together are one object: a pool, an array, a table.
+/* Words without a name of one static object are one root. Where code tells nothing of objects, many
+ * words that stand close together are one: a pool, an array, a table.
  *
- * Limit: variables that stand as close and that no function with a name mentions are in it: borders
- * that the code of others shows are not known. */
+ * Limit: there, variables that stand as close and that no function with a name mentions are in it.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +42,12 @@ static bool is_parted(const struct pools *p, hs_addr from, hs_addr to)
 static bool goes_on(const struct pools *p, const struct hs_root_leaf *before,
                     const struct hs_root_leaf *leaf)
 {
-    return is_nameless(p, leaf) && leaf->root.function == 0 &&
-           leaf->root.symbol == before->root.symbol && leaf->root.address > before->root.address &&
+    if (!is_nameless(p, leaf) || leaf->root.symbol != before->root.symbol ||
+        leaf->root.address <= before->root.address)
+        return false;
+    if (before->object != 0 || leaf->object != 0)
+        return before->object == leaf->object;
+    return leaf->root.function == 0 &&
            leaf->root.address - before->root.address <= POOL_MOST_APART_BYTES &&
            !is_parted(p, before->root.address, leaf->root.address);
 }
@@ -78,7 +83,7 @@ hs_status hs_native_fold_pools(struct hs_native *native, size_t object, size_t f
             continue;
         while (end < native->roots.n_leaves && goes_on(&p, &leaves[end - 1], &leaves[end]))
             end++;
-        if (end - i > POOL_MOST_ALONE)
+        if (end - i > (leaves[i].object != 0 ? 1 : POOL_MOST_ALONE))
             HS_TRY(fold(&p, &leaves[i], end - i));
     }
     return HS_OK;

@@ -33,6 +33,7 @@ struct hs_root_leaf {
     bool is_argument; /* of a call */
     bool may_share;   /* a call's pointer, lent where the call is a visitor: native/visits.h */
     uint32_t n_variable_bytes; /* of a call's variable */
+    hs_addr object; /* of a word without a name: where its variable begins; 0: not known */
 };
 
 struct hs_roots {
