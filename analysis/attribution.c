@@ -2,9 +2,28 @@
 
 #include <string.h>
 
+#include "analysis/balance.h"
 #include "analysis/chunk_pass.h"
+#include "analysis/reason.h"
+#include "analysis/rows.h"
 #include "analysis/unread.h"
+#include "base/checked.h"
 #include "graph/edges.h"
+
+/* Tells whether a variable is a table of the loader, libc or an allocator, as rules say by its name
+ * or its library. */
+static bool is_table_of_system(const struct hs_view *view, hs_node node)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    bool has_slots = root->level == HS_LEVEL_VARIABLE && node + 1 < view->n_tree;
+    const struct hs_root *leaf = has_slots ? hs_snap_root(view->snap, node + 1) : root;
+    const char *place;
+
+    return (root->kind == HS_ROOT_GLOBAL || root->kind == HS_ROOT_TLS) &&
+           hs_root_firmest_tier(view, node) == HS_TIER_RUNTIME &&
+           hs_reason_rule(view, leaf->reason, &place) == HS_REASON_RUNTIME_TABLE && place != NULL &&
+           (strstr(place, "allocators.rules") != NULL || strstr(place, "libc.rules") != NULL);
+}
 
 bool hs_root_is_named(const struct hs_view *view, hs_node node)
 {
@@ -18,7 +37,7 @@ bool hs_root_is_named(const struct hs_view *view, hs_node node)
     case HS_ROOT_STACK:    /* of a precise runtime: a slot that the frame needs */
         return root->tier != HS_TIER_DOUBTFUL && root->function != 0;
     default:
-        return !hs_root_is_place(name);
+        return !hs_root_is_place(name) && !is_table_of_system(view, node);
     }
 }
 
@@ -47,24 +66,72 @@ hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
     return hs_chunk_pass_end(&pass);
 }
 
-static bool all_named(const struct hs_view *view, uint32_t set)
+/* ---- owners of a set, told apart up to a few */
+
+enum owners_by { BY_NAME, BY_FILE, BY_MODULE };
+
+struct owners {
+    uint64_t of[HS_ATTRIBUTED_ROOTS];
+    unsigned n, most;
+    bool is_other; /* one of them is nobody, or there are more */
+};
+
+/* Returns a number for who a root belongs to; 0: nobody. Numbers of different kinds differ. */
+static uint64_t owner_of(const struct hs_view *view, hs_node node, enum owners_by by)
+{
+    enum { KIND_BITS = 2 };
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    uint64_t file = ((uint64_t)root->module << 32 | root->file) << KIND_BITS | 1;
+
+    switch (by) {
+    case BY_MODULE:
+        if (root->thread != 0)
+            return (uint64_t)root->thread << KIND_BITS | 2;
+        return root->module == 0 ? 0 : (uint64_t)root->module << KIND_BITS | 1;
+    case BY_FILE:
+        if (root->kind == HS_ROOT_GLOBAL && root->file != 0)
+            return file;
+        break;
+    case BY_NAME:
+        break;
+    }
+    return hs_root_is_named(view, node) ? (uint64_t)node << KIND_BITS | 3 : 0;
+}
+
+static void owners_add(struct owners *owners, uint64_t owner)
+{
+    for (unsigned i = 0; i < owners->n; i++)
+        if (owners->of[i] == owner)
+            return;
+    if (owner == 0 || owners->n == owners->most)
+        owners->is_other = true;
+    else
+        owners->of[owners->n++] = owner;
+}
+
+static bool set_has_few(const struct hs_view *view, uint32_t set, enum owners_by by, unsigned most)
 {
     struct hs_row roots = hs_index_set_roots(view->index, set);
-    uint64_t n = 0;
+    struct owners owners = {.most = most};
 
-    for (hs_node root; hs_row_next(&roots, &root); n++)
-        if (!hs_root_is_named(view, root))
-            return false;
-    return n != 0;
+    for (hs_node root; !owners.is_other && hs_row_next(&roots, &root);)
+        owners_add(&owners, owner_of(view, root, by));
+    return owners.n != 0 && !owners.is_other;
 }
 
 static void add_root(const struct hs_view *view, hs_node node, struct hs_attribution *sum)
 {
     uint64_t words = hs_index_retained(view->index, node).words;
 
+    if (words == 0)
+        return;
     sum->by_1_words += words;
-    if (words != 0 && hs_root_is_named(view, node))
+    if (hs_root_is_named(view, node))
         sum->owned_words += words;
+    if (owner_of(view, node, BY_FILE) != 0)
+        sum->to_files_words += words;
+    if (owner_of(view, node, BY_MODULE) != 0)
+        sum->to_modules_words += words;
 }
 
 static void add_set(const struct hs_view *view, uint32_t id, struct hs_attribution *sum)
@@ -76,9 +143,49 @@ static void add_set(const struct hs_view *view, uint32_t id, struct hs_attributi
         sum->by_2_3_words += words;
     else if (set.n_roots <= HS_ATTRIBUTED_ROOTS)
         sum->by_4_8_words += words;
-    if (set.n_roots <= HS_ATTRIBUTED_ROOTS && all_named(view, id))
+    if (set.n_roots <= HS_ATTRIBUTED_ROOTS && set_has_few(view, id, BY_NAME, HS_ATTRIBUTED_ROOTS))
         sum->attributed_words += words;
+    if (set_has_few(view, id, BY_FILE, HS_ATTRIBUTED_ROOTS))
+        sum->to_files_words += words;
+    if (set_has_few(view, id, BY_MODULE, HS_ATTRIBUTED_MODULES))
+        sum->to_modules_words += words;
 }
+
+/* ---- the blocks that most hangs on */
+
+static void keep_largest(uint64_t largest[HS_ATTRIBUTED_ROOTS], uint64_t words)
+{
+    unsigned i = HS_ATTRIBUTED_ROOTS;
+
+    for (; i > 0 && largest[i - 1] < words; i--)
+        if (i < HS_ATTRIBUTED_ROOTS)
+            largest[i] = largest[i - 1];
+    if (i < HS_ATTRIBUTED_ROOTS)
+        largest[i] = words;
+}
+
+/* Sums what hangs on the largest blocks of which more roots than a few keep each. */
+static uint64_t largest_blocks_words(const struct hs_view *view)
+{
+    uint64_t largest[HS_ATTRIBUTED_ROOTS] = {0}, sum = 0;
+
+    for (hs_node node = 0; node < view->n_tree; node++) {
+        if (hs_view_root_of(view, node) != HS_NO_NODE)
+            continue;
+        struct hs_row row = hs_index_dominated(view->index, node);
+        for (hs_node child; hs_row_next(&row, &child);) {
+            uint32_t set = child < view->n_tree ? 0 : hs_index_set_of(view->index, child);
+            if (set == HS_SET_OTHERS ||
+                (set != 0 && hs_index_set(view->index, set).n_roots > HS_ATTRIBUTED_ROOTS))
+                keep_largest(largest, hs_index_retained(view->index, child).words);
+        }
+    }
+    for (unsigned i = 0; i < HS_ATTRIBUTED_ROOTS; i++)
+        sum += largest[i];
+    return sum;
+}
+
+/* ---- all memory */
 
 /* Pages that are no heap are no part of the measure, and neither are a few of a heap. */
 static uint64_t unread_words(const struct hs_view *view, uint64_t reached_words)
@@ -90,21 +197,70 @@ static uint64_t unread_words(const struct hs_view *view, uint64_t reached_words)
     return words > (reached_words + words) / 100 ? words : 0;
 }
 
-static double percent(uint64_t words, const struct hs_attribution *of)
+/* Adds sizes that a file says, which may be any. */
+static void add_bytes(uint64_t *sum, uint64_t bytes)
+{
+    *sum = bytes > HS_BALANCE_MOST_BYTES - *sum ? HS_BALANCE_MOST_BYTES : *sum + bytes;
+}
+
+static uint64_t *part_of(struct hs_private_memory *memory, const struct hs_memory_row *row,
+                         const char *owner, bool is_known)
+{
+    static const char *const stacks[] = {HS_MEMORY_OF_STACKS, HS_MEMORY_OF_ENDED,
+                                         HS_MEMORY_OF_UNJOINED};
+
+    if (row->state != HS_MEMORY_OTHER)
+        return &memory->free_bytes;
+    if (strcmp(owner, HS_MEMORY_OF_NOBODY) == 0)
+        return is_known ? &memory->other_heaps_bytes : &memory->not_read_bytes;
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        if (strcmp(owner, stacks[i]) == 0)
+            return &memory->stacks_bytes;
+    return &memory->mappings_bytes;
+}
+
+static void find_memory(const struct hs_view *view, uint64_t reached_words,
+                        struct hs_private_memory *memory)
+{
+    const struct hs_snap_facts *facts = view->facts;
+    struct hs_unread unread;
+    uint64_t live_bytes = 0, reached_bytes;
+
+    hs_unread_find(view, &unread);
+    for (size_t i = 0; i < facts->n_memory; i++) {
+        const struct hs_memory_row *row = &facts->memory[i];
+        const char *owner = hs_view_string(view, row->owner);
+        if (!hs_memory_is_private(owner))
+            continue;
+        if (row->state == HS_MEMORY_LIVE) {
+            add_bytes(&live_bytes, row->n_bytes);
+            if (row->n_bytes > row->resident_bytes)
+                add_bytes(&memory->absent_bytes, row->n_bytes - row->resident_bytes);
+            continue;
+        }
+        add_bytes(part_of(memory, row, owner, unread.runtime[0] != '\0'), row->resident_bytes);
+        add_bytes(&memory->all_bytes, row->resident_bytes);
+    }
+    if (facts->n_memory == 0 || !hs_mul_fits(reached_words, facts->word_bytes, &reached_bytes))
+        return;
+    live_bytes = live_bytes > reached_bytes ? live_bytes : reached_bytes;
+    memory->reached_bytes = reached_bytes;
+    memory->garbage_bytes = live_bytes - reached_bytes;
+    add_bytes(&memory->all_bytes, live_bytes);
+}
+
+double hs_attribution_percent(const struct hs_attribution *of, uint64_t words)
 {
     double all = (double)of->reached_words + (double)of->unread_words;
 
     return all > 0 ? 100.0 * (double)words / all : 0;
 }
 
-double hs_owned_percent(const struct hs_attribution *attribution)
+double hs_private_percent(const struct hs_attribution *of, uint64_t words, unsigned word_bytes)
 {
-    return percent(attribution->owned_words, attribution);
-}
+    double all = (double)of->memory.all_bytes;
 
-double hs_attributed_percent(const struct hs_attribution *attribution)
-{
-    return percent(attribution->attributed_words, attribution);
+    return all > 0 ? 100.0 * (double)words * word_bytes / all : 0;
 }
 
 void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
@@ -118,6 +274,8 @@ void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
     for (uint32_t id = 1; id <= hs_index_n_sets(view->index); id++)
         add_set(view, id, &sum);
     sum.by_more_words = sum.reached_words - sum.by_1_words - sum.by_2_3_words - sum.by_4_8_words;
+    sum.to_objects_words = sum.reached_words - sum.by_more_words + largest_blocks_words(view);
     sum.unread_words = unread_words(view, sum.reached_words);
+    find_memory(view, sum.reached_words, &sum.memory);
     *ret = sum;
 }

@@ -25,7 +25,9 @@ void hs_root_place(const struct hs_view *view, const struct hs_root *root, char 
     const char *module = hs_view_string(view, root->module);
     bool says_symbol =
         strncmp(hs_view_string(view, root->name), symbol, strlen(symbol)) == 0; /* the name does */
-    if (file[0] != 0 && root->line != 0)
+    if (file[0] != 0 && symbol[0] == '.' && module[0] != 0) /* by the texts of those who use it */
+        (void)snprintf(text, n, "%s, of %s", module, hs_file_short(file));
+    else if (file[0] != 0 && root->line != 0)
         (void)snprintf(text, n, "%s:%u", file, root->line);
     else if (file[0] != 0)
         (void)snprintf(text, n, "%s", file);

@@ -207,6 +207,8 @@ static void set_root(struct made *made, struct hs_root *root, const char *key, c
         root->edge_class = (uint8_t)number(value);
     else if (strcmp(key, "tier") == 0)
         root->tier = (uint8_t)number(value);
+    else if (strcmp(key, "reason") == 0)
+        root->reason = (uint8_t)number(value);
     else if (strcmp(key, "certainty") == 0)
         root->certainty = (uint8_t)number(value);
     else

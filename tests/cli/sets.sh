@@ -198,6 +198,51 @@ def names_and_sums():
     check("2 roots free 30 words" in run("roots", path, "--best", "3").out, "the best two")
 
 
+def shares_of_stripped_programs():
+    """A file is an owner, a table of an allocator is none; all private memory is named."""
+    snap = Snap()
+    snap.type("t")
+    of_file, of_two, of_many, of_tables, tops = (
+        snap.block(100), snap.block(50), snap.block(40), snap.block(30),
+        [snap.block(n + 1) for n in range(9)])
+    place = {"binary": "app", "module": "app", "symbol": ".bss"}
+    for n in range(12):
+        snap.root(of_file, f".bss+{8 * n:#x}", unit="a.c", file="src/a.c", **place)
+    for name, file in (("b.c", "src/b.c"), ("c.c", "src/c.c")):
+        snap.root(of_two, f".bss+0x{name[0]}00", unit=name, file=file, **place)
+    for n in range(12):
+        for block in [of_many] + tops:
+            snap.root(block, f".bss+{8 * n + 0x800:#x}", unit="(no source)",
+                      variable=f".bss+{8 * n + 0x800:#x}", **place)
+    for name in ("tsd_tls", "mp_"):
+        snap.root(of_tables, name, unit="(no source)", binary="system: app", module="app", tier=1,
+                  symbol=name, reason=64)
+    snap.record("note", "rule 64 is runtime-table by rules.d/allocators.rules:6", 0)
+    for owner, state, size, resident in (("glibc", 0, 4000, 3000), ("glibc", 2, 500, 500),
+                                         ("stacks", 6, 80, 80), ("unclaimed", 6, 16, 16),
+                                         ("data of binaries", 6, 400, 400),
+                                         ("code and constants of binaries", 6, 9999, 9999)):
+        snap.record("memory", owner, state, size, resident, 1)
+    path = snap.write()
+    found = run("roots", path, "--json").json()
+    equal((found["owned_words"], found["attributed_words"]), (0, 0), "names")
+    equal(found["to_files_words"], 150, "files")
+    equal(found["to_objects_words"], 50 + 30 + 100 + 40 + sum(range(4, 10)), "objects")
+    equal(found["to_modules_words"], 265, "modules")
+    memory = found["memory"]
+    equal(memory["resident_bytes"], 3000 + 500 + 80 + 16 + 400, "resident")
+    equal(sum(memory[key] for key in memory if key not in ("resident_bytes", "not_resident_bytes")),
+          memory["resident_bytes"], "the parts")
+    equal((memory["not_resident_bytes"], memory["heap_bytes"]), (1000, 3000), "of blocks")
+    first, second = run("roots", path).lines()[-2:]
+    check(first == "owned 0.0 %, attributed 0.0 % of 624 words of private memory: "
+          "reached 265 words, garbage 235 words, free 62 words, stacks 10 words, "
+          "mappings 50 words, other heaps 0 words, not read 2 words; "
+          "of the first two not resident 125 words", first)
+    check("to a file 56.6 %, to at most 8 objects 97.7 %, to at most 3 modules 100.0 %; kept by 1 "
+          "root 0.0 %, by 2-3 30.2 %, by 4-8 0.0 %, by more 69.8 %" in second, second)
+
+
 def pointers_in_characters():
     """An arena of characters is the only way to most: a hint says what to ask, and that works."""
     snap = Snap()
@@ -287,7 +332,8 @@ def names_that_repeat():
     check("18 roots" in row, row)
 
 
-main(a_known_heap, names_and_sums, names_that_repeat, sets_of_kinds, pointers_in_characters,
+main(a_known_heap, names_and_sums, shares_of_stripped_programs, names_that_repeat, sets_of_kinds,
+     pointers_in_characters,
      bad_input, indexes_of_policies, sets_by_brute_force, groups_by_brute_force,
      what_if_by_brute_force)
 END

@@ -253,6 +253,8 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
         listing->has_sites
             ? HS_PAIRS(HS_TEXT("trace", listing->join.path), HS_ROWS("samplers", &samplers))
             : HS_NO_PAIRS;
+    struct hs_pair memory[HS_PRIVATE_PAIRS];
+    hs_private_memory_json(&attributed->memory, memory);
     hs_what_if_pairs_init(view, &listing->what_if, &what_if);
     const struct hs_listing all = {
         .rows = &list,
@@ -271,18 +273,22 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
             HS_COUNT("static_words", view->totals->static_words), HS_END,
             HS_TEXT("policy", hs_policy_name(hs_index_policy(view->index))),
             HS_COUNT("owned_words", attributed->owned_words),
-            HS_COUNT("attributed_words", attributed->attributed_words), HS_OBJECT("kept_by"),
+            HS_COUNT("attributed_words", attributed->attributed_words),
+            HS_COUNT("to_files_words", attributed->to_files_words),
+            HS_COUNT("to_objects_words", attributed->to_objects_words),
+            HS_COUNT("to_modules_words", attributed->to_modules_words), HS_OBJECT("kept_by"),
             HS_COUNT("one_root_words", attributed->by_1_words),
             HS_COUNT("two_to_three_words", attributed->by_2_3_words),
             HS_COUNT("four_to_eight_words", attributed->by_4_8_words),
             HS_COUNT("more_words", attributed->by_more_words), HS_END,
-            HS_COUNT("unread_words", attributed->unread_words), HS_SPLICE(what_if.without_members),
-            HS_SPLICE(what_if.best_members), HS_SPLICE(sampled), HS_ROWS("roots", &list),
-            HS_ROWS("sets", &sets), HS_OBJECT("other_sets"), HS_COUNT("count", n_other_sets),
-            HS_COUNT("retained_words", other_words), HS_END, HS_OBJECT("shared"),
-            HS_COUNT("retained_words", rows->shared_words), HS_END, HS_OBJECT("others"),
-            HS_COUNT("count", rows->n_others), HS_COUNT("retained_words", rows->others_words),
-            HS_END, HS_OBJECT("unreached"), HS_COUNT("words", unreached.words), HS_END),
+            HS_COUNT("unread_words", attributed->unread_words), HS_SPLICE(memory),
+            HS_SPLICE(what_if.without_members), HS_SPLICE(what_if.best_members), HS_SPLICE(sampled),
+            HS_ROWS("roots", &list), HS_ROWS("sets", &sets), HS_OBJECT("other_sets"),
+            HS_COUNT("count", n_other_sets), HS_COUNT("retained_words", other_words), HS_END,
+            HS_OBJECT("shared"), HS_COUNT("retained_words", rows->shared_words), HS_END,
+            HS_OBJECT("others"), HS_COUNT("count", rows->n_others),
+            HS_COUNT("retained_words", rows->others_words), HS_END, HS_OBJECT("unreached"),
+            HS_COUNT("words", unreached.words), HS_END),
     };
     return hs_tool_list(tool, inv, &all, err);
 }
@@ -339,7 +345,8 @@ static hs_status print_attribution(struct hs_tool *tool, const struct listing *l
 
 static void judge(struct hs_tool *tool, const struct listing *listing)
 {
-    double percent = hs_attributed_percent(&listing->attribution);
+    const struct hs_attribution *a = &listing->attribution;
+    double percent = hs_attribution_percent(a, a->attributed_words);
 
     if (percent >= (double)listing->least_percent)
         return;

@@ -3,6 +3,9 @@
 #include "analysis/root_name.h"
 #include "base/append.h"
 #include <stdio.h>
+#include <string.h>
+
+enum { HS_PARTS_TEXT_BYTES = 512 };
 
 static const char *const nouns[] = {
     [HS_BY_ROOT] = "roots", [HS_BY_KIND] = "kinds",     [HS_BY_MODULE] = "modules",
@@ -68,27 +71,77 @@ hs_status hs_set_put(struct hs_sink *sink, const struct hs_view *view,
                          err);
 }
 
-static double percent(uint64_t words, const struct hs_attribution *of)
+/* "reached 10.6 MiB, garbage 0 B, free 3.1 MiB, ..." */
+static void put_parts(struct hs_tool *tool, const struct hs_private_memory *memory,
+                      unsigned word_bytes, char text[HS_PARTS_TEXT_BYTES])
 {
-    return of->reached_words == 0 ? 0 : 100.0 * (double)words / (double)of->reached_words;
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } parts[] = {{"reached", memory->reached_bytes},   {"garbage", memory->garbage_bytes},
+                 {"free", memory->free_bytes},         {"stacks", memory->stacks_bytes},
+                 {"mappings", memory->mappings_bytes}, {"other heaps", memory->other_heaps_bytes},
+                 {"not read", memory->not_read_bytes}};
+    char size[HS_SIZE_TEXT_BYTES];
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        hs_append(text, HS_PARTS_TEXT_BYTES, "%s%s %s", text[0] != '\0' ? ", " : "", parts[i].name,
+                  hs_tool_size(tool, parts[i].bytes / word_bytes, word_bytes, size));
+    hs_append(text, HS_PARTS_TEXT_BYTES, "; of the first two not resident %s",
+              hs_tool_size(tool, memory->absent_bytes / word_bytes, word_bytes, size));
+}
+
+void hs_private_memory_json(const struct hs_private_memory *memory,
+                            struct hs_pair pairs[HS_PRIVATE_PAIRS])
+{
+    uint64_t unknown = memory->all_bytes == 0 ? HS_UNKNOWN : 0;
+    uint64_t heap_bytes = memory->reached_bytes + memory->garbage_bytes - memory->absent_bytes;
+    const struct hs_pair members[HS_PRIVATE_PAIRS] = {
+        HS_OBJECT("memory"),
+        HS_COUNT("resident_bytes", unknown | (memory->all_bytes - memory->absent_bytes)),
+        HS_COUNT("heap_bytes", unknown | heap_bytes),
+        HS_COUNT("other_heaps_bytes", unknown | memory->other_heaps_bytes),
+        HS_COUNT("free_bytes", unknown | memory->free_bytes),
+        HS_COUNT("mappings_bytes", unknown | memory->mappings_bytes),
+        HS_COUNT("stacks_bytes", unknown | memory->stacks_bytes),
+        HS_COUNT("not_read_bytes", unknown | memory->not_read_bytes),
+        HS_COUNT("not_resident_bytes", unknown | memory->absent_bytes),
+        HS_END,
+        HS_PAIRS_END,
+    };
+    memcpy(pairs, members, sizeof members);
+}
+
+static hs_status print_private(struct hs_tool *tool, const struct hs_attribution *a,
+                               unsigned word_bytes, struct hs_error *err)
+{
+    char all[HS_SIZE_TEXT_BYTES], parts[HS_PARTS_TEXT_BYTES];
+
+    if (a->memory.all_bytes == 0)
+        return HS_OK;
+    put_parts(tool, &a->memory, word_bytes, parts);
+    return hs_tool_say(tool, err, "owned %.1f %%, attributed %.1f %% of %s of private memory: %s",
+                       hs_private_percent(a, a->owned_words, word_bytes),
+                       hs_private_percent(a, a->attributed_words, word_bytes),
+                       hs_tool_size(tool, a->memory.all_bytes / word_bytes, word_bytes, all),
+                       parts);
 }
 
 hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *a,
                                unsigned word_bytes, struct hs_error *err)
 {
-    char of[4 * HS_SIZE_TEXT_BYTES], all[HS_SIZE_TEXT_BYTES], reached[HS_SIZE_TEXT_BYTES],
-        unread[HS_SIZE_TEXT_BYTES];
-    (void)hs_tool_size(tool, a->reached_words + a->unread_words, word_bytes, all);
-    (void)hs_tool_size(tool, a->reached_words, word_bytes, reached);
-    (void)hs_tool_size(tool, a->unread_words, word_bytes, unread);
-    if (a->unread_words == 0)
-        (void)snprintf(of, sizeof of, "what is reached (%s)", reached);
-    else
-        (void)snprintf(of, sizeof of, "%s: %s reached, %s not read", all, reached, unread);
-    HS_TRY(hs_tool_say(tool, err, "owned %.1f %%, attributed %.1f %% of %s", hs_owned_percent(a),
-                       hs_attributed_percent(a), of));
-    return hs_tool_say(tool, err,
-                       "kept by 1 root %.1f %%, by 2-3 %.1f %%, by 4-8 %.1f %%, by more %.1f %%",
-                       percent(a->by_1_words, a), percent(a->by_2_3_words, a),
-                       percent(a->by_4_8_words, a), percent(a->by_more_words, a));
+    HS_TRY(print_private(tool, a, word_bytes, err));
+    return hs_tool_say(
+        tool, err,
+        "of what is reached%s: owned %.1f %%, attributed %.1f %%, to a file %.1f %%, to at most 8 "
+        "objects %.1f %%, to at most 3 modules %.1f %%; kept by 1 root %.1f %%, by 2-3 %.1f %%, by "
+        "4-8 %.1f %%, by more %.1f %%",
+        a->unread_words != 0 ? " or not read" : "", hs_attribution_percent(a, a->owned_words),
+        hs_attribution_percent(a, a->attributed_words),
+        hs_attribution_percent(a, a->to_files_words),
+        hs_attribution_percent(a, a->to_objects_words),
+        hs_attribution_percent(a, a->to_modules_words), hs_attribution_percent(a, a->by_1_words),
+        hs_attribution_percent(a, a->by_2_3_words), hs_attribution_percent(a, a->by_4_8_words),
+        hs_attribution_percent(a, a->by_more_words));
 }

@@ -19,7 +19,13 @@ hs_status hs_set_put(struct hs_sink *sink, const struct hs_view *view,
                      const struct hs_set_rows *sets, size_t row, enum hs_group_by group_by,
                      struct hs_error *err);
 
-/* Prints "owned 41.0 %, attributed 98.8 % of 20,834,051 words ...", in two lines. */
+/* Makes the member "memory" of JSON: the parts of private memory. */
+#define HS_PRIVATE_PAIRS 11
+void hs_private_memory_json(const struct hs_private_memory *memory,
+                            struct hs_pair pairs[HS_PRIVATE_PAIRS]);
+
+/* Prints two lines: what is owned and attributed of all private memory, whose parts are named; and
+ * all shares of what is reached. The first is left out where nobody says where the memory was. */
 hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *attribution,
                                unsigned word_bytes, struct hs_error *err);
 

@@ -3,7 +3,8 @@
  *
  * A name is that of a variable, a field, a frame's live variable, a thread, something registered;
  * not of a place (hs_root_is_place: in a section, in thread-local storage, in the thread library's
- * own memory), an unclaimed mapping, a register or a slot without a variable. */
+ * own memory), an unclaimed mapping, a register or a slot without a variable, and not of a table of
+ * the loader, libc or an allocator. */
 #ifndef HS_ANALYSIS_ATTRIBUTION_H
 #define HS_ANALYSIS_ATTRIBUTION_H
 
@@ -11,6 +12,19 @@
 
 /* The most roots of a set that still answers who owns something. */
 #define HS_ATTRIBUTED_ROOTS 8
+#define HS_ATTRIBUTED_MODULES 3
+
+/* The private memory of a process, resident but for blocks: the words of these are counted whether
+ * they are or not. The parts add up to the first. */
+struct hs_private_memory {
+    uint64_t all_bytes;                    /* 0: the snapshot does not say where the memory was */
+    uint64_t reached_bytes, garbage_bytes; /* blocks that a root leads to, and others */
+    uint64_t free_bytes;                   /* free in an allocator, and its own tables */
+    uint64_t stacks_bytes, mappings_bytes; /* the second with the data of binaries */
+    uint64_t other_heaps_bytes;            /* of a runtime whose heap is known not to be read */
+    uint64_t not_read_bytes;               /* of nobody that is known */
+    uint64_t absent_bytes;                 /* of blocks: not resident */
+};
 
 /* The words by owner; the four by the number of roots add up to the first. */
 struct hs_attribution {
@@ -18,14 +32,21 @@ struct hs_attribution {
     uint64_t owned_words;      /* retained by one named root */
     uint64_t attributed_words; /* and by a set of at most HS_ATTRIBUTED_ROOTS, all named */
     uint64_t by_1_words, by_2_3_words, by_4_8_words, by_more_words; /* by the number of roots */
+    /* Three further shares. In the first all variables of one source file are one owner, which
+     * texts of code may have named; the second asks for no names: at most HS_ATTRIBUTED_ROOTS
+     * roots, or the blocks that most hangs on; in the third a thread's calls are one of at most
+     * HS_ATTRIBUTED_MODULES. */
+    uint64_t to_files_words, to_objects_words, to_modules_words;
+    struct hs_private_memory memory;
     /* The resident words of the process's private memory outside the heap that was read, which no
      * root owns. 0 below one percent of both together: every process has some pages of its own. */
     uint64_t unread_words;
 };
 
-/* Returns owned and attributed words in percent of what is reached and what was not read. */
-double hs_owned_percent(const struct hs_attribution *attribution);
-double hs_attributed_percent(const struct hs_attribution *attribution);
+/* Returns words in percent of what is reached and what was not read; and of all private memory. */
+double hs_attribution_percent(const struct hs_attribution *attribution, uint64_t words);
+double hs_private_percent(const struct hs_attribution *attribution, uint64_t words,
+                          unsigned word_bytes);
 
 /* Tells whether a root (a variable, or a leaf below none) has a name in this sense. O(1). */
 bool hs_root_is_named(const struct hs_view *view, hs_node root);
@@ -36,7 +57,8 @@ bool hs_root_is_named(const struct hs_view *view, hs_node root);
 hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
                         struct hs_error *err);
 
-/* Computes the attribution. O(tree + roots of small sets). */
+/* Computes the attribution. O(tree + roots of sets + blocks that several roots keep and no block
+ * dominates). */
 void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret);
 
 #endif
