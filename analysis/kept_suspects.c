@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 4
+#define KEPT_SUSPECTS_VERSION 5
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -157,6 +157,12 @@ static void roots(struct coder *c, struct hs_suspect *row)
         SMALL(c, row->modules[i].module, UINT32_MAX);
         size(c, &row->modules[i].n_roots);
     }
+    SMALL(c, row->n_files, HS_SUSPECT_FILES + 1);
+    for (uint32_t i = 0; i < row->n_files; i++)
+        SMALL(c, row->files[i], UINT32_MAX);
+    node(c, &row->entry);
+    size(c, &row->entry_words);
+    size(c, &row->n_entry_referrers);
     size(c, &row->n_on_stacks);
     size(c, &row->n_threads);
     node(c, &row->outermost);
@@ -219,7 +225,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1424 && sizeof(struct hs_accumulation) == 712 &&
+static_assert(sizeof(struct hs_suspect) == 1464 && sizeof(struct hs_accumulation) == 712 &&
               sizeof(struct hs_suspects) == 64);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

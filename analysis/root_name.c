@@ -25,14 +25,14 @@ void hs_root_place(const struct hs_view *view, const struct hs_root *root, char 
     const char *module = hs_view_string(view, root->module);
     bool says_symbol =
         strncmp(hs_view_string(view, root->name), symbol, strlen(symbol)) == 0; /* the name does */
-    if (file[0] != 0 && symbol[0] == '.' && module[0] != 0) /* by the texts of those who use it */
+    if (symbol[0] == '.' && module[0] != 0 && root->function != 0)
+        (void)snprintf(text, n, "%s, used by %s", module, hs_view_string(view, root->function));
+    else if (symbol[0] == '.' && module[0] != 0 && file[0] != 0) /* by texts of who uses it */
         (void)snprintf(text, n, "%s, of %s", module, hs_file_short(file));
     else if (file[0] != 0 && root->line != 0)
         (void)snprintf(text, n, "%s:%u", file, root->line);
     else if (file[0] != 0)
         (void)snprintf(text, n, "%s", file);
-    else if (symbol[0] == '.' && module[0] != 0 && root->function != 0)
-        (void)snprintf(text, n, "%s, used by %s", module, hs_view_string(view, root->function));
     else if (symbol[0] == '.' && module[0] != 0) /* where in a section says the name */
         (void)snprintf(text, n, "%s", module);
     else if (says_symbol && module[0] != 0) /* many libraries have one of a name */
@@ -76,8 +76,13 @@ void hs_root_tail(const struct hs_view *view, const struct hs_root *root, char *
     text[0] = '\0';
     if (!is_in_section(view, root))
         return;
-    hs_append(text, HS_ROOT_WHERE_BYTES, root->function != 0 ? " used by %.400s" : " of %.400s",
-              hs_view_string(view, root->function != 0 ? root->function : root->module));
+    if (root->function == 0 && root->file != 0)
+        hs_append(text, HS_ROOT_WHERE_BYTES, " of %.200s in %.200s",
+                  hs_file_short(hs_view_string(view, root->file)),
+                  hs_view_string(view, root->module));
+    else
+        hs_append(text, HS_ROOT_WHERE_BYTES, root->function != 0 ? " used by %.400s" : " of %.400s",
+                  hs_view_string(view, root->function != 0 ? root->function : root->module));
 }
 
 /* ---- of a set */

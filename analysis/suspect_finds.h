@@ -22,10 +22,14 @@ hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_que
 hs_status hs_suspect_find_reserves(struct hs_view *view, struct hs_suspects *found,
                                    struct hs_error *err);
 
-/* The binaries that have most of a set's roots: of more than HS_SUSPECT_FEW_ROOTS, few of which
- * have names, unless all are of one binary. O(roots). */
+/* Finds the binaries and the sources that have most of a set's roots: of more than
+ * HS_SUSPECT_FEW_ROOTS, few of which have names. O(roots). */
 hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect *suspect,
                                   struct hs_error *err);
+
+/* Finds the block that half of such a set's memory and more hangs on. O(children of the groups of
+ * the tree of roots). */
+void hs_suspect_take_entry(struct hs_view *view, struct hs_suspect *suspect);
 
 /* Finds the sites of samples that owners retain, and of lost ones. */
 hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,

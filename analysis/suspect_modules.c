@@ -1,6 +1,8 @@
-/* The memory that many roots keep together: the binaries that have most of these, or on how many
- * stacks they are. A reader who is told three names of a thousand knows no more than before. */
+/* The memory that many roots keep together: the block that most of it hangs on, the sources and the
+ * binaries that have most of these roots, or on how many stacks they are. A reader who is told
+ * three names of a thousand knows no more than before. */
 #include "analysis/attribution.h"
+#include "analysis/set_tops.h"
 #include "base/table.h"
 #include "suspect_finds.h"
 
@@ -50,45 +52,88 @@ static hs_status count_on_stack(const struct hs_view *view, struct hs_suspect *s
     return hs_dict_put(threads, root->thread, 1, err);
 }
 
-/* Counts binaries, of roots that are not on stacks; threads of those that are. */
+struct members {
+    struct hs_dict modules; /* owned: of roots that are not on stacks, how many each has */
+    struct hs_dict files;   /* owned: likewise, of those that have one */
+    struct hs_dict threads; /* owned: of those that are */
+    uint64_t n_named, n_with_file;
+};
+
 static hs_status count(const struct hs_view *view, struct hs_suspect *suspect,
-                       struct hs_dict *modules, struct hs_dict *threads, uint64_t *ret_n_named,
-                       struct hs_error *err)
+                       struct members *members, struct hs_error *err)
 {
     struct hs_row row = hs_index_set_roots(view->index, suspect->set);
 
     for (hs_node node; hs_row_next(&row, &node);) {
         const struct hs_root *root = hs_snap_root(view->snap, node);
-        if (is_on_stack(root))
-            HS_TRY(count_on_stack(view, suspect, node, threads, err));
-        else
-            HS_TRY(
-                hs_dict_put(modules, root->module, hs_dict_get(modules, root->module, 0) + 1, err));
-        *ret_n_named += hs_root_is_named(view, node);
+        members->n_named += hs_root_is_named(view, node);
+        if (is_on_stack(root)) {
+            HS_TRY(count_on_stack(view, suspect, node, &members->threads, err));
+            continue;
+        }
+        HS_TRY(hs_dict_put(&members->modules, root->module,
+                           hs_dict_get(&members->modules, root->module, 0) + 1, err));
+        members->n_with_file += root->file != 0;
+        if (root->file != 0 && members->files.n <= HS_SUSPECT_FILES)
+            HS_TRY(hs_dict_put(&members->files, root->file, 1, err));
     }
     return hs_row_check(&row, err);
+}
+
+/* Takes the files where all variables are of a few. */
+static void take_files(struct hs_suspect *suspect, const struct members *members)
+{
+    if (members->n_with_file != suspect->n_roots - suspect->n_on_stacks ||
+        members->files.n > HS_SUSPECT_FILES)
+        return;
+    for (size_t i = 0; i < members->files.n; i++)
+        suspect->files[suspect->n_files++] = (hs_str)members->files.entries[i].key;
+}
+
+static void take_members(struct hs_suspect *suspect, const struct members *members)
+{
+    enum { ONE_NAMED_OF = 4 }; /* then names tell who it is */
+
+    if (members->n_named >= suspect->n_roots / ONE_NAMED_OF)
+        return;
+    if (suspect->n_on_stacks == suspect->n_roots && members->threads.n != 0 &&
+        hs_dict_find(&members->threads, 0) == NULL) /* of no known thread */
+        suspect->n_threads = members->threads.n;
+    for (size_t i = 0; i < members->modules.n; i++)
+        if (members->modules.entries[i].key != 0)
+            insert(suspect, (hs_str)members->modules.entries[i].key,
+                   members->modules.entries[i].value);
+    take_files(suspect, members);
 }
 
 hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect *suspect,
                                   struct hs_error *err)
 {
-    enum { ONE_NAMED_OF = 4 }; /* then names tell who it is */
-    struct hs_dict modules = {0}, threads = {0};
-    uint64_t n_named = 0;
+    struct members members = {.n_named = 0};
 
     if (suspect->n_roots <= HS_SUSPECT_FEW_ROOTS)
         return HS_OK;
-    hs_status status = count(view, suspect, &modules, &threads, &n_named, err);
-    bool is_told = status == HS_OK && n_named < suspect->n_roots / ONE_NAMED_OF;
-    if (is_told && suspect->n_on_stacks == suspect->n_roots &&
-        hs_dict_find(&threads, 0) == NULL) /* of no known thread */
-        suspect->n_threads = threads.n;
-    else if (modules.n + (suspect->n_on_stacks != 0) <= 1)
-        is_told = false; /* all are of one binary: their names tell more */
-    for (size_t i = 0; is_told && i < modules.n; i++)
-        if (modules.entries[i].key != 0)
-            insert(suspect, (hs_str)modules.entries[i].key, modules.entries[i].value);
-    hs_dict_fini(&modules);
-    hs_dict_fini(&threads);
+    hs_status status = count(view, suspect, &members, err);
+    if (status == HS_OK)
+        take_members(suspect, &members);
+    hs_dict_fini(&members.modules);
+    hs_dict_fini(&members.files);
+    hs_dict_fini(&members.threads);
     return status;
+}
+
+void hs_suspect_take_entry(struct hs_view *view, struct hs_suspect *suspect)
+{
+    struct hs_set_tops tops = hs_set_tops_of(view, suspect->set);
+
+    if (suspect->n_roots <= HS_SUSPECT_FEW_ROOTS)
+        return;
+    for (hs_node top; hs_set_tops_next(&tops, &top);) {
+        uint64_t words = hs_index_retained(view->index, top).words;
+        if (words < suspect->words - words || words <= suspect->entry_words)
+            continue;
+        suspect->entry = top;
+        suspect->entry_words = words;
+        suspect->n_entry_referrers = hs_index_predecessors(view->index, top).n;
+    }
 }

@@ -76,9 +76,29 @@ def kept_by_many():
     target = f"#{len(snap.tree())}"
     out = run("paths", path, "--to", target, "--cut").out
     check("more than 4 ways that share nothing keep it" in out, out)
+    check("it would take letting go of: A.v0, A.v1, A.v2, A.v3, A.v4\n" in out, out)
     cut = run("paths", path, "--to", target, "--cut", "--json").json()["cut"]
     equal([cut[key] for key in ("size", "at_least", "complete", "near_roots", "near_object")],
           [None, 5, False, [], []], "the cut")
+
+
+def kept_by_very_many():
+    """No more than ten places are told: sources, or binaries where these are more."""
+    for n_files, told in [(2, "variables of f0.c in app (6), variables of f1.c in app (6), "
+                              "calls of thread 7 (1)"),
+                          (12, "variables of app (12), calls of thread 7 (1)")]:
+        snap = Snap()
+        snap.type("t")
+        only = snap.block(3)
+        for at in range(12):
+            snap.root(only, f"v{at}", binary="app", module="app", unit=f"f{at % n_files}.c",
+                      file=f"f{at % n_files}.c", symbol=f"v{at}")
+        snap.root(only, "poll slot sp+0", kind="stack", binary="thread 7", unit="#1 poll", thread=7,
+                  frame=1, module="libc.so.6")
+        path = snap.write(f"many{n_files}.snap")
+        for what in ("set:1", f"#{len(snap.tree())}"):
+            out = run("paths", path, "--to", what, "--cut").out
+            check(f"it would take letting go of: {told}\n" in out, out)
 
 
 def not_to_be_cut():
@@ -117,5 +137,6 @@ def one_is_the_dominator():
     check(n_one > 20, "too few cuts of one")
 
 
-main(fields_have_names, one_keeper, kept_by_many, not_to_be_cut, one_is_the_dominator)
+main(fields_have_names, one_keeper, kept_by_many, kept_by_very_many, not_to_be_cut,
+     one_is_the_dominator)
 END

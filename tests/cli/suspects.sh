@@ -178,18 +178,20 @@ def many_without_names():
             several.root(kept, f"poll slot sp+{8 * n}", kind="stack", binary=f"thread {thread}",
                          unit="#1 poll", thread=thread, frame=1)
     row, = of(several.write())
-    check(row["sentence"].startswith("16 roots together (set:1: on the stacks of 2 threads, such "
-                                     "as poll slot sp+0) keep"), row["sentence"])
-    row, = of(snap.write())
-    check(row["sentence"].startswith("11 roots together (set:1: 7 of liba.so, 4 on stacks) keep"),
+    entry = "One block of 40000 bytes, {} referrers (#{}), keeps 39.1 KiB, 100.0 % of the heap; "
+    check(row["sentence"].startswith(entry.format(16, len(several.tree())) + "calls of 2 threads, "
+                                     "such as poll slot sp+0 (set:1, 16 roots) keep"),
           row["sentence"])
+    row, = of(snap.write())
+    check("; static variables of liba.so and 4 slots of stacks (set:1, 11 roots) keep" in
+          row["sentence"], row["sentence"])
     nobodys = native(Snap()) # of no known thread
     kept = nobodys.block(5000, nobodys.type("struct state", 0, 12))
     for n in range(16):
         nobodys.root(kept, f"poll slot sp+{8 * n}", kind="stack", unit="#1 poll", frame=1)
     row, = of(nobodys.write())
-    check(row["sentence"].startswith("16 roots together (set:1: poll slot sp+0, poll slot sp+8, "),
-          row["sentence"])
+    check("; poll slot sp+0, poll slot sp+8, " in row["sentence"] and
+          ", ... (set:1, 16 roots) keep" in row["sentence"], row["sentence"])
     one = native(Snap())
     kept = one.block(5000, one.type("struct state", 0, 12))
     for module, frame in (("libc.so.6", 1), ("app", 2), ("app", 3), ("libc.so.6", 4)):
@@ -198,8 +200,17 @@ def many_without_names():
                      binary="thread 7", unit=f"#{frame} {module}", thread=7, frame=frame,
                      module=module)
     row, = of(one.write())
-    check(row["sentence"].startswith("16 roots together (set:1: on the stack of thread 7, such as "
-                                     "app slot sp+300) keep"), row["sentence"])
+    check("; calls of thread 7, such as app slot sp+300 (set:1, 16 roots) keep" in row["sentence"],
+          row["sentence"])
+    of_file = native(Snap())
+    several = [of_file.block(2000, of_file.type("struct state", 0, 12)) for _ in range(3)]
+    for n in range(9):
+        for block in several:
+            of_file.root(block, f".bss+{8 * n + 8:#x}", binary="app", module="app", unit="src/b.c",
+                         variable=f".bss+{8 * n + 8:#x}", symbol=".bss", file="src/b.c")
+    row, = of(of_file.write())
+    check(row["sentence"].startswith("static variables of src/b.c in app (set:1, 9 roots) keep"),
+          row["sentence"])
 
 
 def shown(command):

@@ -3,6 +3,7 @@
 
 #include "analysis/object_lookup.h"
 #include "analysis/root_name.h"
+#include "analysis/set_tops.h"
 #include "commands.h"
 #include "cut_print.h"
 #include "open_view.h"
@@ -10,6 +11,7 @@
 #include "root_json.h"
 #include "sample_print.h"
 #include "set_object.h"
+#include "set_places.h"
 #include "site_paths_print.h"
 #include "site_print.h"
 #include "type_paths_print.h"
@@ -207,6 +209,9 @@ static hs_status show_cut(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_TRY(print_heading(tool, join, what, target, err));
         }
         HS_TRY(hs_cut_sentence(tool, join->view, &cut, err));
+        uint32_t set = what->kind == HS_OBJECT_SET ? what->set : hs_set_keeping(join->view, target);
+        if (cut.n > HS_CUT_MOST && set != 0)
+            HS_TRY(hs_set_places_print(tool, join->view, set, err));
         if (cut.n == 0 || cut.n > HS_CUT_MOST)
             return HS_OK;
     }

@@ -7,34 +7,7 @@
 #include "analysis/root_name.h"
 #include "base/append.h"
 #include "base/units.h"
-#include "report/text.h"
-
-enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, WHERE_COLUMNS = 80, LEAST_PART = 20 };
-
-struct writer {
-    char *text;
-    size_t n_bytes;
-    hs_status status; /* of the first name that there was no memory for */
-    struct hs_error *err;
-};
-
-#define put(w, ...) hs_append((w)->text, (w)->n_bytes, __VA_ARGS__)
-
-/* A name made safe, cut in the middle to so many columns. */
-static void put_name(struct writer *w, const char *name, size_t columns)
-{
-    struct hs_buffer clean = {0}, fit = {0};
-    hs_status status = w->status;
-    if (status == HS_OK)
-        status = hs_text_sanitise(name, strlen(name), HS_TEXT_TERMINAL, &clean, w->err);
-    if (status == HS_OK && clean.n_bytes != 0)
-        status = hs_text_fit((const char *)clean.bytes, clean.n_bytes, columns, &fit, w->err);
-    if (status == HS_OK && fit.n_bytes != 0)
-        put(w, "%.*s", (int)fit.n_bytes, (const char *)fit.bytes);
-    hs_buffer_fini(&clean);
-    hs_buffer_fini(&fit);
-    w->status = status;
-}
+#include "suspect_writer.h"
 
 static void put_bytes(struct writer *w, const struct hs_view *view, uint64_t words)
 {
@@ -58,118 +31,6 @@ void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text)
     put(&w, ", ");
     put_percent(&w, words, view->totals->heap_words);
     put(&w, " of the heap");
-}
-
-/* ---- who */
-
-static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
-{
-    const struct hs_root *root = hs_snap_root(view->snap, node);
-    char where[HS_ROOT_WHERE_BYTES];
-    put_name(w, hs_view_string(view, root->name), NAME_COLUMNS);
-    hs_root_where(view, root, where);
-    if (where[0] == '\0')
-        return;
-    put(w, " (");
-    put_name(w, where, WHERE_COLUMNS);
-    put(w, ")");
-}
-
-/* Puts a node as one of several; of a long name so many columns. */
-static void put_short(struct writer *w, const struct hs_view *view, hs_node node, size_t columns)
-{
-    const struct hs_root *root = hs_snap_root(view->snap, node);
-    char tail[HS_ROOT_WHERE_BYTES];
-    put_name(w, hs_view_string(view, root->name), columns);
-    hs_root_tail(view, root, tail);
-    put_name(w, tail, NAME_COLUMNS);
-}
-
-/* The thread that all its roots are of; 0: none, or more roots than are known here. */
-static uint32_t common_thread(const struct hs_view *view, const struct hs_suspect *suspect)
-{
-    uint32_t thread = 0;
-    if (suspect->n_shown < suspect->n_roots)
-        return 0;
-    for (uint32_t i = 0; i < suspect->n_shown; i++) {
-        uint32_t of = hs_snap_root(view->snap, suspect->roots[i])->thread;
-        if (of == 0 || (i > 0 && of != thread))
-            return 0;
-        thread = of;
-    }
-    return thread;
-}
-
-/* "server, lctx, engines, ..." */
-static void put_some(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
-{
-    enum { NAMED = 3 };
-
-    for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
-        put(w, "%s", i == 0 ? "" : ", ");
-        put_short(w, view, suspect->roots[i], NAME_COLUMNS / NAMED * 2);
-    }
-    put(w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
-}
-
-/* "302 of libgtk-3.so.0, 154 of geany, 12 on stacks, ..." */
-static void put_modules(struct writer *w, const struct hs_view *view,
-                        const struct hs_suspect *suspect)
-{
-    uint64_t n = 0;
-
-    for (uint32_t i = 0; i < suspect->n_modules; i++) {
-        put(w, "%s%lu of ", i == 0 ? "" : ", ", (unsigned long)suspect->modules[i].n_roots);
-        put_name(w, hs_view_string(view, suspect->modules[i].module), NAME_COLUMNS);
-        n += suspect->modules[i].n_roots;
-    }
-    if (suspect->n_on_stacks != 0)
-        put(w, "%s%lu on stacks", suspect->n_modules != 0 ? ", " : "",
-            (unsigned long)suspect->n_on_stacks);
-    put(w, "%s", n + suspect->n_on_stacks < suspect->n_roots ? ", ..." : "");
-}
-
-/* "on the stacks of 4 threads, such as app+0x1af90 slot sp+8" */
-static void put_stacks(struct writer *w, const struct hs_view *view,
-                       const struct hs_suspect *suspect)
-{
-    const struct hs_root *root = hs_snap_root(view->snap, suspect->outermost);
-
-    if (suspect->n_threads == 1)
-        put(w, "on the stack of thread %u", root->thread);
-    else
-        put(w, "on the stacks of %lu threads", (unsigned long)suspect->n_threads);
-    put(w, ", such as ");
-    put_name(w, hs_view_string(view, root->name), NAME_COLUMNS);
-}
-
-hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
-                         struct hs_error *err)
-{
-    struct writer w = {.text = text, .n_bytes = HS_SUSPECT_WHO_BYTES, .err = err};
-    text[0] = '\0';
-    if (suspect->fold_name != NULL) {
-        put(&w, "%lu x ", (unsigned long)suspect->n_roots);
-        put_name(&w, suspect->fold_name, NAME_COLUMNS);
-        return w.status;
-    }
-    if (suspect->list == HS_SUSPECT_OWNER) {
-        put_root(&w, view, suspect->roots[0]);
-        return w.status;
-    }
-    put(&w, "%lu roots together (set:%u%s", (unsigned long)suspect->n_roots, suspect->set,
-        suspect->n_shown != 0 ? ": " : "");
-    if (suspect->n_threads != 0)
-        put_stacks(&w, view, suspect);
-    else if (suspect->n_modules != 0)
-        put_modules(&w, view, suspect);
-    else
-        put_some(&w, view, suspect);
-    uint32_t thread = suspect->n_threads != 0 ? 0 : common_thread(view, suspect);
-    if (thread != 0)
-        put(&w, "; of thread %u", thread);
-    put(&w, ")");
-    return w.status;
 }
 
 /* ---- what */
@@ -600,12 +461,32 @@ static void trim(struct writer *w)
         w->text[n - 1] = '\0';
 }
 
+/* "One block of 16003056 bytes, 4 referrers (#77), keeps 15.3 MiB, 67.2 % of the heap; " */
+static void put_entry(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
+{
+    char much[HS_SUSPECT_MUCH_BYTES];
+    struct hs_node_facts facts;
+
+    if (suspect->entry == HS_NO_NODE || w->status != HS_OK)
+        return;
+    w->status = hs_view_facts(view, suspect->entry, &facts, w->err);
+    if (w->status != HS_OK)
+        return;
+    hs_suspect_much(view, suspect->entry_words, much);
+    put(w, "One block of %lu bytes, %lu %s (#%lu), keeps %s; ",
+        (unsigned long)(facts.words * view->facts->word_bytes),
+        (unsigned long)suspect->n_entry_referrers,
+        suspect->n_entry_referrers == 1 ? "referrer" : "referrers", (unsigned long)suspect->entry,
+        much);
+}
+
 static void put_owner(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
 {
     char text[HS_SUSPECT_WHO_BYTES] = "", much[HS_SUSPECT_MUCH_BYTES];
     bool is_joint = suspect->list == HS_SUSPECT_JOINT;
     if (w->status == HS_OK)
         w->status = hs_suspect_who(view, suspect, text, w->err);
+    put_entry(w, view, suspect);
     hs_suspect_much(view, suspect->words, much);
     put(w, "%s %s %s", text, is_joint || suspect->fold_name != NULL ? "keep" : "alone keeps", much);
     put_accumulation(w, view, suspect);

@@ -24,6 +24,7 @@
 #define HS_SUSPECT_SHOWN_ROOTS 8 /* of a set */
 #define HS_SUSPECT_FEW_ROOTS 8   /* so many, and each can be looked at */
 #define HS_SUSPECT_MODULES 3     /* of a set of more */
+#define HS_SUSPECT_FILES 3       /* likewise */
 
 enum hs_suspect_list {
     HS_SUSPECT_OWNER,
@@ -109,6 +110,11 @@ struct hs_suspect {
     char *fold_name;    /* owned: what they are called; NULL: it is one root */
     struct hs_suspect_module modules[HS_SUSPECT_MODULES]; /* that have most of many roots */
     uint32_t n_modules;                                   /* 0: say the roots */
+    hs_str files[HS_SUSPECT_FILES]; /* of many roots: the sources that all variables are of */
+    uint32_t n_files;               /* 0: not so, or there are more */
+    hs_node entry;                  /* of many roots: the block that half of it and more hangs on;
+                                       HS_NO_NODE: none */
+    uint64_t entry_words, n_entry_referrers;
     uint64_t n_on_stacks;    /* of many roots: those of stacks and registers */
     uint64_t n_threads;      /* many roots, all of them there: of so many threads; 0: not so */
     hs_node outermost;       /* then: one of them, of the program's outermost frame */

@@ -1,0 +1,166 @@
+/* The roots that keep a suspect's memory, as the beginning of its sentence. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/field_path.h"
+#include "analysis/root_name.h"
+#include "report/text.h"
+#include "suspect_text.h"
+#include "suspect_writer.h"
+
+void hs_suspect_put_name(struct writer *w, const char *name, size_t columns)
+{
+    struct hs_buffer clean = {0}, fit = {0};
+    hs_status status = w->status;
+    if (status == HS_OK)
+        status = hs_text_sanitise(name, strlen(name), HS_TEXT_TERMINAL, &clean, w->err);
+    if (status == HS_OK && clean.n_bytes != 0)
+        status = hs_text_fit((const char *)clean.bytes, clean.n_bytes, columns, &fit, w->err);
+    if (status == HS_OK && fit.n_bytes != 0)
+        put(w, "%.*s", (int)fit.n_bytes, (const char *)fit.bytes);
+    hs_buffer_fini(&clean);
+    hs_buffer_fini(&fit);
+    w->status = status;
+}
+
+static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    char where[HS_ROOT_WHERE_BYTES];
+    put_name(w, hs_view_string(view, root->name), NAME_COLUMNS);
+    hs_root_where(view, root, where);
+    if (where[0] == '\0')
+        return;
+    put(w, " (");
+    put_name(w, where, WHERE_COLUMNS);
+    put(w, ")");
+}
+
+/* Puts a node as one of several; of a long name so many columns. */
+static void put_short(struct writer *w, const struct hs_view *view, hs_node node, size_t columns)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    char tail[HS_ROOT_WHERE_BYTES];
+    put_name(w, hs_view_string(view, root->name), columns);
+    hs_root_tail(view, root, tail);
+    put_name(w, tail, NAME_COLUMNS);
+}
+
+/* The thread that all its roots are of; 0: none, or more roots than are known here. */
+static uint32_t common_thread(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    uint32_t thread = 0;
+    if (suspect->n_shown < suspect->n_roots)
+        return 0;
+    for (uint32_t i = 0; i < suspect->n_shown; i++) {
+        uint32_t of = hs_snap_root(view->snap, suspect->roots[i])->thread;
+        if (of == 0 || (i > 0 && of != thread))
+            return 0;
+        thread = of;
+    }
+    return thread;
+}
+
+/* "server, lctx, engines, ..." */
+static void put_some(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    enum { NAMED = 3 };
+
+    for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
+        put(w, "%s", i == 0 ? "" : ", ");
+        put_short(w, view, suspect->roots[i], NAME_COLUMNS / NAMED * 2);
+    }
+    put(w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
+}
+
+/* "static variables of libgtk-3.so.0 (302), geany (154), ... and 12 slots of stacks" */
+static void put_modules(struct writer *w, const struct hs_view *view,
+                        const struct hs_suspect *suspect)
+{
+    uint64_t n = 0;
+
+    put(w, "static variables of ");
+    for (uint32_t i = 0; i < suspect->n_modules; i++) {
+        put(w, "%s", i == 0 ? "" : ", ");
+        put_name(w, hs_view_string(view, suspect->modules[i].module), NAME_COLUMNS);
+        if (suspect->n_modules != 1)
+            put(w, " (%lu)", (unsigned long)suspect->modules[i].n_roots);
+        n += suspect->modules[i].n_roots;
+    }
+    put(w, "%s", n + suspect->n_on_stacks < suspect->n_roots ? ", ..." : "");
+    if (suspect->n_on_stacks != 0)
+        put(w, " and %lu slots of stacks", (unsigned long)suspect->n_on_stacks);
+}
+
+/* "static variables of fast-import.c in git" */
+static void put_files(struct writer *w, const struct hs_view *view,
+                      const struct hs_suspect *suspect)
+{
+    put(w, "static variables of ");
+    for (uint32_t i = 0; i < suspect->n_files; i++) {
+        put(w, "%s", i == 0 ? "" : i + 1 == suspect->n_files ? " and " : ", ");
+        put_name(w, hs_file_short(hs_view_string(view, suspect->files[i])), NAME_COLUMNS);
+    }
+    for (uint32_t i = 0; i < suspect->n_modules; i++) {
+        put(w, "%s", i == 0 ? " in " : ", ");
+        put_name(w, hs_view_string(view, suspect->modules[i].module), NAME_COLUMNS);
+    }
+    if (suspect->n_on_stacks != 0)
+        put(w, " and %lu slots of stacks", (unsigned long)suspect->n_on_stacks);
+}
+
+/* "calls on the stacks of 4 threads, such as app+0x1af90 slot sp+8" */
+static void put_stacks(struct writer *w, const struct hs_view *view,
+                       const struct hs_suspect *suspect)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, suspect->outermost);
+
+    if (suspect->n_threads == 1)
+        put(w, "calls of thread %u", root->thread);
+    else
+        put(w, "calls of %lu threads", (unsigned long)suspect->n_threads);
+    put(w, ", such as ");
+    put_name(w, hs_view_string(view, root->name), NAME_COLUMNS);
+}
+
+/* Puts who has more roots than a reader can look at one by one. */
+static void put_many(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    if (suspect->n_threads != 0)
+        put_stacks(w, view, suspect);
+    else if (suspect->n_files != 0)
+        put_files(w, view, suspect);
+    else if (suspect->n_modules != 0)
+        put_modules(w, view, suspect);
+    else
+        put_some(w, view, suspect);
+    put(w, " (set:%u, %lu roots)", suspect->set, (unsigned long)suspect->n_roots);
+}
+
+hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
+                         struct hs_error *err)
+{
+    struct writer w = {.text = text, .n_bytes = HS_SUSPECT_WHO_BYTES, .err = err};
+    text[0] = '\0';
+    if (suspect->fold_name != NULL) {
+        put(&w, "%lu x ", (unsigned long)suspect->n_roots);
+        put_name(&w, suspect->fold_name, NAME_COLUMNS);
+        return w.status;
+    }
+    if (suspect->list == HS_SUSPECT_OWNER) {
+        put_root(&w, view, suspect->roots[0]);
+        return w.status;
+    }
+    if (suspect->n_roots > HS_SUSPECT_FEW_ROOTS) {
+        put_many(&w, view, suspect);
+        return w.status;
+    }
+    put(&w, "%lu roots together (set:%u%s", (unsigned long)suspect->n_roots, suspect->set,
+        suspect->n_shown != 0 ? ": " : "");
+    put_some(&w, view, suspect);
+    uint32_t thread = common_thread(view, suspect);
+    if (thread != 0)
+        put(&w, "; of thread %u", thread);
+    put(&w, ")");
+    return w.status;
+}

@@ -1,0 +1,23 @@
+/* The text that a sentence about a suspect is written to, shared by its parts. */
+#ifndef HS_LOOK_SUSPECT_WRITER_H
+#define HS_LOOK_SUSPECT_WRITER_H
+
+#include "base/append.h"
+#include "base/error.h"
+
+enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, WHERE_COLUMNS = 80, LEAST_PART = 20 };
+
+struct writer {
+    char *text;
+    size_t n_bytes;
+    hs_status status; /* of the first name that there was no memory for */
+    struct hs_error *err;
+};
+
+#define put(w, ...) hs_append((w)->text, (w)->n_bytes, __VA_ARGS__)
+
+/* Puts a name made safe, cut in the middle to so many columns. */
+void hs_suspect_put_name(struct writer *w, const char *name, size_t columns);
+#define put_name hs_suspect_put_name
+
+#endif
