@@ -65,7 +65,13 @@ gcc -O1 -shared -fPIC -o "$work/libsaved.so" "$work/library.c" && strip "$work/l
     fail "building"
 start "$work/program"
 dump
+"$HEAPSNAP" dump "$pid" --rules=-copied-stack -o "$work/off.snap" 2>"$work/talk" ||
+    fail "dump without the rule: $(cat "$work/talk")"
 leave
+count="select count(*) from roots where rule = 'copied-stack'"
+[ "$("$HEAPSNAP" sql "$work/heap.snap" "$count" --format tsv | tail -1)" != 0 ] &&
+    [ "$("$HEAPSNAP" sql "$work/off.snap" "$count" --format tsv | tail -1)" = 0 ] ||
+    fail "the rule's switch"
 "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "roots"
 python3 - "$work/roots.json" "$work/log" <<'PYTHON' || fail "owners"
 import json, sys

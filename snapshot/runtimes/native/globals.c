@@ -127,7 +127,6 @@ static hs_status scan_object(struct globals *g, size_t *at)
         HS_TRY(scan_unclaimed(g, g->segments[*at].begin, g->segments[*at].end));
     HS_TRY(hs_native_pointed_name(&g->pointed, g->native, first, g->err));
     HS_TRY(hs_native_find_objects(g->native, g->object, first, g->err));
-    HS_TRY(hs_native_doubt_copies(g->native, first, g->err));
     return hs_native_fold_pools(g->native, g->object, first, g->err);
 }
 

@@ -40,10 +40,6 @@ hs_status hs_native_find_users(struct hs_native *native, size_t object, size_t f
 hs_status hs_native_find_objects(struct hs_native *native, size_t object, size_t first,
                                  struct hs_error *err);
 
-/* ---- globals_copies.c: makes words without a name doubtful that lead to one block from three or
- * more places at equal distances: copies of what nobody wrote. O(n log n). Fails with HS_LIMIT. */
-hs_status hs_native_doubt_copies(struct hs_native *native, size_t first, struct hs_error *err);
-
 /* ---- globals_pools.c: after find_objects, words of one object become slots of one variable; where
  * objects are not known, more than eight words that stand close together. Linear. Fails with
  * HS_LIMIT. */
