@@ -12,6 +12,7 @@ enum {
     FRAME_NOT_READ = 0xff,
     FRAME_BYTES_PER_STEP = 8,
     FUNCTIONS_MAX = 1 << 20,
+    FRAME_COMMON_BYTES = 256, /* all that a common entry needs before its instructions */
 };
 #define FRAME_BYTES_MAX ((uint64_t)64 << 20)
 
@@ -62,7 +63,8 @@ static uint8_t frame_encoding(const uint8_t *entry, size_t n_bytes)
     return c.failed ? FRAME_NOT_READ : encoding;
 }
 
-/* Finds the encoding by the common entry that the description at `at` leads back to. */
+/* Finds the encoding by the common entry that the description at `at` leads back to. Descriptions
+ * may lead to others in turn, so that no more of one is read than a step is worth. */
 static uint8_t frame_encoding_of(struct frame_scan *scan, size_t at, uint32_t back)
 {
     if (back > at)
@@ -73,6 +75,7 @@ static uint8_t frame_encoding_of(struct frame_scan *scan, size_t at, uint32_t ba
     if (scan->n_bytes - common < 2 * sizeof(uint32_t))
         return FRAME_NOT_READ;
     size_t n = hs_load_u32(scan->bytes + common), left = scan->n_bytes - common - sizeof(uint32_t);
+    left = left < FRAME_COMMON_BYTES ? left : FRAME_COMMON_BYTES;
     scan->common = common;
     scan->encoding = frame_encoding(scan->bytes + common + sizeof(uint32_t), n < left ? n : left);
     return scan->encoding;
