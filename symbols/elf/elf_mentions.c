@@ -13,9 +13,6 @@
 
 enum {
     MENTIONS_MAX = 1 << 20,
-    /* The most bytes from an address that code has taken to a member of the same object, and from
-     * the beginning of an object to a place in it. */
-    MENTIONS_REACH = 1 << 16,
     MENTIONS_PIECE = 1 << 16,
     MENTIONS_WORD_BYTES = 8,
 };
@@ -41,7 +38,7 @@ static hs_status spans_of(const hs_addr *places, size_t n, struct mention_search
 {
     HS_TRY(HS_ALLOC(&s->spans, n, s->err));
     for (size_t i = 0; i < n; i++) {
-        hs_addr begin = places[i] < MENTIONS_REACH ? 0 : places[i] - MENTIONS_REACH;
+        hs_addr begin = places[i] < ELF_MENTIONS_REACH ? 0 : places[i] - ELF_MENTIONS_REACH;
         hs_addr end = places[i] > UINT64_MAX - MENTIONS_WORD_BYTES
                           ? UINT64_MAX
                           : places[i] + MENTIONS_WORD_BYTES;
@@ -99,7 +96,7 @@ static void take_mention(void *context, const struct hs_mention *m)
         break;
     case HS_MENTION_MEMBER:       /* all its bytes are of the object */
     case HS_MENTION_MEMBER_TAKEN: /* up to it: it may be the end of a loop */
-        if (m->at - m->base < MENTIONS_REACH)
+        if (m->at - m->base < ELF_MENTIONS_REACH)
             hit_add(s, m->base, m->at + m->n_access_bytes, false);
         break;
     }

@@ -5,6 +5,10 @@
 #include "elf_functions.h"
 #include "elf_sources.h"
 
+/* The most bytes from an address that code has taken to a member of the same object; and from the
+ * beginning of an object to a place in it, but for places between. */
+enum { ELF_MENTIONS_REACH = 1 << 16 };
+
 /* One mention. Without `end` an object may begin at `at`; with it, one that begins there goes on to
  * `end` at least, and the border is another mention's. */
 struct elf_hit {

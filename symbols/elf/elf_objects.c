@@ -23,7 +23,7 @@ struct objects {
     uint32_t *users; /* owned: of the object that is looked at, a function for each mention */
 };
 
-/* Counts the symbols up to `at`; *ret_end is where the last of them ends that says its size. */
+/* Counts the symbols up to `at`; *ret_end is where the last of them ends, 0 without one. */
 static size_t symbols_up_to(const struct hs_elf *names, hs_addr at, hs_addr *ret_end)
 {
     size_t n;
@@ -162,30 +162,39 @@ static void object_of(const struct objects *o, size_t border, hs_addr begin,
     const struct elf_mentions *m = o->mentions;
     size_t end = border + 1 < o->n_borders ? o->borders[border + 1].first_hit : m->n, n = 0;
     hs_addr symbol = next_symbol(o->names, begin); /* what is mentioned in it is not of this */
+    size_t first = HS_FIRST_NOT(at, o->borders[border].first_hit, end, m->hits[at].at < begin);
     uint32_t source = 0;
 
     *ret = (struct hs_elf_object){.begin = begin};
-    for (size_t i = o->borders[border].first_hit;
-         i < end && n < USERS_MAX && m->hits[i].at < symbol; i++)
-        if (m->hits[i].function != 0 && m->hits[i].at >= begin)
+    for (size_t i = first; i < end && n < USERS_MAX && m->hits[i].at < symbol; i++)
+        if (m->hits[i].function != 0)
             o->users[n++] = m->hits[i].function;
     users_tell(o, n, ret, &source);
     if (source != 0)
         ret->file = all->files + m->sources.all[source - 1].name;
 }
 
+/* Borders are known from ELF_MENTIONS_REACH before a place on: one further back may have others
+ * behind it. Places without a border that nothing is known to part are of one object. */
 static void places_tell(const struct objects *o, const hs_addr *places, size_t n,
                         struct hs_elf_objects *ret)
 {
+    hs_addr known = 0, first = 0;
+
     for (size_t i = 0; i < n; i++) {
+        if (i == 0 || places[i] - places[i - 1] > ELF_MENTIONS_REACH) {
+            first = places[i];
+            known = first < ELF_MENTIONS_REACH ? 0 : first - ELF_MENTIONS_REACH;
+        }
         size_t next = HS_FIRST_ABOVE(o->borders, o->n_borders, at, places[i]);
-        hs_addr begin = next == 0 ? places[i] : o->borders[next - 1].at, symbol_end;
+        bool has_border = next != 0 && o->borders[next - 1].at >= known;
+        hs_addr begin = has_border ? o->borders[next - 1].at : first, symbol_end;
         (void)symbols_up_to(o->names, places[i], &symbol_end);
         if (symbol_end > begin && symbol_end <= places[i])
             begin = symbol_end;
         if (i > 0 && ret->of[i - 1].begin == begin)
             ret->of[i] = ret->of[i - 1];
-        else if (next == 0)
+        else if (!has_border)
             ret->of[i] = (struct hs_elf_object){.begin = begin};
         else
             object_of(o, next - 1, begin, ret, &ret->of[i]);

@@ -8,7 +8,7 @@
 #include "fail_each.h"
 #include "symbols/elf_objects.h"
 
-enum { TEXT = 0x1000, RODATA = 0x2000, DATA = 0x3000, FRAMES = 0x4000 };
+enum { TEXT = 0x1000, RODATA = 0x2000, DATA = 0x3000, FRAMES = 0x4000, FRAMES_BYTES = 0x400 };
 
 /* Three functions of 32 bytes each:
  *
@@ -127,13 +127,19 @@ static size_t put_word(uint8_t *at, size_t n, uint32_t word)
     return n + sizeof word;
 }
 
-/* A common entry and a description of each function, as compilers write them. */
-static size_t make_frames(uint8_t frames[256])
+/* A common entry and a description of each function, as compilers write them; n_marks letters more
+ * in the augmentation, which say that it is a frame of a signal. */
+static size_t make_frames(uint8_t frames[FRAMES_BYTES], size_t n_marks)
 {
-    static const uint8_t common[] = {1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0, 0, 0};
-    size_t n = put_word(frames, 0, 4 + sizeof common);
+    static const uint8_t begin[] = {1, 'z', 'R'};
+    static const uint8_t common[] = {0, 1, 0x78, 16, 1, 0x1b, 0, 0, 0};
+    size_t n = put_word(frames, 0, (uint32_t)(4 + sizeof begin + n_marks + sizeof common));
 
     n = put_word(frames, n, 0);
+    memcpy(frames + n, begin, sizeof begin);
+    n += sizeof begin;
+    memset(frames + n, 'S', n_marks);
+    n += n_marks;
     memcpy(frames + n, common, sizeof common);
     n += sizeof common;
     for (uint32_t at = TEXT; at < TEXT + sizeof text; at += 0x20) {
@@ -147,19 +153,19 @@ static size_t make_frames(uint8_t frames[256])
     return put_word(frames, n, 0);
 }
 
-static void make(struct elf_writer *w, uint8_t frames[256])
+static void make(struct elf_writer *w, uint8_t frames[FRAMES_BYTES], size_t n_marks)
 {
     elf_writer_init(w);
     w->as_dynsym = true;
     size_t code = elf_writer_section(w, ".text", SHT_PROGBITS, TEXT, text, sizeof text);
     size_t texts = elf_writer_section(w, ".rodata", SHT_PROGBITS, RODATA, rodata, sizeof rodata);
     size_t data = elf_writer_section(w, ".bss", SHT_NOBITS, DATA, NULL, 0x100);
-    size_t eh =
-        elf_writer_section(w, ".eh_frame", SHT_PROGBITS, FRAMES, frames, make_frames(frames));
+    size_t eh = elf_writer_section(w, ".eh_frame", SHT_PROGBITS, FRAMES, frames,
+                                   make_frames(frames, n_marks));
     elf_writer_segment(w, PT_LOAD, PF_R | PF_X, TEXT, sizeof text, code);
     elf_writer_segment(w, PT_LOAD, PF_R, RODATA, sizeof rodata, texts);
     elf_writer_segment(w, PT_LOAD, PF_R | PF_W, DATA, 0x100, 0);
-    elf_writer_segment(w, PT_LOAD, PF_R, FRAMES, 256, eh);
+    elf_writer_segment(w, PT_LOAD, PF_R, FRAMES, FRAMES_BYTES, eh);
     elf_writer_symbol(w, "use_it", STT_FUNC, STB_GLOBAL, TEXT + 0x40, 0x20, (uint16_t)code);
     elf_writer_symbol(w, "table", STT_OBJECT, STB_GLOBAL, DATA + 0x60, 0x10, (uint16_t)data);
     elf_writer_finish(w);
@@ -193,11 +199,11 @@ static void tells_objects_and_their_users(void **state)
     static struct elf_writer w;
     struct hs_elf_objects objects;
     struct hs_error err = HS_ERROR_INIT;
-    uint8_t frames[256] = {0};
+    uint8_t frames[FRAMES_BYTES] = {0};
 
     if (!hs_code_is_followed())
         return;
-    make(&w, frames);
+    make(&w, frames, 0);
     assert_int_equal(find(&w, &objects, &err), HS_OK);
     assert_non_null(objects.of);
     for (size_t i = 0; i < PLACES; i++) {
@@ -216,15 +222,60 @@ static void tells_objects_and_their_users(void **state)
     hs_elf_objects_fini(&objects);
 }
 
+/* Between places that stand far apart nobody looks for borders: no object reaches across, and what
+ * stands together behind is one. */
+static void does_not_reach_where_nothing_is_known(void **state)
+{
+    static const hs_addr apart[] = {0x3080, 0x43000, 0x43010};
+    static const hs_addr begins[] = {0x3080, 0x43000, 0x43000};
+    static struct elf_writer w;
+    hs_auto(hs_elf) *elf = NULL;
+    struct hs_elf_objects objects;
+    struct hs_error err = HS_ERROR_INIT;
+    uint8_t frames[FRAMES_BYTES] = {0};
+
+    if (!hs_code_is_followed())
+        return;
+    make(&w, frames, 0);
+    assert_int_equal(hs_elf_open_memory(w.bytes, w.n_bytes, "made", &elf, &err), HS_OK);
+    assert_int_equal(hs_elf_objects_find(elf, elf, apart, 3, &objects, &err), HS_OK);
+    assert_non_null(objects.of);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(objects.of[i].begin, begins[i]);
+    assert_null(objects.of[1].file);
+    hs_elf_objects_fini(&objects);
+}
+
+/* Each description may lead to another common entry, of which so only a bounded part is read. */
+static void reads_a_part_of_a_common_entry(void **state)
+{
+    static const struct {
+        size_t n_marks;
+        hs_addr begin; /* of the first place: its function is known, or the section alone */
+    } cases[] = {{8, 0x3010}, {500, DATA}};
+    static struct elf_writer w;
+    struct hs_elf_objects objects;
+    struct hs_error err = HS_ERROR_INIT;
+
+    for (size_t i = 0; hs_code_is_followed() && i < sizeof cases / sizeof *cases; i++) {
+        uint8_t frames[FRAMES_BYTES] = {0};
+        make(&w, frames, cases[i].n_marks);
+        assert_int_equal(find(&w, &objects, &err), HS_OK);
+        assert_non_null(objects.of);
+        assert_int_equal(objects.of[0].begin, cases[i].begin);
+        hs_elf_objects_fini(&objects);
+    }
+}
+
 /* Whatever is damaged, an answer stays in bounds: an object begins at its place or before. */
 static void damaged(void **state)
 {
     static struct elf_writer w;
     struct hs_error err = HS_ERROR_INIT;
-    uint8_t frames[256] = {0};
+    uint8_t frames[FRAMES_BYTES] = {0};
     uint64_t random = 815;
 
-    make(&w, frames);
+    make(&w, frames, 0);
     for (unsigned i = 0; i < 3000; i++) {
         random = random * 6364136223846793005U + 1442695040888963407U;
         size_t at = (size_t)(random >> 33) % w.n_bytes;
@@ -245,11 +296,11 @@ static void without_memory(void **state)
     static struct elf_writer w;
     struct hs_error error = HS_ERROR_INIT;
     struct hs_elf *elf = NULL;
-    uint8_t frames[256] = {0};
+    uint8_t frames[FRAMES_BYTES] = {0};
 
     if (!hs_code_is_followed())
         return;
-    make(&w, frames);
+    make(&w, frames, 0);
     assert_int_equal(hs_elf_open_memory(w.bytes, w.n_bytes, "made", &elf, &error), HS_OK);
     FAIL_EACH (f, .at_least = 5, .keeps = true) {
         struct hs_error err = HS_ERROR_INIT;
@@ -262,8 +313,10 @@ static void without_memory(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(tells_objects_and_their_users),
-                                              cmocka_unit_test(damaged),
-                                              cmocka_unit_test(without_memory)};
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_objects_and_their_users),
+        cmocka_unit_test(does_not_reach_where_nothing_is_known),
+        cmocka_unit_test(reads_a_part_of_a_common_entry), cmocka_unit_test(damaged),
+        cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

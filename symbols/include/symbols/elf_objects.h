@@ -33,7 +33,8 @@ struct hs_elf_objects {
  * that is not followed, for a file whose functions nothing lists, and where it has more mentions
  * than are looked at. A quarter of what the file may ask for (base/effort.h) bounds the work: some
  * 2 ns for each byte of code, 15 to 50 ns for each instruction of functions that mention what is
- * near a place. 24 bytes for each function and mention while it runs. Fails with HS_LIMIT. */
+ * near a place. 32 bytes for each function, 40 for each mention while it runs. Fails with
+ * HS_LIMIT. */
 hs_status hs_elf_objects_find(struct hs_elf *elf, const struct hs_elf *names, const hs_addr *places,
                               size_t n, struct hs_elf_objects *ret, struct hs_error *err);
 void hs_elf_objects_fini(struct hs_elf_objects *objects);
