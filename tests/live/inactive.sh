@@ -2,7 +2,8 @@
 # What memory still has of values that are gone keeps nothing that a variable has: an emptied
 # std::function, std::any, std::optional, another alternative of a std::variant, of libstdc++ and
 # libc++; the other alternatives of unions of C; what arrays of C have beyond what another member
-# counts; the last word of blocks of glibc that were not asked for it; and virtual tables.
+# counts; the last word of blocks of glibc that were not asked for it; pointers to other records in
+# arrays; and virtual tables.
 . "$(dirname "$0")/_native.sh"
 need g++ gcc
 
@@ -62,6 +63,29 @@ try "counted, gcc -O0" counted.c "" gcc -g -O0
 try "counted, gcc -O2" counted.c "" gcc -g -O2
 try "unions, gcc -O1" unions.c "" gcc -g -O1
 try "unions, gcc -O0, DWARF 4" unions.c "" gcc -g -gdwarf-4 -O0
+
+# stale_arrays: of each array the pointers in use are exact, and those left to other records are
+# guessed, wherever the blocks lie: also where those are written long before the array.
+stale_arrays()
+{
+    gcc -g -O1 -o "$work/inactive" "$fixtures/stale_arrays.c" || fail "building: arrays"
+    start "$work/inactive" 300000
+    rm -f "$work"/heap.snap.idx
+    dump
+    leave
+    "$ORACLE" "$work/heap.snap" graph | awk '
+        FNR == NR { if ($1 == "ARRAY") { used[$2] = $3; left[$2] = $4 } next }
+        $2 in used { address[$1] = $2 }
+        $2 == ">" && $1 in address { n[address[$1] " " $5]++ }
+        END {
+            for (at in used) {
+                print "array: " n[at " 0"] + 0 " exact, " n[at " 3"] + 0 " guessed"
+                n_right += n[at " 0"] == used[at] && n[at " 3"] == left[at]
+            }
+            exit n_right != 2
+        }' "$work/log" - || fail "what is left in arrays"
+}
+stale_arrays
 
 # stale_tables COMPILER [OPTION]...: where an allocator leaves what it frees.
 stale_tables()

@@ -31,7 +31,6 @@
 /* The least resident memory from which blocks are gone through by region, whatever memory there is
  * for the dump: the same heap gives the same types. */
 #define LARGE_BYTES ((uint64_t)32 << 20)
-enum { DISCARD_BLOCKS = 1 << 18 };
 
 struct native_state {
     struct hs_native native;
@@ -44,7 +43,6 @@ struct native_state {
     bool has_next;                   /* it was peeked at */
     struct hs_ahead *ahead;          /* owned; NULL: edges are collected as blocks are written */
     struct hs_ahead_block collected; /* with `ahead`: the next */
-    uint64_t n_done;
 };
 /* A state is known to the other runtimes by its first member. */
 _Static_assert(offsetof(struct native_state, native) == 0, "hs_dump_node is given &state->native");
@@ -409,16 +407,6 @@ static bool native_peek(void *state, hs_addr *ret)
     return s->has_next;
 }
 
-/* Gives back the types of what is written: they are not looked at again. */
-static void native_discard(struct native_state *s)
-{
-    if (++s->n_done % DISCARD_BLOCKS != 0)
-        return;
-    uint64_t first = s->n_done - DISCARD_BLOCKS;
-    hs_pages_discard(s->flow.small + first, DISCARD_BLOCKS * sizeof *s->flow.small);
-    hs_pages_discard(s->flow.large + first, DISCARD_BLOCKS * sizeof *s->flow.large);
-}
-
 /* Collects the block's edges, unless another thread has. */
 static hs_status native_edges(struct native_state *s, const struct hs_heap_block *block,
                               struct hs_runtime_block *ret, struct hs_error *err)
@@ -452,7 +440,6 @@ static hs_status native_next(void *state, hs_addr not_before, struct hs_runtime_
     *ret = (struct hs_runtime_block){0};
     HS_TRY(hs_native_block_record(&s->native, &s->flow, &block, &ret->record, err));
     HS_TRY(native_edges(s, &block, ret, err));
-    native_discard(s);
     return HS_OK;
 }
 
