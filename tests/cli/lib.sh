@@ -11,11 +11,19 @@ export WORK=$work
 export XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config
 unset NO_COLOR COLUMNS
 started=()
+# is_own PID: is it a child of this test, or in its directory? The number of a process that has
+# ended may be anybody's: numbers are used again within minutes where many processes begin.
+is_own()
+{
+    local parent
+    parent=$(awk '$1 == "PPid:" { print $2 }' "/proc/$1/status" 2>/dev/null) || return 1
+    [ "$parent" = $$ ] || [[ $(readlink "/proc/$1/cwd" 2>/dev/null)/ == "$work"/* ]]
+}
 cleanup()
 {
     local pid
     for pid in "${started[@]+"${started[@]}"}"; do
-        kill -KILL "$pid" 2>/dev/null || true
+        ! is_own "$pid" || kill -KILL "$pid" 2>/dev/null || true
     done
     chmod -R u+rwx "$work" 2>/dev/null || true
     rm -rf "$work"
