@@ -1,5 +1,6 @@
 #include "analysis/block_name.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "analysis/field_path.h"
@@ -44,22 +45,48 @@ static hs_status fold_step(struct hs_view *view, hs_node node, hs_node next,
     return hs_path_fold_add(fold, &step, err);
 }
 
+/* Finds the block that a shortest way from the roots goes on with behind a dominator; HS_NO_NODE
+ * when it is not found, as by what is not used. */
+static hs_status next_behind(struct hs_view *view, hs_node from, hs_node to, hs_node *ret,
+                             struct hs_error *err)
+{
+    struct hs_paths paths = {0};
+
+    *ret = HS_NO_NODE;
+    HS_TRY(hs_paths_to(view, to, 1, /* disjoint= */ false, &paths, err));
+    size_t n = paths.n_paths == 0 ? 0 : paths.begin[1];
+    for (size_t i = 0; i + 1 < n; i++)
+        if (paths.nodes[i] == from)
+            *ret = paths.nodes[i + 1];
+    hs_paths_fini(&paths);
+    return HS_OK;
+}
+
 /* Fills the gap behind a dominator that does not point to the next: with a short way from one to
- * the other, as there are several; where they are long, with a gap. */
+ * the other, as there are several; where they are long, with the member where one begins. */
 static hs_status fold_gap(struct hs_view *view, hs_node from, hs_node to, struct hs_path_fold *fold,
                           struct hs_error *err)
 {
     enum { FEW = 6 };
     static const struct hs_path_step gap = {.node = HS_NO_NODE, .repeat = 1};
-    hs_node way[HS_SHORT_WAY_STEPS];
+    hs_node way[HS_SHORT_WAY_STEPS], next;
     size_t n;
     HS_TRY(hs_short_way(view, from, to, way, &n, err));
-    if (n == 0 || n > FEW)
-        return hs_path_fold_add(fold, &gap, err);
-    fold->n_steps--; /* that of `from`, which had no place */
-    for (size_t i = 0; i + 1 < n; i++)
-        HS_TRY(fold_step(view, way[i], way[i + 1], fold, err));
-    return HS_OK;
+    if (n != 0 && n <= FEW) {
+        fold->n_steps--; /* that of `from`, which had no place */
+        for (size_t i = 0; i + 1 < n; i++)
+            HS_TRY(fold_step(view, way[i], way[i + 1], fold, err));
+        return HS_OK;
+    }
+    if (n != 0)
+        next = way[1];
+    else
+        HS_TRY(next_behind(view, from, to, &next, err));
+    if (next != HS_NO_NODE) {
+        fold->n_steps--;
+        HS_TRY(fold_step(view, from, next, fold, err));
+    }
+    return hs_path_fold_add(fold, &gap, err);
 }
 
 /* Folds a way by dominators. */
@@ -90,6 +117,46 @@ hs_status hs_fold_text(const struct hs_view *view, hs_node root, const struct hs
     return hs_strdup(text, ret, err);
 }
 
+static bool has_pointer(const struct hs_view *view, hs_node from, hs_node to)
+{
+    struct hs_row row = hs_index_predecessors(view->index, to);
+
+    for (hs_node node; hs_row_next(&row, &node);)
+        if (node == from)
+            return true;
+    return false;
+}
+
+/* Tells whether the name of a slot says in what member, not only how far from the beginning. */
+static bool names_member(const struct hs_view *view, hs_node slot)
+{
+    return strstr(hs_view_string(view, hs_snap_root(view->snap, slot)->name), "+0x") == NULL;
+}
+
+/* Folds the shortest way to the first dominator below a variable, of whose slots several lead to it
+ * (a tree's root, first and last): *root becomes the slot where it begins, whose name says in what
+ * member. It stays where something else is nearer. */
+static hs_status fold_from_slot(struct hs_view *view, hs_node first, hs_node *root,
+                                struct hs_path_fold *fold, struct hs_error *err)
+{
+    struct hs_paths paths = {0};
+    hs_status status = HS_OK;
+
+    if (has_pointer(view, *root, first))
+        return HS_OK;
+    HS_TRY(hs_paths_to(view, first, 1, /* disjoint= */ false, &paths, err));
+    const hs_node *way = paths.nodes;
+    size_t n = paths.n_paths == 0 ? 0 : paths.begin[1];
+    if (n != 0 && n <= MOST_STEPS && hs_path_root(view, way[0]) == *root &&
+        names_member(view, way[0])) {
+        *root = way[0];
+        for (size_t i = 1; i + 1 < n && status == HS_OK; i++)
+            status = fold_step(view, way[i], way[i + 1], fold, err);
+    }
+    hs_paths_fini(&paths);
+    return status;
+}
+
 /* Names what one root alone retains, by dominators: all ways pass through these. */
 hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node root, char **ret,
                                 struct hs_error *err)
@@ -100,7 +167,9 @@ hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node roo
     size_t n = way_down(view, block, way, &root);
     if (root >= view->n_tree)
         return hs_view_fail_circle(view, err);
-    hs_status status = fold_way(view, way, n, &fold, err);
+    hs_status status = n == 0 ? HS_OK : fold_from_slot(view, way[0], &root, &fold, err);
+    if (status == HS_OK)
+        status = fold_way(view, way, n, &fold, err);
     if (status == HS_OK)
         status = hs_fold_text(view, root, &fold, ret, err);
     hs_path_fold_fini(&fold);
@@ -254,21 +323,62 @@ hs_status hs_block_name(struct hs_view *view, hs_node block, char **ret, struct 
     return HS_OK;
 }
 
-/* Returns the part of the way at which a container's own links to one of its elements begin, as
- * containers.c calls them: "sessions_.root->left"; NULL: nowhere. */
-static char *links_of_container(char *holder)
+/* Returns the bytes of the first of these that the text begins with and no identifier goes on; 0:
+ * none. */
+static size_t starts_with(const char *text, const char *const *of, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t n_bytes = strlen(of[i]);
+        char after = strncmp(text, of[i], n_bytes) == 0 ? text[n_bytes] : 'a';
+        if (!isalnum((unsigned char)after) && after != '_' && after != '.')
+            return n_bytes;
+    }
+    return 0;
+}
+
+/* Returns what comes behind a container's own links to one of its elements, as containers.c calls
+ * them: of ".root->left{x3}->second" the last member; the text itself where none begins. */
+static const char *behind_links(const char *text)
 {
     static const char *const links[] = {".root", ".first", ".last", ".buckets", ".head"};
-    char *found = NULL;
+    static const char *const steps[] = {"->left", "->right", "->parent",
+                                        "->next", "->prev",  "->..."};
+    const char *at = text + starts_with(text, links, sizeof links / sizeof *links);
 
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
-        char *at = strstr(holder, links[i]);
-        const char *after = at == NULL ? NULL : at + strlen(links[i]);
-        bool is_link = after != NULL && (*after == '\0' || *after == '[' || *after == '-');
-        if (is_link && (found == NULL || at < found))
-            found = at;
+    for (size_t n = at == text ? 0 : 1; n != 0;) {
+        static const char *const closing[] = {"[]", "{}"};
+        for (size_t i = 0; i < 2; i++)
+            if (*at == closing[i][0] && strchr(at, closing[i][1]) != NULL)
+                at = strchr(at, closing[i][1]) + 1;
+        n = starts_with(at, steps, sizeof steps / sizeof *steps);
+        at += n;
     }
-    return found;
+    return at;
+}
+
+/* Cuts the way to one of the elements of a container where the container's own links begin, and
+ * folds those of containers on the way there: "srv.root->left->second.q->all.first->next->value" is
+ * "srv[*]->second.q->all". */
+static void fold_links(char *holder)
+{
+    static const char any[] = "[*]";
+    char *last = NULL;
+
+    for (char *at = holder; *at != '\0';) {
+        const char *rest = behind_links(at);
+        if (rest == at) {
+            at++;
+            continue;
+        }
+        last = at;
+        if (*rest == '\0')
+            break;
+        memcpy(at, any, sizeof any - 1); /* a link's name is longer */
+        at += sizeof any - 1;
+        memmove(at, rest, strlen(rest) + 1);
+    }
+    if (last != NULL)
+        *last = '\0';
 }
 
 /* Returns where the step begins that is repeated at `end`: "next{x1588}", "[...]{x3}". */
@@ -284,17 +394,18 @@ static char *begin_of_repeated(char *holder, char *end)
 
 void hs_holder_trim(char *holder, bool is_one_of_many)
 {
-    char *end = holder == NULL ? NULL : strstr(holder, "{x"), *links;
-
+    if (holder == NULL)
+        return;
+    if (is_one_of_many)
+        fold_links(holder);
+    char *end = strstr(holder, "{x");
     if (end != NULL) {
         end = begin_of_repeated(holder, end);
-    } else if (holder != NULL && is_one_of_many) {
+    } else if (is_one_of_many) {
         end = strrchr(holder, '[');
         end = end != NULL && end[1] >= '0' && end[1] <= '9' ? end : NULL;
     }
-    links = holder != NULL && is_one_of_many ? links_of_container(holder) : NULL;
-    if (links != NULL && (end == NULL || links < end))
-        end = links;
     if (end != NULL && end > holder)
         *end = '\0';
+    cut_gap(holder);
 }
