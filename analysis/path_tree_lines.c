@@ -63,8 +63,10 @@ static uint32_t next_in_line(const struct shower *shower, uint32_t node)
     return is_same ? child : HS_PATH_TREE_NONE;
 }
 
-/* A parent is never smaller than its child and was made before it: it is among the largest, too. */
-static void pick(struct shower *shower, uint64_t limit)
+/* Picks the largest: at most `limit` (0: all), and of those with less words than `least_words` the
+ * first few alone. A parent is never smaller than its child and was made before it: it is among the
+ * largest, too. */
+static void pick(struct shower *shower, uint64_t limit, uint64_t least_words)
 {
     const struct hs_path_tree *tree = shower->tree;
     for (size_t i = 0; i < shower->n; i++) {
@@ -74,6 +76,8 @@ static void pick(struct shower *shower, uint64_t limit)
     }
     qsort_r(shower->tops, shower->n_tops, sizeof *shower->tops, largest_first, shower);
     size_t n = limit == 0 || limit > shower->n_tops ? shower->n_tops : (size_t)limit;
+    while (n > HS_PATH_TREE_FEW && shower->sums[shower->tops[n - 1]].words < least_words)
+        n--;
     for (size_t i = 0; i < n; i++)
         shower->is_shown[shower->tops[i]] = true;
 }
@@ -153,8 +157,8 @@ static hs_status walk(struct shower *shower, struct hs_path_tree_lines *lines, s
     }
 }
 
-static hs_status show(struct shower *shower, uint64_t limit, struct hs_path_tree_lines *lines,
-                      struct hs_error *err)
+static hs_status show(struct shower *shower, uint64_t limit, uint64_t least_words,
+                      struct hs_path_tree_lines *lines, struct hs_error *err)
 {
     size_t n = shower->tree->n;
     HS_TRY(HS_PAGES_ALLOC(&shower->by_parent, n, err));
@@ -164,7 +168,7 @@ static hs_status show(struct shower *shower, uint64_t limit, struct hs_path_tree
         if (shower->sums[i].objects != 0)
             shower->by_parent[shower->n++] = (uint32_t)i;
     qsort_r(shower->by_parent, shower->n, sizeof *shower->by_parent, parents_first, shower);
-    pick(shower, limit);
+    pick(shower, limit, least_words);
     uint64_t n_hidden = 0;
     uint32_t hidden = HS_PATH_TREE_NONE;
     for (size_t at = first_child(shower, HS_PATH_TREE_NONE); at < shower->n; at++) {
@@ -178,12 +182,12 @@ static hs_status show(struct shower *shower, uint64_t limit, struct hs_path_tree
 }
 
 hs_status hs_path_tree_show(const struct hs_path_tree *tree, const struct hs_path_tree_sums *sums,
-                            uint64_t limit, bool chained, struct hs_path_tree_lines *ret,
-                            struct hs_error *err)
+                            uint64_t limit, uint64_t least_words, bool chained,
+                            struct hs_path_tree_lines *ret, struct hs_error *err)
 {
     struct shower shower = {.tree = tree, .sums = sums, .chained = chained};
     struct hs_path_tree_lines lines = {0};
-    hs_status status = show(&shower, limit, &lines, err);
+    hs_status status = show(&shower, limit, least_words, &lines, err);
     hs_pages_free(shower.by_parent, tree->n, sizeof *shower.by_parent);
     hs_pages_free(shower.tops, tree->n, sizeof *shower.tops);
     hs_pages_free(shower.is_shown, tree->n, sizeof *shower.is_shown);

@@ -210,6 +210,30 @@ def one_tree_for_a_type():
     equal(json.loads(lines[0])["root"]["name"], "g_shop", "NDJSON")
 
 
+def small_rows_fold():
+    """Of a tree a table has the ten largest lines, and others of a hundredth and more."""
+    snap = Snap()
+    item, table = snap.type("struct item", 0, 12), snap.type("struct item *[]", 0, 13, 8)
+    for name, n in [("large", 2000), ("middle", 30)] + [(f"small{at}", 1) for at in range(30)]:
+        array = snap.block(n, table)
+        for at in range(n):
+            snap.edge(array, snap.block(4, item), at)
+        snap.root(array, name)
+    path = snap.write()
+
+    def rows(*more):
+        lines = run("paths", path, "--to", "type:struct item", *more).lines()[2:]
+        return [line.split(None, 3)[0::3] for line in lines]
+
+    found = rows()
+    equal(len(found), 11, "ten lines and [n others]")
+    equal(found[-1], ["22", "[22 others]"], "the last of them")
+    equal(sum(int(row[0]) for row in found), 2060, "the rows add up")
+    equal(len(rows("-n", "40")), 32, "-n asks for them")
+    whole = run("paths", path, "--to", "type:struct item", "--json").json()
+    equal(len(whole["tree"]), 32, "JSON has all")
+
+
 def doubt_is_marked():
     """Steps by words in doubt are marked, and whoever points in doubt is listed apart."""
     snap = Snap()
@@ -296,6 +320,6 @@ def trees_close():
                   sum(graph.words[node] for node in of_type), "words")
 
 
-main(doubt_is_marked, why_an_edge_counts_for_less, one_tree_for_a_type, trees_close,
+main(doubt_is_marked, why_an_edge_counts_for_less, one_tree_for_a_type, small_rows_fold, trees_close,
      a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
 END

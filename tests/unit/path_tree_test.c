@@ -247,7 +247,7 @@ static void a_long_list(void **state)
     struct hs_path_tree_sums sums[8] = {0};
     for (size_t i = 0; i < tree.n; i++)
         sums[i].objects = tree.nodes[i].root != HS_NO_NODE ? N : 1;
-    assert_int_equal(hs_path_tree_show(&tree, sums, 1, false, &lines, &err), HS_OK);
+    assert_int_equal(hs_path_tree_show(&tree, sums, 1, 0, false, &lines, &err), HS_OK);
     assert_int_equal(lines.n, 1);
     assert_true(lines.lines[0].n_hidden > 0);
     hs_path_tree_lines_fini(&lines);

@@ -10,6 +10,9 @@
 #include "base/alloc.h"
 #include "root_json.h"
 
+/* The least part of all words that a line for eyes has, unless it is one of a few. */
+enum { SHOWN_ONE_IN = 100 };
+
 enum { TEXT_BYTES = 2048, FIT_COLUMNS = 60 };
 
 /* ---- what a node is called */
@@ -325,7 +328,8 @@ hs_status hs_path_tree_pairs_init(const struct hs_path_tree_shown *shown, uint64
                                   struct hs_path_tree_pairs *ret, struct hs_error *err)
 {
     struct hs_path_tree_lines lines;
-    HS_TRY(hs_path_tree_show(shown->tree, shown->sums, limit, /* chained= */ false, &lines, err));
+    HS_TRY(hs_path_tree_show(shown->tree, shown->sums, limit, /* least_words= */ 0,
+                             /* chained= */ false, &lines, err));
     *ret = (struct hs_path_tree_pairs){
         .shown = shown,
         .lines = lines,
@@ -385,8 +389,11 @@ hs_status hs_path_tree_print(struct hs_tool *tool, const struct hs_invocation *i
     for (size_t i = 0; i < shown->tree->n; i++)
         if (shown->tree->nodes[i].parent == HS_PATH_TREE_NONE)
             listing.whole += shown->sums[i].words;
-    HS_TRY(hs_path_tree_show(shown->tree, shown->sums, hs_tool_rows(inv),
-                             hs_tool_format(inv) == HS_FORMAT_TABLE, &rows.lines, err));
+    bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
+    uint64_t least_words =
+        is_table && !hs_given(inv, HS_OPT_ROWS) ? listing.whole / SHOWN_ONE_IN : 0;
+    HS_TRY(hs_path_tree_show(shown->tree, shown->sums, hs_tool_rows(inv), least_words, is_table,
+                             &rows.lines, err));
     hs_status status = hs_tool_list(tool, inv, &listing, err);
     hs_path_tree_lines_fini(&rows.lines);
     return status;

@@ -21,7 +21,7 @@ struct hs_path_tree_shown {
 };
 
 /* Prints the `-n` largest lines: a table or TSV, or a line of JSON for each node, with the number
- * of its parent. */
+ * of its parent. In a table without `-n` lines of less than 1 % are "[n others]". */
 hs_status hs_path_tree_print(struct hs_tool *tool, const struct hs_invocation *inv,
                              const struct hs_path_tree_shown *shown, struct hs_error *err);
 

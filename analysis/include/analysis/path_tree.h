@@ -89,11 +89,13 @@ hs_status hs_path_tree_sum(const struct hs_path_tree *tree,
                            const struct hs_path_tree_target *targets,
                            struct hs_path_tree_sums **ret, struct hs_error *err);
 
-/* The `limit` lines (0: all) whose sums are largest, `chained` or a line for each node. `sums` are
- * by node, children within their parents'. Sorting; 16 bytes a node meanwhile. */
+/* Finds the `limit` lines (0: all) whose sums are largest, without those of less than `least_words`
+ * beyond the first HS_PATH_TREE_FEW; `chained`, or a line for each node. `sums` are by node,
+ * children within their parents'. Sorting; 16 bytes a node meanwhile. */
+#define HS_PATH_TREE_FEW 10
 hs_status hs_path_tree_show(const struct hs_path_tree *tree, const struct hs_path_tree_sums *sums,
-                            uint64_t limit, bool chained, struct hs_path_tree_lines *ret,
-                            struct hs_error *err);
+                            uint64_t limit, uint64_t least_words, bool chained,
+                            struct hs_path_tree_lines *ret, struct hs_error *err);
 void hs_path_tree_lines_fini(struct hs_path_tree_lines *lines);
 
 /* ---- the blocks of a type */
