@@ -255,6 +255,35 @@ static void no_more_than_the_plan_has(void **state)
     world_free(w);
 }
 
+/* Of more than the plan has the largest are kept, be they found last. */
+static void the_largest_are_kept(void **state)
+{
+    enum { N = 6, MOST = 4, WORDS = 3 };
+    const struct hs_native_count *found;
+    struct hs_heap_block block;
+    hs_addr bodies[N];
+    begin(&array);
+    for (uint64_t i = 0; i < N; i++) {
+        bodies[i] = world_block(w, BODY_BYTES);
+        *world_word(w, AT(WORDS * i)) = bodies[i];
+        *world_word(w, AT(WORDS * i + 1)) = *world_word(w, AT(WORDS * i + 2)) = 3 + i;
+    }
+    w->native.counts.n_most = MOST;
+    world_seal(w);
+    for (uint64_t i = 1; i < N; i++)
+        assert_int_equal(hs_native_counts_hold(&w->native, AT(WORDS * i), POOL, &err), HS_OK);
+    assert_int_equal(find(&found), HS_OK);
+    assert_in_range(w->native.counts.n, MOST / 2, MOST);
+    assert_int_equal(w->native.counts.n + w->native.counts.n_left_out, N);
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, bodies[N - 1], &block),
+                     HS_POINTER_START);
+    found = hs_native_counts_of(&w->native.counts, block.rank);
+    assert_non_null(found);
+    assert_int_equal(found->entries, 3 + N - 1);
+    assert_int_equal(w->dump.findings.n_notes, 1);
+    world_free(w);
+}
+
 static void every_allocation_fails(void **state)
 {
     FAIL_EACH (each, .at_least = 2) {
@@ -281,6 +310,7 @@ int main(void)
         cmocka_unit_test(any_numbers),
         cmocka_unit_test(of_two_that_share_a_body_the_larger_is_right),
         cmocka_unit_test(no_more_than_the_plan_has),
+        cmocka_unit_test(the_largest_are_kept),
         cmocka_unit_test(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

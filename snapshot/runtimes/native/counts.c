@@ -226,11 +226,44 @@ static bool count_one(const struct hs_native *native, const struct counts_value 
     return count_number(native, value, said, &body, ret);
 }
 
+/* Returns for how many elements a container has room, or how many it has. */
+static uint64_t size_of(const struct hs_native_count *count)
+{
+    return count->room == HS_NO_ROOM ? count->entries : count->room;
+}
+
+static int larger_first(const void *left, const void *right)
+{
+    const struct hs_native_count *a = left, *b = right;
+    uint64_t a_size = size_of(a), b_size = size_of(b);
+
+    if (a_size != b_size)
+        return a_size > b_size ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Makes room for larger ones: leaves the larger half of the counts. */
+static void counts_halve(struct hs_native_counts *counts)
+{
+    size_t n = counts->n_most / 2;
+
+    qsort(counts->rows, counts->n, sizeof *counts->rows, larger_first);
+    counts->left_out_size = size_of(&counts->rows[n]);
+    counts->n_left_out += counts->n - n;
+    counts->n = n;
+}
+
 static hs_status counts_add(struct hs_native_counts *counts, const struct hs_native_count *count,
                             struct hs_error *err)
 {
-    if (counts->n >= counts->n_most)
+    bool is_small = counts->n_left_out != 0 && size_of(count) <= counts->left_out_size;
+
+    if (counts->n_most == 0 || is_small) {
+        counts->n_left_out++;
         return HS_OK;
+    }
+    if (counts->n == counts->n_most)
+        counts_halve(counts);
     HS_TRY(HS_GROW(&counts->rows, &counts->capacity, counts->n + 1, err));
     counts->rows[counts->n++] = *count;
     return HS_OK;
@@ -417,7 +450,13 @@ hs_status hs_native_counts_find(struct hs_native *native, const struct hs_flow *
     }
     HS_TRY(count_blocks(native, flow, err));
     counts_settle(counts);
-    return HS_OK;
+    if (counts->n_left_out == 0)
+        return HS_OK;
+    return hs_findings_note(&native->dump->findings, false, err,
+                            "%llu containers of at most %llu elements are not counted: there is "
+                            "room for one block of %d, the largest containers",
+                            (unsigned long long)counts->n_left_out,
+                            (unsigned long long)counts->left_out_size, COUNTS_ONE_IN);
 }
 
 const struct hs_native_count *hs_native_counts_of(struct hs_native_counts *counts, uint64_t rank)

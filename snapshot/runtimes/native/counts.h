@@ -26,7 +26,9 @@ struct hs_native_count {
 struct hs_native_counts {
     struct hs_native_count *rows; /* owned; ascending once all are found */
     size_t n, capacity, cursor;
-    size_t n_most; /* as the plan of memory has it */
+    size_t n_most;                      /* as the plan of memory has it */
+    uint64_t n_left_out, left_out_size; /* the others: how many, and the elements that the largest
+                                           of them has, or has room for */
     struct hs_native_holder {
         hs_addr at;
         hs_ctype type;
