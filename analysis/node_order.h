@@ -13,12 +13,12 @@
 
 struct hs_node_order {
     const struct hs_view *view; /* borrowed */
-    uint64_t *dominates; /* owned pages: a bit by node that dominates others; NULL: no room */
-    uint64_t
-        *doubtful;    /* owned pages: a bit by node of HS_TIER_DOUBTFUL; NULL: no room, not read */
-    uint16_t *places; /* owned pages: by node, where its row begins in the
-                         index, or HS_NODE_ORDER_FAR; NULL: no room */
-    uint32_t *retained; /* owned pages: words by node, UINT32_MAX: ask the index; NULL: no room */
+    /* Owned pages, NULL where there is no room: a bit by node that dominates others; one by node of
+     * HS_TIER_DOUBTFUL, if asked for; where a node's row begins in the index, or HS_NODE_ORDER_FAR;
+     * and the words that it retains, UINT32_MAX: ask the index. */
+    uint64_t *dominates, *doubtful;
+    uint16_t *places;
+    uint32_t *retained;
 };
 
 /* Reads what there is room for; `with_tiers`: which nodes are doubtful, too. */

@@ -19,7 +19,10 @@ hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list
         .type = HS_UNTYPED,
         .evidence = HS_NO_NODE,
         .entry = HS_NO_NODE,
-        .at = {.top = HS_NO_NODE, .point = HS_NO_NODE, .class_tops = {HS_NO_NODE, HS_NO_NODE}},
+        .at = {.top = HS_NO_NODE,
+               .point = HS_NO_NODE,
+               .bulk_top = HS_NO_NODE,
+               .class_tops = {HS_NO_NODE, HS_NO_NODE}},
     };
     *ret = row;
     return HS_OK;

@@ -83,7 +83,7 @@ static uint32_t row_of_blocks(const struct hs_series *series)
     return is_key ? row : series->found[0];
 }
 
-/* Tells whether the number of such a row's blocks tells what grew. */
+/* Returns the number of a population's own blocks in the last snapshot; 0: of no population. */
 static uint64_t number_of(const struct hs_series *series, uint32_t row)
 {
     return row == series->population ? hs_series_own_objects(series, row, series->n - 1) : 0;

@@ -327,7 +327,7 @@ static bool is_of_lost(const struct hs_series *series)
            hs_verdict_is_lost(series, series->found[0]);
 }
 
-/* Tells whether the place says more than the sentence, which has its root. */
+/* Tells whether the sentence has all that the place says: its root, and no number of elements. */
 static bool is_told(const struct hs_series *series, const struct hs_grown_place *place)
 {
     uint32_t row = series->found[0];

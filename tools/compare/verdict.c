@@ -158,8 +158,7 @@ static void put_span(const struct writer *w)
     }
 }
 
-/* Puts the name of several: "blocks of 56 bytes", "entries of std::map<int, Order>", "ValueError"
- */
+/* Puts the name of several: "blocks of 56 bytes", "entries of std::map<int, Order>", "Error" */
 static void put_kind(const struct writer *w, const char *name)
 {
     static const char block[] = "block ", node[] = "::node";

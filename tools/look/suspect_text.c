@@ -280,7 +280,7 @@ static bool put_parts(struct writer *w, const struct hs_view *view,
     return n != 0;
 }
 
-/* "the one of 216 bytes perhaps struct waiter, " */
+/* Puts "that of 216 B perhaps struct waiter, ", if a record of the size is guessed. */
 static bool put_guess_of_size(struct writer *w, const struct hs_view *view, uint64_t n_bytes)
 {
     char begin[64];
