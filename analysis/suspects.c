@@ -349,6 +349,36 @@ static void keep_first(struct hs_suspects *found, size_t max_rows)
     found->n = n_kept;
 }
 
+/* Tells whether an owner's sentence is of blocks without a type, these or as many words of others.
+ */
+static bool tells_unknown(const struct hs_view *view, const struct hs_suspect *owner,
+                          uint64_t unknown_words)
+{
+    bool is_owner = owner->list == HS_SUSPECT_OWNER || owner->list == HS_SUSPECT_JOINT;
+    bool is_typed =
+        owner->type != HS_UNTYPED && hs_snap_type(view->snap, owner->type)->form != HS_FORM_BYTES;
+    return is_owner && owner->at.members != 0 && (!is_typed || owner->equal.n != 0) &&
+           owner->untyped_words >= unknown_words / 2;
+}
+
+/* Drops what would only repeat of blocks without a type what an owner's sentence says of them. */
+static void drop_told_unknown(const struct hs_view *view, struct hs_suspects *found)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        struct hs_suspect row = found->rows[i];
+        bool is_told = false;
+        for (size_t j = 0; row.waste == HS_WASTE_UNKNOWN && j < found->n; j++)
+            is_told |= tells_unknown(view, &found->rows[j], row.words);
+        if (!is_told)
+            continue;
+        for (size_t j = i + 1; j < found->n; j++)
+            found->rows[j - 1] = found->rows[j];
+        found->n--;
+        hs_suspect_fini(&row);
+        return; /* there is one at most */
+    }
+}
+
 static hs_status find(struct hs_view *view, const struct hs_suspect_query *query,
                       struct hs_suspects *found, struct hs_error *err)
 {
@@ -366,6 +396,7 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
         HS_TRY(hs_suspect_find_waste(view, found, err));
         HS_TRY(hs_suspect_look_into(view, query, found, err));
         hs_suspect_take_room(found);
+        drop_told_unknown(view, found);
         HS_TRY(hs_suspect_find_sites(view, found, err));
     }
     if (found->n > 1)

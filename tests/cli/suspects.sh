@@ -774,6 +774,27 @@ def what_is_wasted():
         check(("may name them" in sentence) != asked, sentence)
 
 
+def what_is_unknown_once():
+    """Of blocks without a type nothing is told twice: not what an owner's sentence says of them."""
+    def lists(type_):
+        snap = native(Snap())
+        slots, plain, other = (snap.type(*t) for t in [
+            ("void *[]", 0, 13, 8), ("block of 64 bytes", 0, 15), type_])
+        table = snap.block(400, slots)
+        for n in range(400):
+            one = snap.block(4, other)
+            snap.edge(table, one, n)
+            snap.edge(one, snap.block(8, plain), 0)
+        snap.root(table, "g_table", unit="a.c")
+        rows = of(snap.write())
+        return [row["list"] for row in rows], rows[0]["sentence"]
+    known, said = lists(("struct entry", 0, 12))
+    equal(known, ["owner", "waste"], said)
+    unknown, said = lists(("block of 32 bytes", 0, 15))
+    equal(unknown, ["owner"], said)
+    check("400 times the same 2 blocks (64 + 32 B)" in said, said)
+
+
 def who_allocated():
     snap = a_table()
     snap.sampler("record", 100)
@@ -1083,8 +1104,8 @@ main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, untyped_of_man
      what_every_program_of_a_runtime_has, by_convention, who_counts, plain_pointers,
      pointers_that_look, by_values_alone, small_heaps, at_the_end_of_info, what_is_lost,
      beside_and_below, as_many_beside, untyped_below_a_member, groups_of_untyped, cycles,
-     doubtful_ranks_low,
-     copies_and_a_second_fault, equal_groups, calm,
-     what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
+     doubtful_ranks_low, copies_and_a_second_fault, equal_groups, calm,
+     what_is_wasted, what_is_unknown_once, who_allocated, rounded_up, nothing_to_say,
+     without_roots, order_and_limits,
      all_formats, hostile_names, thresholds, alike, balance, by_brute_force)
 END

@@ -651,7 +651,7 @@ static void put_waste(struct writer *w, const struct hs_view *view,
     case HS_WASTE_NONE:
         break;
     }
-    put(w, "These words count above, too, for who keeps them. ");
+    put(w, "These words count above, too. ");
     put_site(w, suspect);
     put(w, "%s", suspect->certainty == HS_SAMPLED ? "An estimate from samples. " : "");
 }
