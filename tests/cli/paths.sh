@@ -320,6 +320,6 @@ def trees_close():
                   sum(graph.words[node] for node in of_type), "words")
 
 
-main(doubt_is_marked, why_an_edge_counts_for_less, one_tree_for_a_type, small_rows_fold, trees_close,
-     a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
+main(doubt_is_marked, why_an_edge_counts_for_less, one_tree_for_a_type, small_rows_fold,
+     trees_close, a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
 END
