@@ -567,12 +567,13 @@ hs_status hs_rules_parse_(struct hs_rules *rules, const struct hs_rule_source *s
                           size_t n_bytes, struct hs_error *err)
 {
     struct parser p = {.rules = rules};
-    char *end = text + n_bytes;
+    size_t at = 0;
     bool has_version = false;
 
-    for (char *line = text; line < end || p.line == 0;) {
-        char *stop = memchr(line, '\n', (size_t)(end - line));
-        stop = stop != NULL ? stop : end;
+    do { /* an empty file has one line */
+        char *line = text + at;
+        char *stop = memchr(line, '\n', n_bytes - at);
+        stop = stop != NULL ? stop : text + n_bytes;
         *stop = '\0';
         p.line++;
         HS_TRY(read_line(&p, line, (size_t)(stop - line), err));
@@ -580,7 +581,7 @@ hs_status hs_rules_parse_(struct hs_rules *rules, const struct hs_rule_source *s
         HS_TRY(tell(&p, source, err));
         if (!has_version)
             return HS_OK; /* it was told: nothing else of the file would mean anything */
-        line = stop + 1;
-    }
+        at = (size_t)(stop - text) + 1;
+    } while (at < n_bytes);
     return HS_OK;
 }
