@@ -18,7 +18,7 @@ EXPLAINED = {
     ("memoryview", "bytes"): "the bytes, which the buffer under it is told to hold",
     ("partial", "functools._PlaceholderType"): "3.14: what marks a place, which lives for ever",
     ("OrderedDict", "block"): "nodes of its list",
-    ("Plain", "dict"): "3.13 tells the values in the object, not the dictionary over them",
+    ("Plain", "dict"): "3.13.0 tells the values in the object, not the dictionary over them",
 }
 
 
