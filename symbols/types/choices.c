@@ -161,6 +161,7 @@ static const struct told_rule {
     {"_Function_base", "_M_functor", {{"_M_manager", 8, WHEN_CODE, 0}}, false},
     {"any", "_M_storage", {{"_M_manager", 8, WHEN_CODE, 0}}, false},
     {"any", "__s", {{"__h", 8, WHEN_CODE, 0}}, false},
+    {"any", "__s_", {{"__h_", 8, WHEN_CODE, 0}}, false}, /* as LLVM 19 calls them */
     {"_Optional_payload_base<", "_M_payload", {{"_M_engaged", 1, WHEN_IS, 0}}, false},
     {"__optional_destruct_base<", "", {{"__engaged_", 1, WHEN_IS, 0}}, false},
     {"optional_base<", "m_storage", {{"m_initialized", 1, WHEN_IS, 0}}, false}, /* boost */
