@@ -231,6 +231,8 @@ static bool is_counted(const char *type)
 static hs_status name_classes(struct hs_view *view, const hs_node *way, size_t n, char *text,
                               size_t n_bytes, bool *ret_counted, struct hs_error *err)
 {
+    static const char of[] = "of "; /* a binary: no record is guessed */
+
     text[0] = '\0';
     *ret_counted = false;
     for (size_t i = 0; i + 1 < n; i++) {
@@ -242,9 +244,12 @@ static hs_status name_classes(struct hs_view *view, const hs_node *way, size_t n
         const char *name = hs_view_string(view, type->name), *guess = strstr(name, HS_TYPE_PERHAPS);
         bool is_told = i != 0 && (type->form != HS_FORM_BYTES || guess != NULL);
         *ret_counted |= is_counted(name);
+        if (guess != NULL)
+            name = guess + strlen(HS_TYPE_PERHAPS);
+        bool is_of_binary = guess != NULL && strncmp(name, of, strlen(of)) == 0;
         if (is_told)
-            hs_append(text, n_bytes, "%s%s", text[0] == '\0' ? "through " : ", ",
-                      guess != NULL ? guess + strlen(HS_TYPE_PERHAPS) : name);
+            hs_append(text, n_bytes, "%s%s%s", text[0] == '\0' ? "through " : ", ",
+                      is_of_binary ? "a block " : "", name);
     }
     return HS_OK;
 }

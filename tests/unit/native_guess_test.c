@@ -4,6 +4,7 @@
 #include "fail_each.h"
 #include "native/guess.h"
 #include "native_world.h"
+#include "symbols/elf.h"
 
 /* ITEM and OTHER are of one size. The rest is what only a damaged file describes. */
 enum {
@@ -28,8 +29,10 @@ static struct hs_sample sampled[4 * N];
 static struct hs_site_frame frames[SITES];
 static hs_addr sampled_at[4 * N];
 static struct hs_native_samples samples;
-static struct hs_object program;
-static struct hs_native_object described = {.types = 1, .has_lists = true};
+/* The program, and a library that is this test's own file at another place, or none. */
+static struct hs_object objects[2];
+static struct hs_native_object described[2] = {{.types = 1, .has_lists = true}};
+#define LIBRARY UINT64_C(0x7c0000000000)
 
 static int set_up(void **state)
 {
@@ -50,6 +53,9 @@ static int tear_down(void **state)
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
     world_free(w);
+    hs_elf_close(objects[1].elf);
+    objects[1] = (struct hs_object){0};
+    described[1] = (struct hs_native_object){0};
     return 0;
 }
 
@@ -75,8 +81,8 @@ static void run(void)
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
     WORLD_OK(hs_scan_mark_roots(&scan, &world_err));
     WORLD_OK(hs_scan_end(&scan, &world_err));
-    w->dump.objects = (struct hs_objects){.objects = &program, .n = 1};
-    w->native.of_object = &described;
+    w->dump.objects = (struct hs_objects){.objects = objects, .n = objects[1].elf == NULL ? 1 : 2};
+    w->native.of_object = described;
     WORLD_OK(hs_native_guess(&w->native, &flow, &scan, &samples, &world_err));
     w->dump.objects = (struct hs_objects){0};
     w->native.of_object = NULL;
@@ -304,6 +310,85 @@ static void out_of_memory(void **state)
         (void)FAIL_EACH_TRY(f, hs_native_guess(&w->native, &flow, &scan, &samples, &world_err));
 }
 
+/* ---- by the binary that words lead to */
+
+static void load_library(void)
+{
+    objects[1] = (struct hs_object){
+        .name = (char *)"libx.so", .bias = LIBRARY, .begin = LIBRARY, .end = LIBRARY + (1 << 24)};
+    WORLD_OK(hs_elf_open_path("/proc/self/exe", &objects[1].elf, &world_err));
+}
+
+static hs_addr loaded_at(const char *symbol)
+{
+    const struct hs_elf_symbol *found = hs_elf_find(objects[1].elf, symbol);
+    assert_non_null(found);
+    return found->vaddr + LIBRARY;
+}
+
+/* So many lost blocks of a size, of which all but n_odd have the word at +8. Returns the first. */
+static hs_addr lose_with(int n, uint64_t n_bytes, uint64_t word, int n_odd)
+{
+    hs_addr first = 0;
+    for (int i = 0; i < n; i++) {
+        hs_addr lost = world_block(w, n_bytes);
+        *world_word(w, lost + 8) = i < n - n_odd ? word : 0;
+        first = i == 0 ? lost : first;
+    }
+    return first;
+}
+
+static void is_placed(hs_addr block, const char *name)
+{
+    struct hs_heap_block found;
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, block, &found), HS_POINTER_START);
+    hs_ntype type = hs_native_held_guess(&flow, &found);
+    assert_string_equal(
+        type == 0 ? "" : hs_strtab_get(&w->dump.strings, flow.types.types[type - 1].type.name),
+        name);
+}
+
+static void by_place(void **state)
+{
+    load_library();
+    hs_addr own = loaded_at("set_up"), exported = loaded_at("main");
+    hs_addr named = lose_with(N, 72, own, 2), odd = named + 96 * (N - 1);
+    hs_addr few = lose_with(7, 88, own, 0), doubtful = lose_with(N, 104, own, 3);
+    hs_addr global = lose_with(N, 120, exported, 0), inside = lose_with(N, 136, own + 1, 0);
+    hs_addr outside = lose_with(N, 152, LIBRARY + (1 << 25), 0), small = lose_with(N, 8, 0, 0);
+    run();
+    is_placed(named, "block of 72 bytes, perhaps of libx.so (set_up at +8)");
+    is_placed(odd, "");
+    is_placed(few, "");
+    is_placed(doubtful, "");
+    is_placed(global, "");
+    is_placed(inside, "");
+    is_placed(outside, "");
+    is_placed(small, "");
+}
+
+static void not_by_a_place_of_a_runtime(void **state)
+{
+    load_library();
+    described[1].is_runtime = true;
+    hs_addr lost = lose_with(N, 72, loaded_at("set_up"), 0);
+    run();
+    is_placed(lost, "");
+}
+
+static void out_of_memory_for_places(void **state)
+{
+    load_library();
+    (void)lose_with(N, 72, loaded_at("set_up"), 0);
+    run();
+    w->dump.objects = (struct hs_objects){.objects = objects, .n = 2};
+    w->native.of_object = described;
+    FAIL_EACH (f, .at_least = 2)
+        (void)FAIL_EACH_TRY(f, hs_native_guess(&w->native, &flow, &scan, &samples, &world_err));
+    w->dump.objects = (struct hs_objects){0};
+    w->native.of_object = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +401,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(not_by_a_site_in_doubt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_types, set_up, tear_down),
         cmocka_unit_test_setup_teardown(out_of_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_a_place_of_a_runtime, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(out_of_memory_for_places, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "agree.h"
 #include "base/alloc.h"
 #include "flow.h"
+#include "guess_place.h"
 
 enum { WORD = 8, MOST_SLOTS = 256, NAME_BYTES = 1024 };
 enum { SIZES = 1 << 12, SIZE_SHIFT = 52, UNTYPED_ONE_IN = 8 };
@@ -471,23 +472,43 @@ static bool held_speaks_for(const struct guess *g, const struct hs_heap_block *b
     return n_other == 0 && found.n_leading + n_links >= (record->n_bytes >= HELD_LARGE ? 1U : 2U);
 }
 
+/* Asks where the words of a block lead, if it has no type and its size is large enough for a guess:
+ * lost ones as by their record, held ones likewise. */
+static hs_status ask_place(const struct guess *g, const struct hs_heap_block *block,
+                           const struct guess_size *size, struct hs_place_votes *votes,
+                           struct hs_error *err)
+{
+    if ((block->span->states & HS_BLOCK_STATIC) != 0 || hs_flow_type(g->flow, block->rank) != 0)
+        return HS_OK;
+    bool of_lost = is_lost(g, block);
+    uint64_t n = of_lost ? size->n_lost : size->n_untyped;
+    uint64_t share = of_lost ? SOLE_HEAP_ONE_IN : HELD_HEAP_ONE_IN;
+    if (n < (of_lost ? SOLE_LEAST : HELD_LEAST) || block->n_bytes < g->heap_bytes / share / n)
+        return HS_OK;
+    return hs_place_votes_add(votes, block, n, of_lost, err);
+}
+
 /* Finds the sizes of many held blocks without a type that together have a hundredth of the heap,
- * and of which no block has one. */
-static size_t find_held(const struct guess *g, struct sole soles[SOLE_SIZES])
+ * and of which no block has one. In the same pass the votes for places are cast. */
+static hs_status find_held(const struct guess *g, struct sole soles[SOLE_SIZES], size_t *ret_n,
+                           struct hs_place_votes *votes, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
     struct hs_heap_block block;
     size_t n = 0;
 
-    while (n < SOLE_SIZES && hs_heap_map_next(&it, &block)) {
+    while (hs_heap_map_next(&it, &block)) {
         const struct guess_size *size = &g->sizes[block.n_bytes * GUESS_HASH_FACTOR >> SIZE_SHIFT];
-        bool is_large = size->n_untyped >= HELD_LEAST && !size->is_mixed &&
+        if (block.bytes == NULL)
+            continue;
+        HS_TRY(ask_place(g, &block, size, votes, err));
+        bool is_large = n < SOLE_SIZES && size->n_untyped >= HELD_LEAST && !size->is_mixed &&
                         block.n_bytes >= g->heap_bytes / HELD_HEAP_ONE_IN / size->n_untyped;
-        if (block.bytes != NULL && is_large && size->n_typed == 0 &&
-            sole_of(soles, n, block.n_bytes) == NULL)
+        if (is_large && size->n_typed == 0 && sole_of(soles, n, block.n_bytes) == NULL)
             soles[n++] = (struct sole){.n_bytes = block.n_bytes};
     }
-    return n;
+    *ret_n = n;
+    return HS_OK;
 }
 
 static bool is_held_untyped(const struct guess *g, const struct hs_heap_block *block)
@@ -516,11 +537,13 @@ static void ask_held(const struct guess *g, struct sole *soles, size_t n)
     }
 }
 
-static hs_status guess_held(struct guess *g, struct hs_error *err)
+static hs_status guess_held(struct guess *g, struct hs_place_votes *votes, struct hs_error *err)
 {
     struct sole soles[SOLE_SIZES];
-    size_t n = find_held(g, soles);
+    size_t n;
 
+    HS_TRY(find_held(g, soles, &n, votes, err));
+    HS_TRY(hs_place_votes_end(votes, g->flow, err));
     for (size_t i = 0; i < n; i++)
         HS_TRY(list_records(g, &soles[i], err));
     if (n != 0)
@@ -544,7 +567,7 @@ hs_ntype hs_native_held_guess(const struct hs_flow *flow, const struct hs_heap_b
     for (size_t i = 0; i < flow->n_held; i++)
         if (flow->held[i].n_bytes == block->n_bytes)
             return (block->span->states & HS_BLOCK_STATIC) == 0 ? flow->held[i].named : 0;
-    return 0;
+    return hs_place_name(flow, block);
 }
 
 hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
@@ -562,9 +585,11 @@ hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
     g.sizes = sizes;
     while (hs_heap_map_next(&it, &block))
         learn(&g, &block);
-    HS_TRY(guess_held(&g, err));
-    if (hs_scan_reaches_all(scan))
-        return HS_OK;
+    struct hs_place_votes votes = {.native = native};
+    hs_status status = guess_held(&g, &votes, err);
+    hs_place_votes_fini(&votes);
+    if (status != HS_OK || hs_scan_reaches_all(scan))
+        return status;
     HS_TRY(guess_by_site(&g, err));
     HS_TRY(guess_by_size(&g, err));
     return guess_by_record(&g, err);

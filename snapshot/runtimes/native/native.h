@@ -134,7 +134,7 @@ bool hs_native_static_tls(const struct hs_native *native, const struct hs_thread
  *
  * Resident: 2 bytes per block; 4 more where a block has type number 32767 or above. Blocks without
  * a type cost nothing where there are many. */
-enum { HS_HELD_GUESSES = 32 };
+enum { HS_HELD_GUESSES = 32, HS_PLACE_GUESSES = 32 };
 struct hs_flow {
     uint16_t *small; /* owned pages: by rank; see hs_flow_type */
     uint32_t *large; /* owned pages: of those that are HS_FLOW_IS_LARGE */
@@ -151,6 +151,12 @@ struct hs_flow {
         hs_ntype record, named;
     } held[HS_HELD_GUESSES]; /* what held blocks of a size may be: see guess.h */
     size_t n_held;
+    struct hs_place_guess {
+        uint64_t n_bytes, offset_bytes;
+        hs_addr begin, end; /* where the word at this offset leads */
+        hs_ntype named;
+    } places[HS_PLACE_GUESSES]; /* whose blocks of a size may be: see guess_place.h */
+    size_t n_places;
 };
 /* While types flow, a block's type may be tentative, still to be tried: flow.c's own. */
 #define HS_FLOW_IS_TENTATIVE ((hs_ntype)1 << 31)
