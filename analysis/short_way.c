@@ -36,18 +36,20 @@ static hs_status meet(struct search *s, hs_node node, uint32_t from, struct hs_e
     return HS_OK;
 }
 
-static hs_status go_on(struct search *s, uint32_t at, struct hs_links *links, struct hs_error *err)
+static hs_status go_on(struct search *s, uint32_t at, struct hs_error *err)
 {
+    struct hs_links links;
+    hs_status status = HS_OK;
     uint64_t n;
-    links->n = 0;
-    HS_TRY(hs_links_out_first(s->view, s->met[at].node, HS_SHORT_WAY_POINTERS, links, &n, err));
-    for (size_t i = 0; i < links->n && s->last == NO_BLOCK; i++) {
-        const struct hs_link *link = &links->links[i];
+    HS_TRY(hs_links_out_first(s->view, s->met[at].node, HS_SHORT_WAY_POINTERS, &links, &n, err));
+    for (size_t i = 0; i < links.n && s->last == NO_BLOCK && status == HS_OK; i++) {
+        const struct hs_link *link = &links.links[i];
         bool is_own = link->other == s->met[at].node; /* an empty list, a short text in it */
         if (link->edge_class == HS_EDGE_EXACT || (link->edge_class == HS_EDGE_INTERIOR && !is_own))
-            HS_TRY(meet(s, link->other, at, err));
+            status = meet(s, link->other, at, err);
     }
-    return HS_OK;
+    hs_links_fini(&links);
+    return status;
 }
 
 /* Writes the way that ends with s->to behind block `last`; 0: it is too long. */
@@ -68,13 +70,11 @@ static size_t way_back(const struct search *s, hs_node way[HS_SHORT_WAY_STEPS])
 static hs_status search_way(struct search *s, hs_node from, hs_node way[HS_SHORT_WAY_STEPS],
                             size_t *ret_n, struct hs_error *err)
 {
-    struct hs_links links = {0};
     hs_status status = HS_OK;
     HS_TRY(HS_ALLOC(&s->met, HS_SHORT_WAY_MET, err));
     s->met[s->n++] = (struct met){from, NO_BLOCK};
     for (uint32_t at = 0; status == HS_OK && at < s->n && s->last == NO_BLOCK; at++)
-        status = go_on(s, at, &links, err);
-    hs_links_fini(&links);
+        status = go_on(s, at, err);
     *ret_n = s->last == NO_BLOCK ? 0 : way_back(s, way);
     return status;
 }

@@ -48,7 +48,7 @@ def tables():
         text = clean(run(*command))
         check("\t" not in text, f"{command}: a tab in a table")
     lines = run("roots", path, "-n", "0").lines()
-    equal(len(lines), len(HOSTILE) + 6, "a name cannot make lines")
+    equal(len(lines), len(HOSTILE) + 5, "a name cannot make lines")
     check(any("red" in line and "\\x1b" in line for line in lines), "an escape is shown as \\x1b")
 
 
