@@ -87,7 +87,8 @@ dump_core()
     "$HEAPSNAP" check "$work/other/heap.snap" >/dev/null || fail "check of $1"
 }
 
-# said WHAT DIRECTORY: every answer of the snapshot there.
+# said WHAT DIRECTORY: every answer of the snapshot there; without what is resident, as a core has
+# no pages of zeros and does not tell what the kernel had of the others (docs/processes.md).
 said()
 {
     for command in roots types leaks dominators; do
@@ -95,6 +96,7 @@ said()
             >"$2/$command.json" 2>"$work/said" ||
             fail "$command of $1"
     done
+    sed -i '/^  "memory": {.*"resident_bytes"/d' "$2/roots.json"
 }
 
 # same WHAT [STRINGS...]: the last core says what the live dump said. Strings are those of the
