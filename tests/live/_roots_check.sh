@@ -42,8 +42,11 @@ many_stops()
     done
     stop_target
     for i in $(seq "$2"); do
-        (judge_roots "$1" "$work/$i.snap") >>"$work/$i.said" 2>&1 ||
-            { cat "$work/$i.said"; fail "$1: stop $i"; }
+        (
+            ! grep -q 'a stack could not be delimited' "$work/$i.said" ||
+                compare_flags="$compare_flags --any-frame"
+            judge_roots "$1" "$work/$i.snap"
+        ) >>"$work/$i.said" 2>&1 || { cat "$work/$i.said"; fail "$1: stop $i"; }
         if grep "not exact" "$work/$i.said"; then
             continue
         fi

@@ -6,9 +6,11 @@
   HEAP KINDS WORDS PATTERN     as EXPECT, without static blocks whatever the flag says
   SAMPLE ID WORDS              `heapsnap samples --json` has this id with these words, and its block
 
+--any-frame: a stack could not be delimited and has no frames with names: of roots of stacks the
+name is not asked.
 --with-static: WORDS count static blocks too, as Obj.reachable_words does in OCaml 5.
 
-usage: _roots_compare.py [--with-static] roots.json truth.txt [samples.json]
+usage: _roots_compare.py [--with-static] [--any-frame] roots.json truth.txt [samples.json]
        _roots_compare.py --each truth.txt roots.json...  prints the files of which it does not hold
 """
 import json
@@ -16,6 +18,7 @@ import re
 import sys
 
 WITH_STATIC = "--with-static" in sys.argv
+ANY_FRAME = "--any-frame" in sys.argv
 
 def words_of(root):
     return root["reachable_words"] + root["static_reachable_words"] * WITH_STATIC
@@ -23,7 +26,8 @@ def words_of(root):
 
 def matching(roots, kinds, pattern):
     kinds = kinds.split(",")
-    return [r for r in roots if r["kind"] in kinds and re.search(pattern, r["name"] or "")]
+    return [r for r in roots if r["kind"] in kinds and
+            (ANY_FRAME and r["kind"] == "stack" or re.search(pattern, r["name"] or ""))]
 
 
 def heap_words_of(root):
