@@ -28,6 +28,15 @@ hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_ad
                                   struct hs_native_variable *ret, hs_addr *ret_end,
                                   struct hs_error *err);
 
+/* ---- globals_places.c: finds the words of an object that are called by their section alone, among
+ * the leaves from number `first` on. */
+bool hs_native_is_unnamed(const struct hs_native *native, const struct hs_root_leaf *leaf);
+/* Lists where they are in the file, ascending, each once, at most 65,536; *ret is the caller's
+ * (hs_free). Fails with HS_LIMIT. */
+hs_status hs_native_unnamed_places(const struct hs_native *native, const struct hs_object *object,
+                                   size_t first, hs_addr **ret, size_t *ret_n,
+                                   struct hs_error *err);
+
 /* ---- globals_users.c: finds the functions of an object that use what has no name
  * (symbols/elf_users.h), for its leaves from number `first` on. Fails with HS_LIMIT. */
 hs_status hs_native_find_users(struct hs_native *native, size_t object, size_t first,

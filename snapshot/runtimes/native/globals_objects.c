@@ -6,9 +6,6 @@
 #include "globals.h"
 #include "symbols/elf_objects.h"
 
-/* The bound for one binary: a table of a million pointers is one variable, whatever it is. */
-enum { MOST_PLACES = 1 << 16 };
-
 struct globals_objects {
     struct hs_native *native;       /* borrowed */
     const struct hs_object *object; /* borrowed */
@@ -16,38 +13,6 @@ struct globals_objects {
     size_t n;
     struct hs_elf_objects found;
 };
-
-/* Tells whether it is called by its section alone. */
-static bool is_unnamed(const struct hs_native *native, const struct hs_root_leaf *leaf)
-{
-    return leaf->root.kind == HS_ROOT_GLOBAL && leaf->root.function == 0 &&
-           leaf->root.symbol != 0 &&
-           hs_strtab_get(&native->dump->strings, leaf->root.symbol)[0] == '.';
-}
-
-static int place_order(const void *a, const void *b)
-{
-    const hs_addr *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static hs_status objects_collect(struct globals_objects *o, size_t first, struct hs_error *err)
-{
-    const struct hs_roots *roots = &o->native->roots;
-    size_t n = 0, n_most = roots->n_leaves - first;
-
-    HS_TRY(HS_ALLOC(&o->places, n_most < MOST_PLACES ? n_most : MOST_PLACES, err));
-    for (size_t i = first; i < roots->n_leaves && o->n < MOST_PLACES; i++)
-        if (is_unnamed(o->native, &roots->leaves[i]))
-            o->places[o->n++] = roots->leaves[i].root.address - o->object->bias;
-    if (o->n > 1)
-        qsort(o->places, o->n, sizeof *o->places, place_order);
-    for (size_t i = 0; i < o->n; i++)
-        if (n == 0 || o->places[n - 1] != o->places[i])
-            o->places[n++] = o->places[i];
-    o->n = n;
-    return HS_OK;
-}
 
 static hs_status objects_tell(struct globals_objects *o, struct hs_root_leaf *leaf,
                               struct hs_error *err)
@@ -85,7 +50,7 @@ static hs_status objects_find(struct globals_objects *o, size_t first, bool *ret
 {
     struct hs_roots *roots = &o->native->roots;
 
-    HS_TRY(objects_collect(o, first, err));
+    HS_TRY(hs_native_unnamed_places(o->native, o->object, first, &o->places, &o->n, err));
     *ret_known = o->n == 0;
     if (!is_worth(o))
         return HS_OK;
@@ -95,7 +60,7 @@ static hs_status objects_find(struct globals_objects *o, size_t first, bool *ret
         return HS_OK;
     *ret_known = true;
     for (size_t i = first; i < roots->n_leaves; i++)
-        if (is_unnamed(o->native, &roots->leaves[i]))
+        if (hs_native_is_unnamed(o->native, &roots->leaves[i]))
             HS_TRY(objects_tell(o, &roots->leaves[i], err));
     return HS_OK;
 }
