@@ -115,8 +115,8 @@ static void no_more_nodes_than_there_can_be(void **state)
     SAID(&table, NOTHING, 0, 0, UINT32_MAX, 5);
 }
 
-/* What is in use is the one less the other, as a list of Qt 5 has it. */
-static void what_is_taken_from_the_front(void **state)
+/* Takes the end less the beginning for the elements in use, as a list of Qt 5 has it. */
+static void elements_are_taken_from_the_front(void **state)
 {
     struct hs_ccount list = array;
     list.less = word_at(3);
@@ -255,7 +255,7 @@ static void no_more_than_the_plan_has(void **state)
     world_free(w);
 }
 
-/* Of more than the plan has the largest are kept, be they found last. */
+/* Keeps the largest where there are more than the plan has room for, be they found last. */
 static void the_largest_are_kept(void **state)
 {
     enum { N = 6, MOST = 4, WORDS = 3 };
@@ -303,7 +303,7 @@ int main(void)
         cmocka_unit_test(numbers_that_fit_the_body_are_believed),
         cmocka_unit_test(room_that_is_left_cannot_wrap),
         cmocka_unit_test(no_more_nodes_than_there_can_be),
-        cmocka_unit_test(what_is_taken_from_the_front),
+        cmocka_unit_test(elements_are_taken_from_the_front),
         cmocka_unit_test(addresses_stay_in_the_body),
         cmocka_unit_test(a_deque_of_lies),
         cmocka_unit_test(numbers_in_the_body),

@@ -333,7 +333,7 @@ static void arrays_of_pointers(void **state)
     is_edge(1, other, 1, HS_EDGE_INTERIOR);
 }
 
-/* What is said of a block of a type does not stay with the blocks after it. */
+/* Keeps nothing that a type said of one block for the blocks after it. */
 static void each_block_for_itself(void **state)
 {
     hs_addr a = world_block(w, 40), typed = world_block(w, 40), b = world_block(w, 40);

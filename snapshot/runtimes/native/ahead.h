@@ -4,7 +4,7 @@
  *           thread is free
  *   taken:  units before this one were written: a slot is free for units below taken + n_slots
  *
- * What is light (hs_scan_is_light) is collected ahead: it needs nothing that changes while blocks
+ * Collects ahead only light blocks (hs_scan_is_light): one needs nothing that changes while blocks
  * are written, no memory, and gives the same edges whenever it is asked. All else is left to the
  * thread that writes, which collects units, too, while it would have to wait. So the snapshot is
  * the same for every number of threads. */

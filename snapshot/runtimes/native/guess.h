@@ -16,8 +16,8 @@
  * thousandth of the heap: of one alone the words of most must be, two pointers leading to blocks
  * and one to what it says.
  *
- * Of held blocks without a type, 64 of a size at least that have a hundredth of the heap, the same
- * is asked: of 64 of them four fifths must speak for one record, by two pointers that lead to
+ * Asks the same of held blocks without a type, of sizes that have 64 blocks and a hundredth of the
+ * heap at least: of 64 of them four fifths must speak for one record, by two pointers that lead to
  * blocks or to the same place in another of that size (links of a list that are in the record); one
  * is enough where the record has 128 bytes or more. That is a name alone: their words count as
  * before.

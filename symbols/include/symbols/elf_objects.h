@@ -7,7 +7,7 @@
  * them. So it errs to the harmless side: a structure whose members code mentions one by one is
  * several objects, two variables are hardly ever one (docs/decisions/086).
  *
- * Who uses an object is known as well: exported functions by their names, and the source file by
+ * Tells the users of an object as well: exported functions by their names, and the source file by
  * the texts that assertions and log messages of its users have of `__FILE__`. A function that has
  * no such text is of the file that the functions with one on both sides of it are of, if that is
  * the same. These texts are constants of the file, never data of a process. */
