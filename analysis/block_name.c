@@ -63,13 +63,14 @@ static hs_status next_behind(struct hs_view *view, hs_node from, hs_node to, hs_
 }
 
 /* Fills the gap behind a dominator that does not point to the next: with a short way from one to
- * the other, as there are several; where they are long, with the member where one begins. */
-static hs_status fold_gap(struct hs_view *view, hs_node from, hs_node to, struct hs_path_fold *fold,
-                          struct hs_error *err)
+ * the other, as there are several; where they are long, with the member where one begins. Searches
+ * from the roots, which may go through all blocks, are taken from *n_searches. */
+static hs_status fold_gap(struct hs_view *view, hs_node from, hs_node to, unsigned *n_searches,
+                          struct hs_path_fold *fold, struct hs_error *err)
 {
     enum { FEW = 6 };
     static const struct hs_path_step gap = {.node = HS_NO_NODE, .repeat = 1};
-    hs_node way[HS_SHORT_WAY_STEPS], next;
+    hs_node way[HS_SHORT_WAY_STEPS], next = HS_NO_NODE;
     size_t n;
     HS_TRY(hs_short_way(view, from, to, way, &n, err));
     if (n != 0 && n <= FEW) {
@@ -78,10 +79,12 @@ static hs_status fold_gap(struct hs_view *view, hs_node from, hs_node to, struct
             HS_TRY(fold_step(view, way[i], way[i + 1], fold, err));
         return HS_OK;
     }
-    if (n != 0)
+    if (n != 0) {
         next = way[1];
-    else
+    } else if (*n_searches != 0) {
+        --*n_searches;
         HS_TRY(next_behind(view, from, to, &next, err));
+    }
     if (next != HS_NO_NODE) {
         fold->n_steps--;
         HS_TRY(fold_step(view, from, next, fold, err));
@@ -93,13 +96,14 @@ static hs_status fold_gap(struct hs_view *view, hs_node from, hs_node to, struct
 static hs_status fold_way(struct hs_view *view, const hs_node *way, size_t n,
                           struct hs_path_fold *fold, struct hs_error *err)
 {
+    unsigned n_searches = 4; /* a name has few containers that are so deep */
     for (size_t i = 0; i < n; i++) {
         size_t n_before = fold->n_steps;
         HS_TRY(fold_step(view, way[i], i + 1 < n ? way[i + 1] : HS_NO_NODE, fold, err));
         bool has_gap = i + 1 < n && fold->n_steps > n_before &&
                        fold->steps[fold->n_steps - 1].offset_words == HS_NO_OFFSET;
         if (has_gap)
-            HS_TRY(fold_gap(view, way[i], way[i + 1], fold, err));
+            HS_TRY(fold_gap(view, way[i], way[i + 1], &n_searches, fold, err));
     }
     hs_path_fold_finish(fold);
     return HS_OK;
