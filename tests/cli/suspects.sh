@@ -8,7 +8,8 @@ PATH=$work/bin:$PATH python <<'END'
 from snapcli import *
 
 KEYS = ["list", "sentence", "words", "objects", "roots", "n_roots", "set", "holder", "type",
-        "count", "each_words", "site", "certainty", "doubtful_words", "command", "reserve"]
+        "count", "each_words", "site", "certainty", "doubtful_words", "command", "reserve", "path",
+        "population", "members", "folded_roots", "cycle"]
 
 
 def suspects(name, *more, **options):
@@ -17,7 +18,7 @@ def suspects(name, *more, **options):
 
 def of(name, *more):
     found = suspects(name, "--json", *more).json()
-    equal(found["schema"], "heapsnap.suspects/1", "the schema")
+    equal(found["schema"], "heapsnap.suspects/2", "the schema")
     equal(found["attributed_words"], run("roots", name, "--json").json()["attributed_words"],
           "attributed words are those of roots")
     for row in found["suspects"]:
@@ -61,6 +62,9 @@ def an_owner():
           "1000 struct entry, 96 B each with what hangs on them, mostly 1000 char[] at .text, at "
           "g_cache->table.", "the first sentence has all of it")
     check(row["command"].endswith(" --to 'type:struct entry'"), row["command"])
+    equal((row["path"], row["population"], row["members"], row["folded_roots"], row["cycle"]),
+          ("g_cache->table", {"type": "struct entry", "objects": 1000, "bytes_each": 96,
+                              "entries": None, "room": None}, [], 0, None), "for programs")
     shown(row["command"])
 
 
@@ -146,6 +150,10 @@ def by_members():
     row = of(snap.write())[0]
     check(" of it is 300 Order, 72 B each, at app->cache_" in row["sentence"] and
           ", and 35.3 % 200 char[], 64 B each, at app->log_." in row["sentence"], row["sentence"])
+    equal(row["population"]["type"], "Order", "what the sentence tells first")
+    equal([(member["path"], member["type"], member["objects"], member["retained_words"])
+           for member in row["members"]],
+          [(row["path"], "Order", 300, 3300), ("app->log_", "char[]", 200, 1800)], "its members")
 
 
 def of_a_thread():
@@ -1012,7 +1020,11 @@ def balance():
     text = words_of(name)
     check(" ! 89 % is no live heap: 60.0 MiB are free in glibc, in 1234 pieces" in text, text)
     check("malloc_trim(3)" in text, text)
-    check(suspects(name, "--json").json()["verdict"].startswith("89 % is no live heap"), "in JSON")
+    found = suspects(name, "--json").json()
+    check(found["verdict"].startswith("89 % is no live heap"), "in JSON")
+    first = found["suspects"][0]
+    equal((first["list"], first["sentence"], first["words"], first["population"]),
+          ("memory", found["verdict"], found["balance"]["free_bytes"] // 8, None), "as a suspect")
     name = a_process(("jemalloc", LIVE, 5, 9), ("jemalloc", FREE, 4, 3),
                      ("jemalloc", DIRTY, 20, 0)).write()
     check(" ! 82 % is no live heap: 24.0 MiB are free pages that jemalloc has not given back "

@@ -11,6 +11,8 @@
 #include "described.h"
 #include "open_view.h"
 #include "report/text.h"
+#include "set_print.h"
+#include "suspect_rows.h"
 #include "suspect_text.h"
 #include "unread_print.h"
 
@@ -19,125 +21,11 @@ enum { MOST_SENTENCES = 10, THRESHOLD = 2, FOLLOW = 70, FOLLOW_JOINT = 80, COLUM
 struct listing {
     struct hs_view view;
     struct hs_suspects found;
-    const struct hs_suspect *row; /* that is put */
     struct hs_growing growing;
     struct hs_balance balance;
     struct hs_mapping_holder mappings; /* where mappings are the answer */
     uint64_t least_bytes;              /* of a suspect that a person is told of */
 };
-
-/* ---- rows */
-
-struct line {
-    const char *list, *sentence, *root, *set, *holder, *type, *site, *certainty, *command, *reserve;
-    uint64_t words, objects, n_roots, count, each_words, doubtful_words;
-    const struct hs_list *roots;
-};
-
-#define HS_ROW struct line
-static const struct hs_field fields[] = {
-    HS_COLUMN(1, STRING, list, "LIST", 0),
-    HS_COLUMN(12, STRING, sentence, "SENTENCE", 0),
-    HS_COLUMN(2, WORDS, words, "WORDS", 0),
-    HS_COLUMN(3, COUNT, objects, "OBJECTS", 0),
-    HS_FIELD(LIST, roots),
-    HS_FIELD(COUNT, n_roots),
-    HS_COLUMN_AS("root", 4, STRING, root, "ROOT", HS_COLUMN_NOT_JSON),
-    HS_COLUMN(5, STRING, set, "SET", 0),
-    HS_COLUMN(6, STRING, holder, "HOLDER", 0),
-    HS_COLUMN(7, STRING, type, "TYPE", 0),
-    HS_COLUMN(8, COUNT, count, "COUNT", 0),
-    HS_FIELD(WORDS, each_words),
-    HS_COLUMN(9, STRING, site, "SITE", 0),
-    HS_COLUMN(10, STRING, certainty, "CERTAINTY", 0),
-    HS_FIELD(WORDS, doubtful_words),
-    HS_COLUMN(11, STRING, command, "COMMAND", 0),
-    HS_FIELD(STRING, reserve),
-};
-const struct hs_record hs_suspects_record = HS_RECORD(fields);
-
-static hs_status put_roots(void *context, struct hs_sink *sink, struct hs_error *err)
-{
-    const struct listing *listing = context;
-    const struct hs_suspect *row = listing->row;
-    for (uint64_t i = 0; i < row->n_shown; i++)
-        HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_VALUE(NULL, NODE, row->roots[i])), err));
-    return HS_OK;
-}
-
-static hs_status put_row(struct hs_sink *sink, struct listing *listing, struct hs_error *err)
-{
-    struct hs_view *view = &listing->view;
-    const struct hs_suspect *row = listing->row;
-    const struct hs_list roots = {.each = put_roots, .context = listing, .is_line = true};
-    struct hs_suspect_text text;
-    char set[32];
-    HS_TRY(hs_suspect_write(view, row, &text, err));
-    (void)snprintf(set, sizeof set, "set:%u", row->set);
-    bool has_type = row->type != HS_UNTYPED;
-    struct line line = {
-        .list = hs_suspect_list_name(row->list),
-        .sentence = text.sentence,
-        .words = row->words,
-        .objects = row->objects == HS_SUSPECT_UNKNOWN ? HS_UNKNOWN : row->objects,
-        .roots = &roots,
-        .n_roots = row->n_roots,
-        .root = row->n_shown == 0
-                    ? NULL
-                    : hs_view_string(view, hs_snap_root(view->snap, row->roots[0])->name),
-        .set = row->set != 0 ? set : NULL,
-        .holder = row->holder,
-        .type = has_type ? hs_view_string(view, hs_snap_type(view->snap, row->type)->name) : NULL,
-        .count = row->count != 0 ? row->count : HS_UNKNOWN,
-        .each_words = row->each_words != 0 ? row->each_words : HS_UNKNOWN,
-        .site = row->site,
-        .certainty = hs_certainty_name(row->certainty),
-        .doubtful_words = row->tier == HS_TIER_DOUBTFUL ? row->words : row->doubtful_words,
-        .command = text.command,
-        .reserve = hs_reserve_name(row->reserve),
-    };
-    return hs_sink_row(sink, &line, err);
-}
-
-static hs_status put_none(void *context, struct hs_sink *sink, struct hs_error *err)
-{
-    (void)context;
-    (void)sink;
-    (void)err;
-    return HS_OK;
-}
-
-static hs_status put_growing(struct hs_sink *sink, const struct hs_growing *growing,
-                             struct hs_error *err)
-{
-    const struct hs_list no_roots = {.each = put_none, .is_line = true};
-    const struct line line = {
-        .list = "growing",
-        .sentence = growing->sentence,
-        .words = growing->words,
-        .objects = growing->objects,
-        .roots = &no_roots,
-        .holder = growing->holder,
-        .type = growing->type,
-        .count = HS_UNKNOWN,
-        .each_words = HS_UNKNOWN,
-        .site = growing->site[0] != '\0' ? growing->site : NULL,
-        .command = growing->command,
-    };
-    return hs_sink_row(sink, &line, err);
-}
-
-static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
-{
-    struct listing *listing = context;
-    if (listing->growing.is_there)
-        HS_TRY(put_growing(sink, &listing->growing, err));
-    for (size_t i = 0; i < listing->found.n; i++) {
-        listing->row = &listing->found.rows[i];
-        HS_TRY(put_row(sink, listing, err));
-    }
-    return HS_OK;
-}
 
 /* ---- sentences for a person */
 
@@ -361,25 +249,32 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
                        struct hs_error *err)
 {
     const struct hs_view *view = &listing->view;
-    const struct hs_list list = {
-        .record = &hs_suspects_record, .each = put_rows, .context = listing};
     const uint64_t *bytes = listing->balance.bytes;
     char balance[HS_BALANCE_TEXT_BYTES], verdict[HS_BALANCE_TEXT_BYTES];
     hs_balance_sentence(&listing->balance, balance);
     verdict_of(listing, verdict);
+    struct hs_suspect_listing rows = {.view = &listing->view,
+                                      .found = &listing->found,
+                                      .growing = &listing->growing,
+                                      .balance = &listing->balance,
+                                      .verdict = hs_or_null(verdict)};
+    const struct hs_list list = {
+        .record = &hs_suspects_record, .each = hs_suspect_rows, .context = &rows};
     struct hs_attribution attribution;
     hs_attribution_find(view, &attribution);
+    struct hs_pair memory[HS_PRIVATE_PAIRS];
+    hs_private_memory_json(&attribution.memory, memory);
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = view->facts->word_bytes,
         .document = HS_PAIRS(
-            HS_TEXT("schema", "heapsnap.suspects/1"), HS_TEXT("snapshot", view->path),
+            HS_TEXT("schema", "heapsnap.suspects/2"), HS_TEXT("snapshot", view->path),
             HS_COUNT("word_bytes", view->facts->word_bytes),
             HS_COUNT("heap_words", view->totals->heap_words),
             HS_COUNT("garbage_words", listing->found.garbage_words),
             HS_COUNT("resident_bytes", hs_or_unknown(listing->balance.resident_bytes)),
             HS_TEXT("headline", hs_or_null(balance)), HS_TEXT("verdict", hs_or_null(verdict)),
-            HS_OBJECT("balance"), HS_COUNT("live_bytes", bytes[HS_BALANCE_LIVE]),
+            HS_SPLICE(memory), HS_OBJECT("balance"), HS_COUNT("live_bytes", bytes[HS_BALANCE_LIVE]),
             HS_COUNT("free_bytes", bytes[HS_BALANCE_FREE]),
             HS_COUNT("mapping_bytes", bytes[HS_BALANCE_MAPPINGS]),
             HS_COUNT("stack_bytes", bytes[HS_BALANCE_STACKS]),

@@ -5,6 +5,7 @@
 #include "noun_fields.h"
 #include "options.h"
 #include "path_print.h"
+#include "suspect_rows.h"
 
 /* ---- roots, whose JSON has more columns than the record of the table */
 

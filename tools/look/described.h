@@ -5,7 +5,7 @@
 #include "report/listing.h"
 
 extern const struct hs_record hs_roots_record, hs_types_record, hs_leaks_record, hs_samples_record;
-extern const struct hs_record hs_suspects_record, hs_dominators_record, hs_link_record;
+extern const struct hs_record hs_dominators_record, hs_link_record;
 
 /* Prints the section of a man page on the rows of a command; nothing of one without rows. */
 hs_status hs_described_man(struct hs_out *out, const char *command, struct hs_error *err);

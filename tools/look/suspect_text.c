@@ -261,23 +261,30 @@ static void put_part(struct writer *w, const struct hs_view *view, const struct 
     put_name(w, suspect->class_holders[i], HOLDER_COLUMNS);
 }
 
-/* Writes the two largest parts where one block, or none, has most of it: the largest parts of that,
- * each by its place. */
-static bool put_parts(struct writer *w, const struct hs_view *view,
-                      const struct hs_suspect *suspect)
+unsigned hs_suspect_parts(const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;
-    uint64_t whole = at->steps[at->members].words;
+    const struct hs_accumulated *members = &at->steps[at->members];
+    bool is_one =
+        at->members == 0 || (members->n_blocks == 1 && members->own_words < members->words / 2);
     unsigned n = 0;
-    while (n < 2 && at->classes[n].n_blocks != 0 && at->parts[n].words >= whole / LEAST_PART)
+    if (!is_one || suspect->equal.n != 0)
+        return 0;
+    while (n < 2 && at->classes[n].n_blocks != 0 &&
+           at->parts[n].words >= members->words / LEAST_PART)
         n++;
+    return n;
+}
+
+static void put_parts(struct writer *w, const struct hs_view *view,
+                      const struct hs_suspect *suspect, unsigned n)
+{
     for (unsigned i = 0; i < n; i++) {
         put(w, i == 0 ? ": " : ", and ");
-        put_percent(w, at->parts[i].words, suspect->words);
+        put_percent(w, suspect->at.parts[i].words, suspect->words);
         put(w, "%s ", i == 0 ? " of it is" : "");
         put_part(w, view, suspect, i);
     }
-    return n != 0;
 }
 
 /* Puts "that of 216 B perhaps struct waiter, ", if a record of the size is guessed. */
@@ -326,8 +333,7 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
 {
     const struct hs_accumulation *at = &suspect->at;
     const struct hs_accumulated *members = &at->steps[at->members];
-    bool is_one =
-        at->members == 0 || (members->n_blocks == 1 && members->own_words < members->words / 2);
+    unsigned n_parts = hs_suspect_parts(suspect);
     if (suspect->equal.n != 0) {
         bool is_most = suspect->equal.words / 9 * 10 < suspect->words;
         put(w, is_most ? ", most of it " : ": ");
@@ -336,11 +342,9 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
         put(w, ". ");
         return;
     }
-    if (is_one && put_parts(w, view, suspect)) {
-        put(w, ". ");
-        return;
-    }
-    if (at->members != 0) {
+    if (n_parts != 0) {
+        put_parts(w, view, suspect, n_parts);
+    } else if (at->members != 0) {
         bool is_most = members->words / 9 * 10 < suspect->words;
         put(w, is_most ? ", most of it " : ": ");
         put_members(w, view, suspect);

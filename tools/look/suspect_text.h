@@ -12,6 +12,10 @@ struct hs_suspect_text {
 hs_status hs_suspect_write(struct hs_view *view, const struct hs_suspect *suspect,
                            struct hs_suspect_text *ret, struct hs_error *err);
 
+/* Returns how many of the largest parts the sentence tells, each by its place: where one block, or
+ * none, has most of it. 0: it tells one population. */
+unsigned hs_suspect_parts(const struct hs_suspect *suspect);
+
 /* "server (shop.cpp:51)" or "3 roots together (server.db, lctx, ...)". `text` has
  * HS_SUSPECT_WHO_BYTES. */
 enum { HS_SUSPECT_WHO_BYTES = 768 };

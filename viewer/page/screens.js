@@ -2,7 +2,8 @@
 const wordsOf = rows => rows.reduce((sum, row) => sum + row, 0);
 
 function suspectList() {
-  const { suspects: list, headline, verdict } = hs.data.suspects;
+  const { suspects, headline, verdict } = hs.data.suspects;
+  const list = suspects.filter(one => one.list !== 'memory'); // the verdict says it
   return make('div', {}, headline ? make('p', { class: 'balance' }, headline) : null,
     verdict ? make('p', { class: 'verdict' }, verdict) : null, list.length === 0
       ? make('p', {}, 'Nothing stands out: no owner, set or type has a larger part of the heap.')
