@@ -237,8 +237,8 @@ def shares_of_stripped_programs():
     first, second = run("roots", path).lines()[-2:]
     check(first == "owned 0.0 %, attributed 0.0 % of 624 words of private memory: "
           "reached 265 words, garbage 235 words, free 62 words, stacks 10 words, "
-          "mappings 50 words, other heaps 0 words, not read 2 words; "
-          "of the first two not resident 125 words", first)
+          "mappings 50 words, not read 2 words; of these 125 words of blocks are not resident",
+          first)
     check("to a file 56.6 %, to at most 8 objects 97.7 %, to at most 3 modules 100.0 %; kept by 1 "
           "root 0.0 %, by 2-3 30.2 %, by 4-8 0.0 %, by more 69.8 %" in second, second)
 

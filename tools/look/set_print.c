@@ -71,7 +71,7 @@ hs_status hs_set_put(struct hs_sink *sink, const struct hs_view *view,
                          err);
 }
 
-/* "reached 10.6 MiB, garbage 0 B, free 3.1 MiB, ..." */
+/* "reached 10.6 MiB, free 3.1 MiB, ...": the parts that there are. */
 static void put_parts(struct hs_tool *tool, const struct hs_private_memory *memory,
                       unsigned word_bytes, char text[HS_PARTS_TEXT_BYTES])
 {
@@ -85,10 +85,15 @@ static void put_parts(struct hs_tool *tool, const struct hs_private_memory *memo
     char size[HS_SIZE_TEXT_BYTES];
 
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].bytes == 0)
+            continue;
         hs_append(text, HS_PARTS_TEXT_BYTES, "%s%s %s", text[0] != '\0' ? ", " : "", parts[i].name,
                   hs_tool_size(tool, parts[i].bytes / word_bytes, word_bytes, size));
-    hs_append(text, HS_PARTS_TEXT_BYTES, "; of the first two not resident %s",
+    }
+    if (memory->absent_bytes == 0)
+        return;
+    hs_append(text, HS_PARTS_TEXT_BYTES, "; of these %s of blocks are not resident",
               hs_tool_size(tool, memory->absent_bytes / word_bytes, word_bytes, size));
 }
 
