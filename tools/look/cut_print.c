@@ -8,6 +8,7 @@
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
 #include "analysis/path_fold.h"
+#include "base/append.h"
 
 enum { NAME_BYTES = 1024 };
 
@@ -52,9 +53,11 @@ static void short_name(const struct hs_view *view, const struct hs_cut_point *po
 
 /* ---- the sentence */
 
-/* Prints the names of the points, and where one alone does not tell, the blocks they are of. */
-static hs_status print_names(struct hs_tool *tool, struct hs_view *view,
-                             const struct hs_cut_point *points, unsigned n, struct hs_error *err)
+enum { NAMES_BYTES = HS_CUT_MOST * (NAME_BYTES + 64) };
+
+/* Writes the names of the points, and where one alone does not tell, the blocks they are of. */
+static hs_status put_names(struct hs_view *view, const struct hs_cut_point *points, unsigned n,
+                           char text[NAMES_BYTES], struct hs_error *err)
 {
     char names[HS_CUT_MOST][NAME_BYTES];
     for (unsigned i = 0; i < n; i++) {
@@ -62,31 +65,42 @@ static hs_status print_names(struct hs_tool *tool, struct hs_view *view,
         HS_TRY(hs_view_facts(view, points[i].node, &facts, err));
         short_name(view, &points[i], &facts, names[i], sizeof names[i]);
     }
+    text[0] = '\0';
     for (unsigned i = 0; i < n; i++) {
         const char *before = i == 0 ? "" : i + 1 == n ? " and " : ", ";
         bool is_told = points[i].kind != HS_CUT_BLOCK;
         for (unsigned j = 0; j < n; j++)
             is_told = is_told && (j == i || strcmp(names[i], names[j]) != 0);
-        HS_TRY(hs_print(&tool->out, err, "%s`", before));
-        HS_TRY(hs_tool_print_clean(tool, names[i], err));
-        HS_TRY(hs_print(&tool->out, err, "`"));
+        hs_append(text, NAMES_BYTES, "%s`%s`", before, names[i]);
         if (!is_told)
-            HS_TRY(hs_print(&tool->out, err, " (#%lu)", (unsigned long)points[i].node));
+            hs_append(text, NAMES_BYTES, " (#%lu)", (unsigned long)points[i].node);
     }
-    return hs_print(&tool->out, err, "\n");
+    return HS_OK;
 }
 
-/* "two fields keep all of it: " */
-static hs_status print_count(struct hs_tool *tool, const struct hs_cut_point *points, unsigned n,
-                             struct hs_error *err)
+/* "two fields keep all of it: `struct A.x` and `struct B.y`" */
+static hs_status print_near_object(struct hs_tool *tool, struct hs_view *view,
+                                   const struct hs_cut_point *points, unsigned n,
+                                   struct hs_error *err)
 {
     static const char *const numbers[] = {"no", "one", "two", "three", "four"};
     const char *kind = hs_cut_kind_name(points[0].kind);
+    char names[NAMES_BYTES];
     for (unsigned i = 1; i < n; i++)
         if (points[i].kind != points[0].kind)
             kind = "place";
-    return hs_print(&tool->out, err, "%s %s%s all of it: ", numbers[n], kind,
-                    n == 1 ? " keeps" : "s keep");
+    HS_TRY(put_names(view, points, n, names, err));
+    return hs_tool_say(tool, err, "%s %s%s all of it: %s", numbers[n], kind,
+                       n == 1 ? " keeps" : "s keep", names);
+}
+
+static hs_status print_near_roots(struct hs_tool *tool, struct hs_view *view,
+                                  const struct hs_cut_point *points, unsigned n,
+                                  struct hs_error *err)
+{
+    char names[NAMES_BYTES];
+    HS_TRY(put_names(view, points, n, names, err));
+    return hs_tool_say(tool, err, "nearest to the roots: %s", names);
 }
 
 hs_status hs_cut_sentence(struct hs_tool *tool, struct hs_view *view, const struct hs_cut *cut,
@@ -101,15 +115,12 @@ hs_status hs_cut_sentence(struct hs_tool *tool, struct hs_view *view, const stru
                         HS_CUT_MOST, HS_CUT_MOST);
     if (cut->n == 0)
         return hs_print(out, err, "nothing keeps it\n");
-    HS_TRY(print_count(tool, cut->near_object, cut->n, err));
-    HS_TRY(print_names(tool, view, cut->near_object, cut->n, err));
+    HS_TRY(print_near_object(tool, view, cut->near_object, cut->n, err));
     bool is_same = true;
     for (unsigned i = 0; i < cut->n; i++)
         is_same &= cut->near_object[i].node == cut->near_roots[i].node;
-    if (!is_same) {
-        HS_TRY(hs_print(out, err, "nearest to the roots: "));
-        HS_TRY(print_names(tool, view, cut->near_roots, cut->n, err));
-    }
+    if (!is_same)
+        HS_TRY(print_near_roots(tool, view, cut->near_roots, cut->n, err));
     return hs_print(out, err, "without %s %s in %lu objects are freed\n",
                     cut->n == 1 ? "it" : "them",
                     hs_tool_size(tool, cut->freed.words, view->facts->word_bytes, size),
