@@ -28,8 +28,7 @@ static bool view_comes_in_pieces(const struct hs_elf *elf, const struct hs_elf_s
            section->n_bytes > ELF_VIEW_WHOLE_BYTES;
 }
 
-/* Returns the unpacked length that a compressed section claims; 0 for a lie, which is not read. */
-static uint64_t view_claimed_bytes(const struct hs_elf *elf, const struct hs_elf_section *section)
+uint64_t hs_elf_claimed_bytes_(const struct hs_elf *elf, const struct hs_elf_section *section)
 {
     Elf64_Chdr head;
 
@@ -53,7 +52,7 @@ void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_wh
     if (view_comes_in_pieces(elf, &section))
         *ret_piece_bytes = section.n_bytes < VIEW_MAX_BYTES ? section.n_bytes : VIEW_MAX_BYTES;
     else
-        *ret_whole_bytes = view_claimed_bytes(elf, &section);
+        *ret_whole_bytes = hs_elf_claimed_bytes_(elf, &section);
 }
 
 /* Makes room for pieces of n_bytes that are read from view->fd. */
@@ -92,7 +91,7 @@ hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_vie
     struct elf_view view = {.total = total, .effort = &elf->effort, .fd = elf->fd};
     bool is_there = hs_elf_section_named(elf, name, &section);
     if (is_there && section.is_in_file && section.is_compressed && total->unpack != NULL &&
-        view_claimed_bytes(elf, &section) > ELF_VIEW_WHOLE_BYTES) {
+        hs_elf_claimed_bytes_(elf, &section) > ELF_VIEW_WHOLE_BYTES) {
         HS_TRY(view_unpack(elf, &section, &view, err));
     } else if (!is_there || !view_comes_in_pieces(elf, &section)) {
         HS_TRY(hs_elf_section_bytes_named(elf, name, &view.bytes, &view.n_bytes, err));

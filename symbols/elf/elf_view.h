@@ -58,6 +58,9 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
 /* Returns the work that a file may still cause; borrowed. */
 struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
 
+/* Returns the length that a section of a file has, unpacked; 0 for a lie, which is not read. */
+uint64_t hs_elf_claimed_bytes_(const struct hs_elf *elf, const struct hs_elf_section *section);
+
 /* Opens a view. Fails as hs_elf_section_bytes_named does, without its limit for sections that are
  * not read whole. `elf` and `total` are borrowed until close. */
 hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,

@@ -3,7 +3,10 @@
 
 #include "form.h"
 
-/* A list of .debug_ranges, .debug_loc (before DWARF 5), .debug_rnglists or .debug_loclists. */
+/* A list of .debug_ranges, .debug_loc (before DWARF 5), .debug_rnglists or .debug_loclists. In
+ * split units before DWARF 5 ranges are in .debug_ranges, from a base in their root on; locations
+ * have kinds of their own, which became those of DWARF 5, with numbers of 4 bytes and expressions
+ * counted in 2 (DW_LLEX_... of libdwarf). */
 struct code_list {
     struct debug_info *info;
     struct elf_view *section;
@@ -11,6 +14,7 @@ struct code_list {
     struct hs_cursor c;
     hs_addr base;
     bool has_expressions, is_new;
+    bool is_split; /* in the form of split units before DWARF 5 */
 };
 
 struct code_part {
@@ -32,6 +36,9 @@ static bool list_open(struct debug_info *info, const struct debug_entry *entry,
                                                        : (is_new ? DEBUG_RNGLISTS : DEBUG_RANGES);
     struct elf_view *section = &info->sections[number];
     uint64_t at = value->number;
+    bool is_split = !is_new && unit->type == DW_UT_split_compile;
+    if (is_split && at < section->n_bytes)
+        at += has_expressions ? unit->loclists_base : unit->rnglists_base;
     if (value->form == DW_FORM_rnglistx || value->form == DW_FORM_loclistx) {
         uint64_t base = has_expressions ? unit->loclists_base : unit->rnglists_base;
         uint64_t place = base + at * unit->n_offset_bytes;
@@ -52,7 +59,8 @@ static bool list_open(struct debug_info *info, const struct debug_entry *entry,
                               .c = hs_cursor_make(section->bytes, section->n_bytes),
                               .base = unit->low,
                               .has_expressions = has_expressions,
-                              .is_new = is_new};
+                              .is_new = is_new,
+                              .is_split = is_split && has_expressions};
     hs_cursor_seek(&ret->c, (size_t)at);
     return true;
 }
@@ -95,6 +103,11 @@ static hs_addr list_indexed(struct code_list *list)
     return address;
 }
 
+static uint64_t list_number(struct code_list *list)
+{
+    return list->is_split ? hs_cursor_u32(&list->c) : hs_cursor_varint(&list->c);
+}
+
 /* Reads one part whose kind is that of a range list. */
 static bool list_part(struct code_list *list, uint8_t kind, struct code_part *ret)
 {
@@ -105,11 +118,11 @@ static bool list_part(struct code_list *list, uint8_t kind, struct code_part *re
         return true;
     case DW_RLE_startx_length:
         ret->begin = list_indexed(list);
-        ret->end = ret->begin + hs_cursor_varint(&list->c);
+        ret->end = ret->begin + list_number(list);
         return true;
     case DW_RLE_offset_pair:
-        ret->begin = list->base + hs_cursor_varint(&list->c);
-        ret->end = list->base + hs_cursor_varint(&list->c);
+        ret->begin = list->base + list_number(list);
+        ret->end = list->base + list_number(list);
         return true;
     case DW_RLE_start_end:
         ret->begin = hs_cursor_u64(&list->c);
@@ -125,6 +138,12 @@ static bool list_part(struct code_list *list, uint8_t kind, struct code_part *re
     }
 }
 
+/* Reads the length of an expression. */
+static uint64_t list_length(struct code_list *list)
+{
+    return list->is_split ? hs_cursor_u16(&list->c) : hs_cursor_varint(&list->c);
+}
+
 static bool list_next_new(struct code_list *list, struct code_part *ret)
 {
     while (!list->c.failed && hs_effort_take(list->info->effort, 1)) {
@@ -132,6 +151,8 @@ static bool list_next_new(struct code_list *list, struct code_part *ret)
         uint8_t kind = hs_cursor_u8(&list->c);
         struct code_part part = {.begin = 0, .end = UINT64_MAX};
         bool is_default = list->has_expressions && kind == CODE_DEFAULT;
+        if (list->is_split && kind >= CODE_DEFAULT)
+            return false;
         if (list->has_expressions && kind == CODE_VIEWS) {
             hs_cursor_varint(&list->c);
             hs_cursor_varint(&list->c);
@@ -146,7 +167,7 @@ static bool list_next_new(struct code_list *list, struct code_part *ret)
         else if (kind == DW_RLE_base_addressx)
             list->base = list_indexed(list);
         else if (is_default || list_part(list, kind, &part)) {
-            if (list->has_expressions && !list_expression(list, hs_cursor_varint(&list->c), &part))
+            if (list->has_expressions && !list_expression(list, list_length(list), &part))
                 return false;
             *ret = part;
             return !list->c.failed;
@@ -157,7 +178,7 @@ static bool list_next_new(struct code_list *list, struct code_part *ret)
 
 static bool list_next(struct code_list *list, struct code_part *ret)
 {
-    return list->is_new ? list_next_new(list, ret) : list_next_old(list, ret);
+    return list->is_new || list->is_split ? list_next_new(list, ret) : list_next_old(list, ret);
 }
 
 static bool form_is_block(uint16_t form)

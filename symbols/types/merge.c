@@ -1,15 +1,18 @@
-/* The merging of .dwo files (-gsplit-dwarf, DWARF 5, 3.1.2 and 7.3.2): they are put behind the
- * sections of the file that has the skeletons of its units, as one ELF file in memory. Of each
- * .dwo:
+/* The merging of .dwo files (-gsplit-dwarf, DWARF 5, 3.1.2 and 7.3.2; before it as GNU's
+ * DebugFission has it): they are put behind the sections of the file that has the skeletons of its
+ * units, as one ELF file in memory. Of each .dwo:
  *
- *     .debug_info.dwo         appended; of its units the place of their abbreviations is moved
+ *     .debug_info.dwo, .debug_types.dwo
+ *                             appended; of its units the place of their abbreviations is moved
  *     .debug_abbrev.dwo       copied; what describes the root of a unit gets constants that say
  *                             where its addresses, strings and lists are, which the skeleton has
  *     .debug_str_offsets.dwo  appended; each offset is moved by what is before the strings
  *     the others              appended
  *
- * Units of types (-fdebug-types-section) have sections of their own in a .dwo, all of one name. A
- * .dwp (package.c) has the parts of many files, and their strings together.
+ * Before DWARF 5 the lists of places have a form of their own, and begin where .debug_loc.dwo does:
+ * the root gets DW_AT_loclists_base, which such a unit has from nobody else (units.c).
+ *
+ * A .dwp (package.c) has the parts of many files, and their strings together.
  *
  * A file is used when its unit has the number that the skeleton has (DWO id): it is of one build.
  * All of it is hostile: what is not as it should be is left out, whole. */
@@ -20,16 +23,15 @@
 #include "arch/processor.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "dwo.h"
 #include "entry.h"
-#include "package.h"
 #include "symbols/split.h"
 
 enum {
     MERGE_FILES = 1 << 14,
-    MERGE_SECTIONS = 12,
-    MERGE_UNIT_HEAD = 20,    /* of a split unit of DWARF 5 with offsets of 4 bytes */
-    MERGE_LIST_HEAD = 12,    /* of its lists */
-    MERGE_OFFSETS_HEAD = 8,  /* of its offsets of strings */
+    MERGE_SECTIONS = 13,
+    MERGE_LIST_HEAD = 12,    /* of the lists of a split unit of DWARF 5 */
+    MERGE_OFFSETS_HEAD = 8,  /* of its offsets of strings; before it there is none */
     MERGE_ROOT_BYTES = 96,   /* what is added to an abbreviation, at the most */
     MERGE_ATTRIBUTES = 1024, /* of one */
 };
@@ -40,31 +42,33 @@ enum merge_section {
     M_STR_OFFSETS = PACKAGE_STR_OFFSETS,
     M_RNGLISTS = PACKAGE_RNGLISTS,
     M_LOCLISTS = PACKAGE_LOCLISTS,
-    M_STR = PACKAGE_PARTS,
+    M_LOC = PACKAGE_LOC,
+    M_TYPES = PACKAGE_TYPES,
+    M_STR = DWO_STR,
     M_OTHERS
 };
 
-static const struct {
-    const char *name, *of_split;
-} merge_names[MERGE_SECTIONS] = {
-    [M_INFO] = {".debug_info", ".debug_info.dwo"},
-    [M_ABBREV] = {".debug_abbrev", ".debug_abbrev.dwo"},
-    [M_STR] = {".debug_str", ".debug_str.dwo"},
-    [M_STR_OFFSETS] = {".debug_str_offsets", ".debug_str_offsets.dwo"},
-    [M_RNGLISTS] = {".debug_rnglists", ".debug_rnglists.dwo"},
-    [M_LOCLISTS] = {".debug_loclists", ".debug_loclists.dwo"},
-    [M_OTHERS] = {".debug_addr", NULL},
-    {".debug_line", NULL},
-    {".debug_line_str", NULL},
-    {".debug_aranges", NULL},
-    {".debug_ranges", NULL},
-    {".debug_loc", NULL},
+static const char *const merge_names[MERGE_SECTIONS] = {
+    [M_INFO] = ".debug_info",
+    [M_ABBREV] = ".debug_abbrev",
+    [M_STR] = ".debug_str",
+    [M_STR_OFFSETS] = ".debug_str_offsets",
+    [M_RNGLISTS] = ".debug_rnglists",
+    [M_LOCLISTS] = ".debug_loclists",
+    [M_LOC] = ".debug_loc",
+    [M_TYPES] = ".debug_types",
+    [M_OTHERS] = ".debug_addr",
+    ".debug_line",
+    ".debug_line_str",
+    ".debug_aranges",
+    ".debug_ranges",
 };
 
 struct merge {
     struct hs_elf *elf; /* borrowed: has the skeletons */
     const struct hs_split_places *places;
     uint64_t left_bytes; /* that may be taken */
+    uint64_t left_vain;  /* that may be read of files which are not used */
     struct hs_buffer sections[MERGE_SECTIONS];
     struct hs_split_found *found;
     struct package package;
@@ -73,7 +77,8 @@ struct merge {
     struct hs_dict tables; /* by the place of abbreviations in the package: which unit's, from 1 */
     struct merge_table {
         uint64_t at, str_offsets; /* here; those of its strings, in the package */
-    } * made;                     /* owned */
+        bool is_old;
+    } * made; /* owned */
     size_t n_made, made_capacity;
 };
 
@@ -100,97 +105,10 @@ static hs_status append(struct merge *m, size_t section, const uint8_t *bytes, s
 
 /* The unit that a skeleton stands for, and the begin of its parts in the merged sections. */
 struct merge_unit {
-    uint64_t id, low, addr_base, line_at;
-    bool has_lines;
+    uint64_t id, low, addr_base, ranges_base, line_at;
+    bool has_lines, is_old; /* from before DWARF 5 */
     uint64_t begin[M_OTHERS];
 };
-
-/* The parts of a .dwo, whose units are in all of its sections of one name, or of a package. */
-struct merge_parts {
-    struct hs_elf *dwo; /* borrowed; NULL: of a package */
-    const uint8_t *bytes[M_OTHERS];
-    size_t n[M_OTHERS];
-};
-
-/* The next section with units, from number *at on, which goes on behind it; false: no more. */
-static bool next_units(const struct merge_parts *parts, size_t *at, const uint8_t **ret,
-                       size_t *ret_n, hs_status *status, struct hs_error *err)
-{
-    struct hs_elf_section section;
-    struct hs_error why = HS_ERROR_INIT;
-
-    if (parts->dwo == NULL) {
-        *ret = parts->bytes[M_INFO];
-        *ret_n = parts->n[M_INFO];
-        return (*at)++ == 0;
-    }
-    for (size_t n = hs_elf_n_sections(parts->dwo); *at < n; (*at)++) {
-        if (!hs_elf_section(parts->dwo, *at, &section) ||
-            strcmp(section.name, merge_names[M_INFO].of_split) != 0)
-            continue;
-        hs_status read = hs_elf_section_bytes(parts->dwo, *at, ret, ret_n, &why);
-        if (read == HS_LIMIT) {
-            *err = why;
-            *status = HS_LIMIT;
-            return false;
-        }
-        if (read == HS_OK)
-            return (*at)++, true;
-    }
-    return false;
-}
-
-/* A section, or nothing. */
-static hs_status section_of(struct hs_elf *elf, const char *name, const uint8_t **ret,
-                            size_t *ret_n, struct hs_error *err)
-{
-    struct hs_error why = HS_ERROR_INIT;
-    hs_status status = hs_elf_section_bytes_named(elf, name, ret, ret_n, &why);
-
-    if (status == HS_LIMIT)
-        *err = why;
-    else if (status != HS_OK)
-        *ret_n = 0;
-    return status == HS_LIMIT ? HS_LIMIT : HS_OK;
-}
-
-static hs_status parts_of(struct hs_elf *dwo, struct merge_parts *ret, struct hs_error *err)
-{
-    *ret = (struct merge_parts){.dwo = dwo};
-    for (size_t i = 0; i < M_OTHERS; i++)
-        HS_TRY(section_of(dwo, merge_names[i].of_split, &ret->bytes[i], &ret->n[i], err));
-    return HS_OK;
-}
-
-/* Tells whether this is the unit that has the skeleton. */
-static bool unit_is_of(const uint8_t *head, size_t n, uint64_t id)
-{
-    uint64_t found;
-
-    if (n < MERGE_UNIT_HEAD)
-        return false;
-    memcpy(&found, head + 12, sizeof found);
-    return u32_at(head) < n && head[4] == 5 && head[5] == 0 && head[6] == DW_UT_split_compile &&
-           found == id;
-}
-
-/* Looks for that unit in the parts: *ret tells whether one of them has it. */
-static hs_status parts_are_of(const struct merge_parts *parts, uint64_t id, bool *ret,
-                              struct hs_error *err)
-{
-    const uint8_t *bytes;
-    size_t at = 0, n;
-    hs_status status = HS_OK;
-
-    *ret = false;
-    while (parts->n[M_ABBREV] != 0 && !*ret && next_units(parts, &at, &bytes, &n, &status, err))
-        for (size_t i = 0; i < n && !*ret; i += 4 + (size_t)u32_at(bytes + i)) {
-            *ret = unit_is_of(bytes + i, n - i, id);
-            if (n - i < MERGE_UNIT_HEAD || u32_at(bytes + i) > n - i - 4)
-                break;
-        }
-    return status;
-}
 
 static void put_sleb(struct hs_buffer *b, uint64_t value)
 {
@@ -210,10 +128,16 @@ static void put_constant(struct hs_buffer *b, uint16_t attribute, uint64_t value
 
 static void put_root(struct hs_buffer *b, const struct merge_unit *unit, uint64_t tag)
 {
-    put_constant(b, DW_AT_str_offsets_base, unit->begin[M_STR_OFFSETS] + MERGE_OFFSETS_HEAD);
+    put_constant(b, DW_AT_str_offsets_base,
+                 unit->begin[M_STR_OFFSETS] + (unit->is_old ? 0 : MERGE_OFFSETS_HEAD));
     put_constant(b, DW_AT_addr_base, unit->addr_base);
-    put_constant(b, DW_AT_rnglists_base, unit->begin[M_RNGLISTS] + MERGE_LIST_HEAD);
-    put_constant(b, DW_AT_loclists_base, unit->begin[M_LOCLISTS] + MERGE_LIST_HEAD);
+    if (unit->is_old) {
+        put_constant(b, DW_AT_GNU_ranges_base, unit->ranges_base);
+        put_constant(b, DW_AT_loclists_base, unit->begin[M_LOC]);
+    } else {
+        put_constant(b, DW_AT_rnglists_base, unit->begin[M_RNGLISTS] + MERGE_LIST_HEAD);
+        put_constant(b, DW_AT_loclists_base, unit->begin[M_LOCLISTS] + MERGE_LIST_HEAD);
+    }
     if (tag == DW_TAG_compile_unit && unit->low != 0)
         put_constant(b, DW_AT_low_pc, unit->low);
     if (unit->has_lines)
@@ -245,7 +169,7 @@ static bool copy_abbreviation(struct hs_cursor *c, const struct merge_unit *unit
     return false;
 }
 
-static hs_status copy_abbreviations(struct merge *m, const struct merge_parts *parts,
+static hs_status copy_abbreviations(struct merge *m, const struct dwo_parts *parts,
                                     const struct merge_unit *unit, bool *ret_is_sound,
                                     struct hs_error *err)
 {
@@ -272,45 +196,67 @@ static hs_status copy_abbreviations(struct merge *m, const struct merge_parts *p
 }
 
 /* Moves the units of a .dwo, all of which have one table of abbreviations, at its beginning. */
-static bool move_units(uint8_t *bytes, size_t n, uint64_t abbreviations_at)
+static bool move_units(uint8_t *bytes, size_t n, const struct merge_unit *unit)
 {
+    size_t n_head = unit->is_old ? DWO_OLD_UNIT_HEAD : DWO_UNIT_HEAD, place = unit->is_old ? 6 : 8;
+
     for (size_t at = 0; at < n;) {
-        if (n - at < MERGE_UNIT_HEAD || u32_at(bytes + at) > n - at - 4 ||
-            u32_at(bytes + at) < MERGE_UNIT_HEAD - 4 || u32_at(bytes + at + 8) != 0)
+        if (n - at < n_head || u32_at(bytes + at) > n - at - 4 || u32_at(bytes + at) < n_head - 4 ||
+            u32_at(bytes + at + place) != 0 || (bytes[at + 4] < 5) != unit->is_old)
             return false;
-        put_u32_at(bytes + at + 8, (uint32_t)abbreviations_at);
-        if (bytes[at + 6] == DW_UT_split_type)
+        put_u32_at(bytes + at + place, (uint32_t)unit->begin[M_ABBREV]);
+        if (!unit->is_old && bytes[at + 6] == DW_UT_split_type)
             bytes[at + 6] = DW_UT_type;
         at += 4 + u32_at(bytes + at);
     }
     return true;
 }
 
-static void move_strings(uint8_t *bytes, size_t n, uint64_t strings_at)
+static void move_strings(uint8_t *bytes, size_t n, const struct merge_unit *unit,
+                         uint64_t strings_at)
 {
-    for (size_t at = MERGE_OFFSETS_HEAD; at + 4 <= n; at += 4)
+    for (size_t at = unit->is_old ? 0 : MERGE_OFFSETS_HEAD; at + 4 <= n; at += 4)
         put_u32_at(bytes + at, u32_at(bytes + at) + (uint32_t)strings_at);
 }
 
-/* Merges all units of these parts; *ret_is_sound is false when something is wrong with them. */
-static hs_status merge_units(struct merge *m, const struct merge_parts *parts,
-                             uint64_t abbreviations_at, bool *ret_is_sound, struct hs_error *err)
+/* Merges the units of these parts that are in M_INFO or M_TYPES; *ret_is_sound is false when
+ * something is wrong with them. */
+static hs_status merge_units_of(struct merge *m, const struct dwo_parts *parts, size_t part,
+                                const struct merge_unit *unit, bool *ret_is_sound,
+                                struct hs_error *err)
 {
-    struct hs_buffer *info = &m->sections[M_INFO];
+    struct hs_buffer *section = &m->sections[part];
     const uint8_t *bytes;
     size_t at = 0, n;
     hs_status status = HS_OK;
 
-    *ret_is_sound = true;
-    while (*ret_is_sound && next_units(parts, &at, &bytes, &n, &status, err)) {
-        uint64_t begin = info->n_bytes;
+    while (*ret_is_sound && hs_dwo_next_(parts, part, &at, &bytes, &n, &status, err)) {
+        uint64_t begin = section->n_bytes;
         *ret_is_sound = n <= m->left_bytes && begin + n < UINT32_MAX;
         if (!*ret_is_sound)
             break;
-        HS_TRY(append(m, M_INFO, bytes, n, err));
-        *ret_is_sound = move_units(info->bytes + begin, n, abbreviations_at);
+        HS_TRY(append(m, part, bytes, n, err));
+        *ret_is_sound = move_units(section->bytes + begin, n, unit);
     }
     return status;
+}
+
+/* Merges all units, or none. */
+static hs_status merge_units(struct merge *m, const struct dwo_parts *parts,
+                             const struct merge_unit *unit, bool *ret_is_sound,
+                             struct hs_error *err)
+{
+    size_t n_info = m->sections[M_INFO].n_bytes, n_types = m->sections[M_TYPES].n_bytes;
+
+    *ret_is_sound = true;
+    HS_TRY(merge_units_of(m, parts, M_INFO, unit, ret_is_sound, err));
+    if (unit->is_old)
+        HS_TRY(merge_units_of(m, parts, M_TYPES, unit, ret_is_sound, err));
+    if (!*ret_is_sound) {
+        m->sections[M_INFO].n_bytes = n_info;
+        m->sections[M_TYPES].n_bytes = n_types;
+    }
+    return HS_OK;
 }
 
 /* The strings of a package, once. */
@@ -329,12 +275,11 @@ static hs_status note_table(struct merge *m, const struct package_row *row,
 {
     HS_TRY(HS_GROW(&m->made, &m->made_capacity, m->n_made + 1, err));
     m->made[m->n_made++] =
-        (struct merge_table){unit->begin[M_ABBREV], row->at[PACKAGE_STR_OFFSETS]};
+        (struct merge_table){unit->begin[M_ABBREV], row->at[PACKAGE_STR_OFFSETS], unit->is_old};
     return hs_dict_put(&m->tables, row->at[PACKAGE_ABBREV], m->n_made, err);
 }
 
-static bool has_room(const struct merge *m, const struct merge_parts *parts,
-                     struct merge_unit *unit)
+static bool has_room(const struct merge *m, const struct dwo_parts *parts, struct merge_unit *unit)
 {
     uint64_t n_bytes = MERGE_ROOT_BYTES + (m->has_strings ? 0 : m->package.n_strings);
 
@@ -347,7 +292,7 @@ static bool has_room(const struct merge *m, const struct merge_parts *parts,
     return n_bytes <= m->left_bytes;
 }
 
-static hs_status merge_parts(struct merge *m, const struct merge_parts *parts,
+static hs_status merge_parts(struct merge *m, const struct dwo_parts *parts,
                              struct merge_unit *unit, bool *ret, struct hs_error *err)
 {
     bool is_sound;
@@ -357,30 +302,54 @@ static hs_status merge_parts(struct merge *m, const struct merge_parts *parts,
         return HS_OK;
     HS_TRY(copy_abbreviations(m, parts, unit, &is_sound, err));
     if (is_sound)
-        HS_TRY(merge_units(m, parts, unit->begin[M_ABBREV], &is_sound, err));
+        HS_TRY(merge_units(m, parts, unit, &is_sound, err));
     if (!is_sound) {
-        m->sections[M_INFO].n_bytes = unit->begin[M_INFO];
         m->sections[M_ABBREV].n_bytes = unit->begin[M_ABBREV];
         return HS_OK;
     }
     if (parts->dwo == NULL)
         HS_TRY(merge_strings(m, err));
-    for (size_t i = M_ABBREV + 1; i < M_OTHERS; i++)
-        HS_TRY(append(m, i, parts->bytes[i], parts->n[i], err));
+    for (size_t i = 0; i < M_OTHERS; i++)
+        if (i != M_INFO && i != M_TYPES && i != M_ABBREV)
+            HS_TRY(append(m, i, parts->bytes[i], parts->n[i], err));
     move_strings(m->sections[M_STR_OFFSETS].bytes + unit->begin[M_STR_OFFSETS],
-                 parts->n[M_STR_OFFSETS], parts->dwo == NULL ? m->strings_at : unit->begin[M_STR]);
+                 parts->n[M_STR_OFFSETS], unit,
+                 parts->dwo == NULL ? m->strings_at : unit->begin[M_STR]);
     *ret = true;
     return HS_OK;
 }
 
 static void parts_of_row(const struct merge *m, const struct package_row *row,
-                         struct merge_parts *ret)
+                         struct dwo_parts *ret)
 {
-    *ret = (struct merge_parts){0};
+    *ret = (struct dwo_parts){0};
     for (size_t i = 0; i < PACKAGE_PARTS; i++) {
         ret->bytes[i] = m->package.bytes[i] + row->at[i];
         ret->n[i] = row->n[i];
     }
+}
+
+/* Tells whether what a file claims may be read; of one that is not used it counts as in vain. */
+static bool may_read(const struct merge *m, struct hs_elf *elf, uint64_t *ret_claims)
+{
+    *ret_claims = hs_dwo_claims_(elf);
+    return *ret_claims <= m->left_bytes && *ret_claims <= m->left_vain && *ret_claims <= INT32_MAX;
+}
+
+static hs_status open_package(struct merge *m, struct hs_error *err)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    uint64_t claims;
+
+    if (m->package_is_tried || m->places->open_package == NULL)
+        return HS_OK;
+    m->package_is_tried = true;
+    hs_status status = m->places->open_package(m->places->context, &m->package.elf, &ignored);
+    if (status == HS_LIMIT)
+        *err = ignored;
+    if (status != HS_OK || m->package.elf == NULL)
+        return status == HS_LIMIT ? HS_LIMIT : HS_OK;
+    return may_read(m, m->package.elf, &claims) ? hs_package_read_(&m->package, err) : HS_OK;
 }
 
 /* The unit out of the package; *ret, whether it is there. */
@@ -388,22 +357,15 @@ static hs_status merge_packaged(struct merge *m, struct merge_unit *unit, bool *
                                 struct hs_error *err)
 {
     struct package_row row;
-    struct merge_parts parts;
+    struct dwo_parts parts;
 
     *ret = false;
-    if (!m->package_is_tried && m->places->open_package != NULL) {
-        struct hs_error ignored = HS_ERROR_INIT;
-        m->package_is_tried = true;
-        hs_status status = m->places->open_package(m->places->context, &m->package.elf, &ignored);
-        if (status == HS_LIMIT)
-            *err = ignored;
-        HS_TRY(status == HS_LIMIT ? HS_LIMIT : HS_OK);
-        HS_TRY(hs_package_read_(&m->package, err));
-    }
-    if (!hs_package_find_(&m->package, unit->id, &row))
+    HS_TRY(open_package(m, err));
+    if ((m->package.units.version < 5) != unit->is_old ||
+        !hs_package_find_(&m->package, unit->id, &row))
         return HS_OK;
     parts_of_row(m, &row, &parts);
-    HS_TRY(parts_are_of(&parts, unit->id, ret, err));
+    HS_TRY(hs_dwo_has_(&parts, unit->id, unit->is_old, hs_elf_effort_(m->elf), ret, err));
     if (*ret)
         HS_TRY(merge_parts(m, &parts, unit, ret, err));
     m->found->n_packaged += *ret;
@@ -417,16 +379,31 @@ static hs_status merge_packaged_types(struct merge *m, struct hs_error *err)
 
     for (size_t i = 0; m->n_made != 0 && hs_package_type_(&m->package, i, &row); i++) {
         uint64_t number = hs_dict_get(&m->tables, row.at[PACKAGE_ABBREV], 0);
-        struct merge_parts parts;
+        const struct merge_table *table = number != 0 ? &m->made[number - 1] : NULL;
+        struct dwo_parts parts;
         bool is_sound;
-        uint64_t begin = m->sections[M_INFO].n_bytes;
-        if (number == 0 || m->made[number - 1].str_offsets != row.at[PACKAGE_STR_OFFSETS])
+        if (table == NULL || table->str_offsets != row.at[PACKAGE_STR_OFFSETS])
             continue;
+        struct merge_unit unit = {.begin[M_ABBREV] = table->at, .is_old = table->is_old};
         parts_of_row(m, &row, &parts);
-        HS_TRY(merge_units(m, &parts, m->made[number - 1].at, &is_sound, err));
-        if (!is_sound)
-            m->sections[M_INFO].n_bytes = begin;
+        HS_TRY(merge_units(m, &parts, &unit, &is_sound, err));
     }
+    return HS_OK;
+}
+
+static hs_status merge_opened(struct merge *m, struct hs_elf *dwo, struct merge_unit *unit,
+                              bool *ret, struct hs_error *err)
+{
+    struct dwo_parts parts;
+    uint64_t claims;
+
+    if (!may_read(m, dwo, &claims))
+        return HS_OK;
+    HS_TRY(hs_dwo_parts_(dwo, &parts, err));
+    HS_TRY(hs_dwo_has_(&parts, unit->id, unit->is_old, hs_elf_effort_(m->elf), ret, err));
+    if (*ret)
+        HS_TRY(merge_parts(m, &parts, unit, ret, err));
+    m->left_vain -= *ret ? 0 : claims;
     return HS_OK;
 }
 
@@ -435,10 +412,11 @@ static hs_status merge_dwo(struct merge *m, struct debug_info *info, const struc
 {
     struct hs_error ignored = HS_ERROR_INIT;
     hs_auto(hs_elf) *dwo = NULL;
-    struct merge_parts parts;
     const char *name = hs_entry_text_(info, root, DW_AT_dwo_name),
                *directory = hs_entry_text_(info, root, DW_AT_comp_dir);
 
+    if (name == NULL)
+        name = hs_entry_text_(info, root, DW_AT_GNU_dwo_name);
     *ret = false;
     hs_status status = name == NULL
                            ? HS_OK
@@ -449,9 +427,7 @@ static hs_status merge_dwo(struct merge *m, struct debug_info *info, const struc
     hs_debug_drop_(info);
     if (status != HS_OK || dwo == NULL)
         return status == HS_LIMIT ? HS_LIMIT : HS_OK;
-    HS_TRY(parts_of(dwo, &parts, err));
-    HS_TRY(parts_are_of(&parts, unit->id, ret, err));
-    return *ret ? merge_parts(m, &parts, unit, ret, err) : HS_OK;
+    return merge_opened(m, dwo, unit, ret, err);
 }
 
 static hs_status merge_file(struct merge *m, struct debug_info *info,
@@ -461,8 +437,10 @@ static hs_status merge_file(struct merge *m, struct debug_info *info,
     struct merge_unit unit = {.id = skeleton->split_id,
                               .low = skeleton->low,
                               .addr_base = skeleton->addr_base,
+                              .ranges_base = skeleton->rnglists_base,
                               .line_at = skeleton->line_at,
-                              .has_lines = skeleton->has_lines};
+                              .has_lines = skeleton->has_lines,
+                              .is_old = skeleton->version < 5};
     bool is_used;
 
     if (!hs_entry_read_(info, skeleton->root, &root))
@@ -480,7 +458,7 @@ static hs_status merge_all(struct merge *m, struct debug_info *info, struct hs_e
     size_t n;
 
     for (size_t i = 0; i < MERGE_SECTIONS; i++) {
-        HS_TRY(section_of(m->elf, merge_names[i].name, &bytes, &n, err));
+        HS_TRY(hs_dwo_section_(m->elf, merge_names[i], &bytes, &n, err));
         HS_TRY(append(m, i, bytes, n, err));
     }
     for (size_t i = 0; i < info->n_units && m->found->n_files < MERGE_FILES; i++) {
@@ -516,11 +494,11 @@ static hs_status write_file(struct merge *m, struct hs_buffer *ret, struct hs_er
     head.e_ident[EI_DATA] = ELFDATA2LSB;
     head.e_ident[EI_VERSION] = EV_CURRENT;
     for (size_t i = 0; i < MERGE_SECTIONS; i++)
-        n_bytes += m->sections[i].n_bytes + strlen(merge_names[i].name) + 1;
+        n_bytes += m->sections[i].n_bytes + strlen(merge_names[i]) + 1;
     HS_TRY(hs_buffer_reserve(ret, n_bytes, err));
     hs_buffer_put_bytes(ret, &head, sizeof head);
     for (size_t i = 0; i <= MERGE_SECTIONS; i++) {
-        const char *name = i == MERGE_SECTIONS ? table : merge_names[i].name;
+        const char *name = i == MERGE_SECTIONS ? table : merge_names[i];
         Elf64_Shdr *section = &sections[i + 1];
         section->sh_name = (uint32_t)n_names;
         section->sh_type = i == MERGE_SECTIONS ? SHT_STRTAB : SHT_PROGBITS;
@@ -535,7 +513,7 @@ static hs_status write_file(struct merge *m, struct hs_buffer *ret, struct hs_er
     }
     hs_buffer_put_u8(ret, 0);
     for (size_t i = 0; i < MERGE_SECTIONS; i++)
-        hs_buffer_put_bytes(ret, merge_names[i].name, strlen(merge_names[i].name) + 1);
+        hs_buffer_put_bytes(ret, merge_names[i], strlen(merge_names[i]) + 1);
     hs_buffer_put_bytes(ret, table, sizeof table);
     while (ret->n_bytes % 8 != 0)
         hs_buffer_put_u8(ret, 0);
@@ -565,7 +543,11 @@ hs_status hs_split_merge(struct hs_elf *elf, const struct hs_split_places *place
                          uint64_t most_bytes, struct hs_buffer *ret, struct hs_split_found *found,
                          struct hs_error *err)
 {
-    struct merge m = {.elf = elf, .places = places, .left_bytes = most_bytes, .found = found};
+    struct merge m = {.elf = elf,
+                      .places = places,
+                      .left_bytes = most_bytes,
+                      .left_vain = most_bytes,
+                      .found = found};
     struct elf_view_total total = {0};
     struct debug_info info;
 

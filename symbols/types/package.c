@@ -2,21 +2,26 @@
 
 #include <string.h>
 
+#include "dwo.h"
+
 /* A table is at most two thirds full: of a sound one a few steps find what is there. */
 enum { PROBES_MOST = 1024 };
-enum { INDEX_HEAD = 16, INDEX_MOST = 1 << 20, INDEX_COLUMNS = 16, INDEX_VERSION = 5 };
-
-static const char *const part_names[PACKAGE_PARTS] = {
-    [PACKAGE_INFO] = ".debug_info.dwo",
-    [PACKAGE_ABBREV] = ".debug_abbrev.dwo",
-    [PACKAGE_STR_OFFSETS] = ".debug_str_offsets.dwo",
-    [PACKAGE_RNGLISTS] = ".debug_rnglists.dwo",
-    [PACKAGE_LOCLISTS] = ".debug_loclists.dwo",
+enum {
+    INDEX_HEAD = 16,
+    INDEX_MOST = 1 << 20,
+    INDEX_COLUMNS = 16,
+    INDEX_VERSION = 5,
+    INDEX_OLD = 2
 };
-/* DW_SECT_...: DWARF 5, 7.3.5.3. */
+
+/* DW_SECT_...: DWARF 5, 7.3.5.3; by the version of the index. 0: there is none. */
 static const uint32_t part_columns[PACKAGE_PARTS] = {
     [PACKAGE_INFO] = 1,     [PACKAGE_ABBREV] = 3,   [PACKAGE_STR_OFFSETS] = 6,
     [PACKAGE_RNGLISTS] = 8, [PACKAGE_LOCLISTS] = 5,
+};
+static const uint32_t old_part_columns[PACKAGE_PARTS] = {
+    [PACKAGE_INFO] = 1,        [PACKAGE_TYPES] = 2, [PACKAGE_ABBREV] = 3,
+    [PACKAGE_STR_OFFSETS] = 6, [PACKAGE_LOC] = 5,
 };
 
 static uint32_t u32_at(const uint8_t *bytes)
@@ -26,21 +31,6 @@ static uint32_t u32_at(const uint8_t *bytes)
     return value;
 }
 
-static hs_status read_section(struct hs_elf *elf, const char *name, const uint8_t **ret,
-                              size_t *ret_n, struct hs_error *err)
-{
-    struct hs_error why = HS_ERROR_INIT;
-    hs_status status = hs_elf_section_bytes_named(elf, name, ret, ret_n, &why);
-
-    if (status == HS_OK)
-        return HS_OK;
-    *ret = NULL;
-    *ret_n = 0;
-    if (status == HS_LIMIT)
-        *err = why;
-    return status == HS_LIMIT ? HS_LIMIT : HS_OK;
-}
-
 static hs_status read_index(struct hs_elf *elf, const char *name, struct package_index *ret,
                             struct hs_error *err)
 {
@@ -48,14 +38,16 @@ static hs_status read_index(struct hs_elf *elf, const char *name, struct package
     size_t n;
 
     *ret = (struct package_index){0};
-    HS_TRY(read_section(elf, name, &bytes, &n, err));
-    if (n < INDEX_HEAD || bytes[0] != INDEX_VERSION || bytes[1] != 0)
+    HS_TRY(hs_dwo_section_(elf, name, &bytes, &n, err));
+    if (n < INDEX_HEAD)
         return HS_OK;
     struct package_index index = {.bytes = bytes,
+                                  .version = u32_at(bytes) & UINT16_MAX,
                                   .n_columns = u32_at(bytes + 4),
                                   .n_rows = u32_at(bytes + 8),
                                   .n_slots = u32_at(bytes + 12)};
-    if (index.n_columns > INDEX_COLUMNS || index.n_rows > INDEX_MOST ||
+    bool is_known = index.version == INDEX_VERSION || u32_at(bytes) == INDEX_OLD;
+    if (!is_known || index.n_columns > INDEX_COLUMNS || index.n_rows > INDEX_MOST ||
         index.n_slots > 2 * INDEX_MOST || (index.n_slots & (index.n_slots - 1)) != 0)
         return HS_OK;
     size_t table = (2 * index.n_rows + 1) * index.n_columns * 4;
@@ -69,9 +61,10 @@ hs_status hs_package_read_(struct package *package, struct hs_error *err)
     if (package->elf == NULL)
         return HS_OK;
     for (size_t i = 0; i < PACKAGE_PARTS; i++)
-        HS_TRY(read_section(package->elf, part_names[i], &package->bytes[i], &package->n[i], err));
-    HS_TRY(
-        read_section(package->elf, ".debug_str.dwo", &package->strings, &package->n_strings, err));
+        HS_TRY(hs_dwo_section_(package->elf, hs_dwo_names_[i], &package->bytes[i], &package->n[i],
+                               err));
+    HS_TRY(hs_dwo_section_(package->elf, hs_dwo_names_[DWO_STR], &package->strings,
+                           &package->n_strings, err));
     HS_TRY(read_index(package->elf, ".debug_cu_index", &package->units, err));
     return read_index(package->elf, ".debug_tu_index", &package->types, err);
 }
@@ -80,6 +73,7 @@ hs_status hs_package_read_(struct package *package, struct hs_error *err)
 static bool row_at(const struct package *package, const struct package_index *index, size_t row,
                    struct package_row *ret)
 {
+    const uint32_t *known = index->version == INDEX_OLD ? old_part_columns : part_columns;
     const uint8_t *columns = index->bytes + INDEX_HEAD + index->n_slots * 12;
     const uint8_t *at = columns + (1 + row) * index->n_columns * 4,
                   *n = at + index->n_rows * index->n_columns * 4;
@@ -87,7 +81,7 @@ static bool row_at(const struct package *package, const struct package_index *in
     *ret = (struct package_row){0};
     for (size_t i = 0; i < index->n_columns; i++)
         for (size_t part = 0; part < PACKAGE_PARTS; part++) {
-            if (u32_at(columns + i * 4) != part_columns[part])
+            if (known[part] == 0 || u32_at(columns + i * 4) != known[part])
                 continue;
             ret->at[part] = u32_at(at + i * 4);
             ret->n[part] = u32_at(n + i * 4);
@@ -118,7 +112,8 @@ bool hs_package_find_(const struct package *package, uint64_t id, struct package
 
 bool hs_package_type_(const struct package *package, size_t number, struct package_row *ret)
 {
-    if (package->types.bytes == NULL || number >= package->types.n_rows)
+    if (package->types.bytes == NULL || package->types.version != package->units.version ||
+        number >= package->types.n_rows)
         return false;
     if (!row_at(package, &package->types, number, ret))
         *ret = (struct package_row){0};

@@ -1,10 +1,12 @@
-/* A .dwp: the .dwo files of a program in one (DWARF 5, 7.3.5 and appendix F). Its sections are
+/* A .dwp: the .dwo files of a program in one (DWARF 5, 7.3.5 and appendix F;
+ * before it as GNU's DebugFission has it). Its sections are
  * theirs, one behind the other, but for the strings, which all have together; an index says by the
  * number of a unit where in each its parts are.
  *
  *     .debug_cu_index, .debug_tu_index
- *     u16 version, u16 0 | u32 columns, rows, slots | u64 numbers[slots] | u32 rows[slots], from 1
- *     | u32 which section[columns] | u32 at[rows][columns] | u32 bytes[rows][columns] */
+ *     u16 version, u16 0 (before DWARF 5: u32) | u32 columns, rows, slots | u64 numbers[slots] |
+ * u32 rows[slots], from 1 | u32 which section[columns] | u32 at[rows][columns] | u32
+ * bytes[rows][columns] */
 #ifndef HS_TYPES_PACKAGE_H
 #define HS_TYPES_PACKAGE_H
 
@@ -16,12 +18,15 @@ enum package_part {
     PACKAGE_STR_OFFSETS,
     PACKAGE_RNGLISTS,
     PACKAGE_LOCLISTS,
+    PACKAGE_LOC, /* before DWARF 5, as PACKAGE_TYPES */
+    PACKAGE_TYPES,
     PACKAGE_PARTS
 };
 
 struct package_index {
     const uint8_t *bytes; /* borrowed; NULL: there is none, or it is damaged */
     size_t n_columns, n_rows, n_slots;
+    uint32_t version; /* 5; 2: of GNU's DebugFission, for units before DWARF 5 */
 };
 
 struct package {

@@ -1,11 +1,9 @@
 /* Split units (-gsplit-dwarf): what describes types and variables is in files of their own (.dwo),
  * and a skeleton alone in the program: DWARF 5, 3.1.2; before it as GNU's DebugFission has it.
- * merge.c brings in those of DWARF 5; which are missing is told here. */
+ * merge.c brings them in; which are missing is told here. */
 #include <dwarf.h>
 
 #include "pool.h"
-
-enum { SPLIT_LOOKS = 64 }; /* units before DWARF 5, which only their roots tell */
 
 static const char *split_name(struct debug_info *info, const struct debug_unit *unit)
 {
@@ -19,21 +17,15 @@ static const char *split_name(struct debug_info *info, const struct debug_unit *
 size_t hs_ctypes_split(struct hs_ctypes *types, hs_type_file number, const char **ret_name)
 {
     struct debug_info *info = hs_ctypes_info_(types, number);
-    size_t n = 0, n_looks = 0;
+    size_t n = 0;
     *ret_name = NULL;
     for (size_t i = 0; info != NULL && i < info->n_units; i++) {
         const struct debug_unit *unit = &info->units[i];
-        bool is_told = unit->version >= 5, is_split = unit->type == DW_UT_skeleton;
-        if (unit->split != 0)
-            continue; /* it is here */
-        if (is_told ? !is_split || *ret_name != NULL : n_looks >= SPLIT_LOOKS && n == 0) {
-            n += is_told && is_split;
-            continue;
-        }
-        n_looks += !is_told;
-        const char *name = split_name(info, unit);
-        n += is_split || name != NULL;
-        if (*ret_name == NULL && name != NULL)
+        if (unit->type != DW_UT_skeleton || unit->split != 0)
+            continue; /* it is whole, or here */
+        n++;
+        const char *name = *ret_name == NULL ? split_name(info, unit) : NULL;
+        if (name != NULL)
             *ret_name = hs_ctypes_keep_(types, name, CTYPES_MAX_NAME);
     }
     hs_ctypes_trim_(types);

@@ -134,11 +134,26 @@ static hs_status units_list(struct debug_info *info, enum debug_section_number n
     return HS_OK;
 }
 
+/* Reads the roots of units before DWARF 5 where some may be split: only these say what they are. */
+static hs_status units_tell_old(struct debug_info *info, struct hs_error *err)
+{
+    if (info->sections[DEBUG_ADDR].n_bytes == 0)
+        return HS_OK;
+    for (size_t i = 0; i < info->n_units; i++) {
+        struct debug_unit *unit = &info->units[i];
+        if (unit->version < 5 && unit->type == DW_UT_compile && !hs_debug_unit_load_(info, unit) &&
+            info->is_out_of_memory)
+            return hs_fail(err, HS_LIMIT, "no memory to list units of debug information");
+        hs_debug_trim_(info);
+    }
+    return HS_OK;
+}
+
 /* Joins each skeleton with its unit (merge.c). */
 static hs_status units_join(struct debug_info *info, struct hs_error *err)
 {
-    hs_status status = HS_OK;
     struct hs_dict skeletons = {.n = 0};
+    hs_status status = units_tell_old(info, err);
 
     for (size_t i = 0; i < info->n_units && status == HS_OK; i++)
         if (info->units[i].type == DW_UT_skeleton)
@@ -323,11 +338,20 @@ static void units_read_base(struct debug_unit *unit, const struct debug_value *v
     case DW_AT_str_offsets_base:
         unit->str_offsets_base = value->number;
         break;
+    case DW_AT_GNU_dwo_id:
+        if (unit->version < 5) {
+            unit->split_id = value->number;
+            unit->type = DW_UT_skeleton;
+        }
+        break;
     case DW_AT_rnglists_base:
+    case DW_AT_GNU_ranges_base:
         unit->rnglists_base = value->number;
         break;
     case DW_AT_loclists_base:
         unit->loclists_base = value->number;
+        if (unit->version < 5 && unit->type == DW_UT_skeleton)
+            unit->type = DW_UT_split_compile; /* merge.c writes it */
         break;
     case DW_AT_stmt_list:
         unit->line_at = value->number;

@@ -54,29 +54,31 @@ named 0
 says "names of 'basic' are missing: its debug file '$work/basic.debug' is of another build"
 leave
 
-# What lies beside the program by -gsplit-dwarf is read, if it is of this build and DWARF 5; that it
-# is not is told.
+# What lies beside the program by -gsplit-dwarf is read, if it is of this build; that it is not is
+# told. Before DWARF 5 it has another form.
 lacks="types and variables of 'split' are missing: .* (-gsplit-dwarf) is in '.*dwo'"
 build_split()
 {
     (cd "$work" && rm -f ./*.dwo && "$@" -gsplit-dwarf -O1 -o split "$fixtures/native_basic.c") ||
         fail "building: $*"
 }
-build_split gcc -gdwarf-4
-start "$work/split"
-dump
-says "$lacks"
-leave
-for compiler in clang gcc; do
-    command -v "$compiler" >"$work/said" || continue
-    build_split "$compiler" -gdwarf-5
+for kind in "gcc -gdwarf-4 -fdebug-types-section" "clang -gdwarf-4" "clang -gdwarf-5" \
+    "gcc -gdwarf-4" "gcc -gdwarf-5"; do
+    command -v "${kind%% *}" >"$work/said" || continue
+    # shellcheck disable=SC2086
+    build_split $kind
     start "$work/split"
     dump
     says "debug information in 1 .dwo file"
     named 4
     "$HEAPSNAP" types "$work/heap.snap" -n 0 | grep 'struct item' >"$work/said" || fail "no types"
-    ! "$HEAPSNAP" info "$work/heap.snap" | grep 'gsplit-dwarf' || fail "$compiler: no .dwo"
-    [ "$compiler" = gcc ] || leave
+    ! "$HEAPSNAP" info "$work/heap.snap" | grep 'gsplit-dwarf' || fail "$kind: no .dwo"
+    if [ "$kind" = "gcc -gdwarf-4" ]; then
+        truncate -s 2000 "$work"/*.dwo # as if it were not there, and told
+        dump
+        says "$lacks"
+    fi
+    [ "$kind" = "gcc -gdwarf-5" ] || leave
 done
 mkdir "$work/packed"
 mv "$work"/*.dwo "$work/packed/"
@@ -93,6 +95,18 @@ named 0
 leave
 # All .dwo in one, beside the program; of units of types a .dwo has as many sections as types. (With
 # some .dwo of gcc's llvm-dwp 14 does not end.)
+if command -v dwp >"$work/said"; then
+    build_split gcc -gdwarf-4 -fdebug-types-section
+    (cd "$work" && dwp -e split -o split.dwp) || fail "packing"
+    rm "$work"/*.dwo
+    start "$work/split"
+    dump
+    says "debug information in 1 unit of a .dwp file"
+    named 4
+    "$HEAPSNAP" types "$work/heap.snap" -n 0 | grep 'struct item' >"$work/said" || fail "no types"
+    leave
+    rm "$work/split.dwp"
+fi
 if command -v clang >"$work/said" && command -v llvm-dwp >"$work/said"; then
     build_split clang -gdwarf-5 -fdebug-types-section
     (cd "$work" && timeout 20 llvm-dwp -e split -o split.dwp) || fail "packing"

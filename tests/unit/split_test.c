@@ -1,6 +1,7 @@
 /* links: hs_symbols hs_base */
 #include "ctypes_fixture.h"
 
+#include <elf.h>
 #include <limits.h>
 
 #include "base/buffer.h"
@@ -13,7 +14,8 @@
 static char dwo_path[PATH_MAX], package_path[PATH_MAX], directory[32];
 static uint8_t changed[1 << 20];
 static size_t n_changed;
-static bool is_packaged;
+static bool is_packaged, changed_has_hole;
+static const off_t HOLE_BYTES = (off_t)3 << 30;
 
 static hs_status open_either(struct hs_elf **ret, struct hs_error *err)
 {
@@ -24,6 +26,7 @@ static hs_status open_either(struct hs_elf **ret, struct hs_error *err)
         snprintf(other, sizeof other, "%s/changed", directory);
         int out = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         assert_true(out >= 0 && write(out, changed, n_changed) == (ssize_t)n_changed);
+        assert_true(!changed_has_hole || ftruncate(out, HOLE_BYTES) == 0);
         close(out);
         path = other;
     }
@@ -108,12 +111,13 @@ static void build(struct fixture *f, const char *compiler, const char *version)
     build_with(f, compiler, version, "-fno-debug-types-section");
 }
 
-/* Skips the test where there is no llvm-dwp: that of binutils cannot do DWARF 5. */
-static void build_package(struct fixture *f, const char *compiler, const char *types)
+/* Skips the test where there is no such packer: that of binutils (`dwp`) cannot do DWARF 5. */
+static void build_package(struct fixture *f, const char *compiler, const char *version,
+                          const char *types, const char *packer)
 {
-    const char *const command[] = {"timeout", "20", "llvm-dwp", "-o", package_path, dwo_path, NULL};
+    const char *const command[] = {"timeout", "20", packer, "-o", package_path, dwo_path, NULL};
 
-    build_with(f, compiler, "-gdwarf-5", types);
+    build_with(f, compiler, version, types);
     is_packaged = fixture_run(command, "/dev/null") == 0;
     if (!is_packaged) {
         unlink(dwo_path);
@@ -161,10 +165,10 @@ static void read_changed(void)
     close(fd);
 }
 
-static void compare(const char *compiler)
+static void compare(const char *compiler, const char *version)
 {
     static struct fixture f;
-    build(&f, compiler, "-gdwarf-5");
+    build(&f, compiler, version);
     assert_int_equal(merged_is(&f, 1 << 24, 1), UINT64_C(56032064024));
     assert_int_equal(merged_is(&f, 100, 0), 0); /* no room for it */
     unlink(dwo_path);
@@ -175,24 +179,33 @@ static void compare(const char *compiler)
 static void brings_in_what_is_split(void **state)
 {
     (void)state;
-    compare("gcc");
-    compare("clang");
+    compare("gcc", "-gdwarf-5");
+    compare("clang", "-gdwarf-5");
+    compare("gcc", "-gdwarf-4");
+    compare("clang", "-gdwarf-4");
+    compare("gcc", "-gdwarf-3");
 }
 
 /* Of units of types there are as many sections of one name as types. */
 static void brings_in_units_of_types(void **state)
 {
+    static const struct {
+        const char *compiler, *version;
+    } kinds[] = {{"gcc", "-gdwarf-5"}, {"gcc", "-gdwarf-4"}, {"clang", "-gdwarf-4"}};
     static struct fixture f;
     (void)state;
-    build_with(&f, "gcc", "-gdwarf-5", "-fdebug-types-section");
-    assert_int_equal(merged_is(&f, 1 << 24, 1), UINT64_C(56032064024));
-    end(&f);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        build_with(&f, kinds[i].compiler, kinds[i].version, "-fdebug-types-section");
+        assert_int_equal(merged_is(&f, 1 << 24, 1), UINT64_C(56032064024));
+        end(&f);
+    }
 }
 
-static void compare_package(const char *compiler, const char *types)
+static void compare_package(const char *compiler, const char *version, const char *types,
+                            const char *packer)
 {
     static struct fixture f;
-    build_package(&f, compiler, types);
+    build_package(&f, compiler, version, types, packer);
     assert_int_equal(merged_is(&f, 1 << 24, 1), UINT64_C(56032064024));
     assert_int_equal(merged_is(&f, 100, 0), 0); /* no room for it */
     unlink(package_path);
@@ -204,8 +217,16 @@ static void brings_in_packages(void **state)
 {
     (void)state;
     /* llvm-dwp 14 does not end with some .dwo of gcc's. */
-    compare_package("clang", "-fno-debug-types-section");
-    compare_package("clang", "-fdebug-types-section");
+    compare_package("clang", "-gdwarf-5", "-fno-debug-types-section", "llvm-dwp");
+    compare_package("clang", "-gdwarf-5", "-fdebug-types-section", "llvm-dwp");
+}
+
+static void brings_in_older_packages(void **state)
+{
+    (void)state;
+    compare_package("gcc", "-gdwarf-4", "-fno-debug-types-section", "dwp");
+    compare_package("gcc", "-gdwarf-4", "-fdebug-types-section", "dwp");
+    compare_package("clang", "-gdwarf-4", "-fdebug-types-section", "dwp");
 }
 
 /* Any byte may be any other: what comes of it is no crash, and nothing that is too much. */
@@ -233,15 +254,25 @@ static void survives_damage(void **state)
     static struct fixture f;
     (void)state;
     build(&f, "gcc", "-gdwarf-5");
-    damage(&f, 1500);
+    damage(&f, 700);
+    build_with(&f, "gcc", "-gdwarf-4", "-fdebug-types-section");
+    damage(&f, 700);
 }
 
 static void survives_damaged_packages(void **state)
 {
     static struct fixture f;
     (void)state;
-    build_package(&f, "clang", "-fdebug-types-section");
-    damage(&f, 1000);
+    build_package(&f, "clang", "-gdwarf-5", "-fdebug-types-section", "llvm-dwp");
+    damage(&f, 700);
+}
+
+static void survives_damaged_older_packages(void **state)
+{
+    static struct fixture f;
+    (void)state;
+    build_package(&f, "gcc", "-gdwarf-4", "-fdebug-types-section", "dwp");
+    damage(&f, 700);
 }
 
 static void another_build_is_not_used(void **state)
@@ -257,6 +288,51 @@ static void another_build_is_not_used(void **state)
         }
     assert_int_equal(merged_is(&f, 1 << 24, 0), 0);
     end(&f);
+}
+
+/* Before DWARF 5 the number is an attribute of the root: the only eight bytes that both have. */
+static void another_old_build_is_not_used(void **state)
+{
+    static struct fixture f;
+    const uint8_t *skeleton = NULL;
+    struct hs_error err = HS_ERROR_INIT;
+    size_t n = 0, n_found = 0;
+    (void)state;
+    build(&f, "gcc", "-gdwarf-4");
+    read_changed();
+    assert_int_equal(hs_elf_section_bytes_named(f.elf, ".debug_info", &skeleton, &n, &err), HS_OK);
+    for (size_t at = 11; at + 8 <= n; at++) {
+        uint8_t *same = memmem(changed, n_changed, skeleton + at, 8);
+        bool is_number = same != NULL && memchr(skeleton + at, 0, 8) == NULL;
+        if (is_number)
+            same[7] ^= 1;
+        n_found += is_number;
+    }
+    assert_int_equal(n_found, 1);
+    assert_int_equal(merged_is(&f, 1 << 24, 0), 0);
+    end(&f);
+}
+
+/* Of a hole no byte is read: it is longer than what may be taken. */
+static void holes_are_not_read(void **state)
+{
+    static const char *const versions[] = {"-gdwarf-4", "-gdwarf-5"};
+    static struct fixture f;
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        build(&f, "gcc", versions[i]);
+        read_changed();
+        Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)changed;
+        Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(changed + head->e_shoff);
+        const char *names = (const char *)changed + sections[head->e_shstrndx].sh_offset;
+        for (size_t k = 1; k < head->e_shnum; k++)
+            if (strcmp(names + sections[k].sh_name, ".debug_str.dwo") == 0)
+                sections[k].sh_size = (uint64_t)HOLE_BYTES - sections[k].sh_offset;
+        changed_has_hole = true;
+        assert_int_equal(merged_is(&f, UINT64_C(1) << 40, 0), 0);
+        changed_has_hole = false;
+        end(&f);
+    }
 }
 
 static void fail_each(struct fixture *f)
@@ -277,13 +353,15 @@ static void every_failed_allocation(void **state)
     (void)state;
     build(&f, "gcc", "-gdwarf-5");
     fail_each(&f);
+    build(&f, "gcc", "-gdwarf-4");
+    fail_each(&f);
 }
 
 static void every_failed_allocation_of_packages(void **state)
 {
     static struct fixture f;
     (void)state;
-    build_package(&f, "clang", "-fdebug-types-section");
+    build_package(&f, "clang", "-gdwarf-5", "-fdebug-types-section", "llvm-dwp");
     fail_each(&f);
 }
 
@@ -293,9 +371,13 @@ int main(void)
         cmocka_unit_test(brings_in_what_is_split),
         cmocka_unit_test(brings_in_units_of_types),
         cmocka_unit_test(brings_in_packages),
+        cmocka_unit_test(brings_in_older_packages),
         cmocka_unit_test(survives_damage),
         cmocka_unit_test(survives_damaged_packages),
+        cmocka_unit_test(survives_damaged_older_packages),
         cmocka_unit_test(another_build_is_not_used),
+        cmocka_unit_test(another_old_build_is_not_used),
+        cmocka_unit_test(holes_are_not_read),
         cmocka_unit_test(every_failed_allocation),
         cmocka_unit_test(every_failed_allocation_of_packages),
     };

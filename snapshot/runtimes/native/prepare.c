@@ -99,8 +99,9 @@ static hs_status prepare_tell_split(struct hs_native *native, const struct hs_ob
         snprintf(more, sizeof more, " and %zu more", n - 1);
     return hs_findings_note(&native->dump->findings, true, err,
                             "types and variables of '%.200s' are missing: what describes them "
-                            "(-gsplit-dwarf) is in '%.200s'%s, not there, of another build, or "
-                            "before DWARF 5: keep it where it was built, or beside the program",
+                            "(-gsplit-dwarf) is in '%.200s'%s, not there, of another build, "
+                            "damaged, or too large: keep it where it was built, or beside the "
+                            "program",
                             object->name, name != NULL ? name : "", more);
 }
 

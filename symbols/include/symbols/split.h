@@ -1,5 +1,6 @@
 /* Split debug information (-gsplit-dwarf): what describes types and variables is in a .dwo file for
- * each unit, or all of these in one .dwp, and a skeleton alone in the program. Of DWARF 5 only.
+ * each unit, or all of these in one .dwp, and a skeleton alone in the program. Of DWARF 5, and of
+ * earlier versions as GNU's DebugFission has it.
  *
  * The caller opens the files: what they are called is the program's to say, and so hostile. A file
  * of another build, or one that is damaged, is as if it were not there. */
