@@ -215,7 +215,8 @@ static size_t read_kept(const struct made_view *made, uint8_t *bytes, size_t mos
     return n;
 }
 
-/* Whatever the bytes are, nothing but what was kept comes back, or nothing. */
+/* Whatever the bytes are, nothing but what was kept comes back, or nothing: of what is compressed
+ * some bits may be another way to say the same. */
 static void damage_is_of_no_use(void **state)
 {
     (void)state;
@@ -235,7 +236,13 @@ static void damage_is_of_no_use(void **state)
         assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
         assert_int_equal(fwrite(&wrong, 1, 1, file), 1);
         assert_int_equal(fflush(file), 0);
-        assert_false(is_found(&made, &query, &back));
+        if (is_found(&made, &query, &back)) {
+            struct hs_suspects same = {0};
+            fill(&same);
+            assert_same(&same, &back);
+            hs_suspects_fini(&same);
+            hs_suspects_fini(&back);
+        }
         assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
         assert_int_equal(fwrite(&bytes[at], 1, 1, file), 1);
     }
