@@ -123,12 +123,26 @@ const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_k
     return NULL;
 }
 
+const struct hs_rule *hs_rules_class(const struct hs_rules *rules, const char *name,
+                                     const char *library)
+{
+    for (size_t i = 0; rules != NULL && i < rules->of[HS_RULE_CLASS].n; i++) {
+        const struct hs_rule *rule = &rules->rules[rules->of[HS_RULE_CLASS].rules[i]];
+        const char *in = rule->in_library;
+        if ((in == NULL || hs_rules_glob(in, strlen(in), library, strlen(library))) &&
+            (name == NULL || hs_rule_is_of(rules, rule, name)))
+            return rule;
+    }
+    return NULL;
+}
+
 bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, const char *name)
 {
     size_t n = strlen(name);
     const struct hs_rule_part part = hs_rule_part_of(name, n);
 
-    return strcmp(hs_rule_subject(rule), "type") == 0 || rule->kind == HS_RULE_CONTAINER
+    return strcmp(hs_rule_subject(rule), "type") == 0 || rule->kind == HS_RULE_CONTAINER ||
+                   rule->kind == HS_RULE_CLASS
                ? rule_fits_type(rules, rule, name, n, &part, true)
                : rule_fits_name(rules, rule, name, n);
 }

@@ -3,9 +3,13 @@
  *
  *   SUBJECT "PATTERN"... [in PLACE] SAYS SAYS|"NAME" [when language NAME]     # comment
  *   container "PATTERN"... at "MEMBER" COUNT "MEMBER" [ROOM "MEMBER"] [when language NAME]
+ *   class "PATTERN"... words NUMBER... find [when library "PATTERN"]
+ *   owners "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -28,7 +32,8 @@ struct parser {
     uint32_t end_column; /* of the line: where something is missing */
 };
 
-static const char runtime[] = "runtime", container[] = "container";
+static const char runtime[] = "runtime", container[] = "container", class[] = "class",
+                  owners[] = "owners";
 
 /* The directives, with their subjects and places. */
 static const struct directive {
@@ -55,7 +60,14 @@ static const struct directive {
     {"section", NULL, runtime, NULL, runtime, HS_RULE_SEEN_SECTION},
     {"mapping", NULL, "heap", NULL, "heap", HS_RULE_SEEN_MAPPING},
     {"mapping", NULL, runtime, NULL, runtime, HS_RULE_SEEN_MAPPING},
+    {"library", NULL, "interpreter", NULL, "interpreter", HS_RULE_INTERPRETER},
+    {"library", NULL, "tier", "extension", "tier extension", HS_RULE_EXTENSION},
+    {"symbol", "interpreted", "tier", "runtime", "in interpreted tier runtime",
+     HS_RULE_INTERPRETED},
+    {"symbol", "interpreter", "tier", "runtime", "in interpreter tier runtime", HS_RULE_STATE},
     {container, NULL, NULL, NULL, "at", HS_RULE_CONTAINER},
+    {class, NULL, NULL, NULL, "words", HS_RULE_CLASS},
+    {owners, NULL, NULL, NULL, "by", HS_RULE_OWNERS},
 };
 enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
 
@@ -74,6 +86,14 @@ static const char *const rooms[] = {
 };
 enum { N_COUNTS = sizeof counts / sizeof *counts, N_ROOMS = sizeof rooms / sizeof *rooms };
 
+/* Names the words of a header; each is followed by its offset. */
+static const char *const tree_words[HS_N_TREE_WORDS] = {
+    [HS_TREE_PARENT] = "parent", [HS_TREE_CHILD] = "child", [HS_TREE_NEXT] = "next",
+    [HS_TREE_PREV] = "prev",     [HS_TREE_END] = "end",     [HS_TREE_SIZE] = "size",
+    [HS_TREE_NAME] = "name",     [HS_TREE_MAGIC] = "magic", [HS_TREE_HEADER] = "header",
+};
+enum { CLASS_WORDS = 16 }; /* of hs_rule.words */
+
 static const struct {
     const char *name;
     uint8_t bit;
@@ -89,20 +109,42 @@ const char *hs_rule_says(const struct hs_rule *rule)
     return directives[rule->directive].says;
 }
 
-void hs_rule_text(const struct hs_rule *rule, char *text, size_t n_bytes)
+static void container_text(const struct hs_rule_container *c, char *text, size_t n_bytes)
 {
-    const struct hs_rule_container *c = &rule->container;
-
-    (void)snprintf(text, n_bytes, "%s", hs_rule_says(rule));
-    if (rule->value != NULL)
-        hs_append(text, n_bytes, " %s", rule->value);
-    if (rule->kind != HS_RULE_CONTAINER)
-        return;
     hs_append(text, n_bytes, " %s %s %s", c->body, counts[c->by], c->entries);
     if (c->less != NULL)
         hs_append(text, n_bytes, " %s %s", less_word, c->less);
     if (c->room != NULL)
         hs_append(text, n_bytes, " %s %s", rooms[c->room_by], c->room);
+}
+
+static void tree_text(const struct hs_rule_tree *tree, char *text, size_t n_bytes)
+{
+    for (size_t i = 0; i < HS_N_TREE_WORDS; i++)
+        if (tree->at[i] != HS_TREE_NONE)
+            hs_append(text, n_bytes, " %s %u", tree_words[i], tree->at[i]);
+    if (tree->at[HS_TREE_MAGIC] != HS_TREE_NONE)
+        hs_append(text, n_bytes, " is 0x%x mask 0x%x", tree->magic, tree->mask);
+}
+
+void hs_rule_text(const struct hs_rule *rule, char *text, size_t n_bytes)
+{
+    (void)snprintf(text, n_bytes, "%s", hs_rule_says(rule));
+    if (rule->value != NULL)
+        hs_append(text, n_bytes, " %s", rule->value);
+    if (rule->kind == HS_RULE_CONTAINER)
+        container_text(&rule->container, text, n_bytes);
+    for (unsigned i = 0; i < CLASS_WORDS; i++)
+        if ((rule->words >> i & 1) != 0)
+            hs_append(text, n_bytes, " %u", i);
+    if (rule->kind == HS_RULE_CLASS)
+        hs_append(text, n_bytes, " find");
+    if (rule->kind == HS_RULE_OWNERS)
+        tree_text(&rule->tree, text, n_bytes);
+    if (rule->in_library != NULL)
+        hs_append(text, n_bytes, " when library %s", rule->in_library);
+    if (rule->if_symbol != NULL)
+        hs_append(text, n_bytes, " when symbol %s", rule->if_symbol);
 }
 
 /* Notes the first fault of the line; always false. */
@@ -283,7 +325,7 @@ static bool read_place(struct parser *p, const char *subject, const char **ret)
         }
     if (strcmp(subject, "symbol") != 0)
         return fault(p, in->column, "'in' is of a symbol");
-    return unexpected(p, word, "place", "'executable' or 'static'");
+    return unexpected(p, word, "place", "'executable', 'static', 'interpreted' or 'interpreter'");
 }
 
 /* The name of what is only recognised. What is looked up by its name has no stars. */
@@ -364,13 +406,20 @@ static bool check_pair(struct parser *p, const struct hs_rule_container *c)
     return true;
 }
 
+static void set_kind(struct hs_rule *rule, enum hs_rule_kind kind)
+{
+    rule->kind = (uint8_t)kind;
+    for (uint8_t i = 0; i < N_DIRECTIVES; i++)
+        if (directives[i].kind == kind)
+            rule->directive = i;
+}
+
 static bool read_container(struct parser *p, struct hs_rule *rule)
 {
     struct hs_rule_container *c = &rule->container;
     const struct word *word = next(p);
 
-    rule->kind = HS_RULE_CONTAINER;
-    rule->directive = N_DIRECTIVES - 1;
+    set_kind(rule, HS_RULE_CONTAINER);
     if (!is_word(word, at_word))
         return unexpected(p, word, "place", "'at'");
     if ((c->body = read_member(p)) == NULL)
@@ -395,6 +444,116 @@ static bool read_container(struct parser *p, struct hs_rule *rule)
     return check_pair(p, c);
 }
 
+/* ---- classes and trees of owners */
+
+/* Reads a number of at most `most`, of which there must be a whole number of `unit`. */
+static bool read_number(struct parser *p, uint64_t most, unsigned unit, uint64_t *ret)
+{
+    const struct word *word = next(p);
+    char *end = NULL;
+
+    if (word == NULL || word->is_pattern || word->text[0] < '0' || word->text[0] > '9')
+        return fault(p, column_of(p, word), "a number is missing");
+    errno = 0;
+    unsigned long long number = strtoull(word->text, &end, 0);
+    if (*end != '\0' || errno != 0 || number > most || number % unit != 0)
+        return unit > 1 ? fault(p, word->column, "'%.40s' is no multiple of %u up to %llu",
+                                word->text, unit, (unsigned long long)most)
+                        : fault(p, word->column, "'%.40s' is no number up to %llu", word->text,
+                                (unsigned long long)most);
+    *ret = number;
+    return true;
+}
+
+static bool read_class(struct parser *p, struct hs_rule *rule)
+{
+    const struct word *word = next(p);
+    uint64_t number;
+
+    set_kind(rule, HS_RULE_CLASS);
+    if (!is_word(word, "words"))
+        return unexpected(p, word, "part of a class", "'words'");
+    do {
+        if (!read_number(p, CLASS_WORDS - 1, 1, &number))
+            return false;
+        rule->words |= (uint16_t)(1U << number);
+    } while (peek(p) != NULL && !peek(p)->is_pattern && peek(p)->text[0] >= '0' &&
+             peek(p)->text[0] <= '9');
+    word = next(p);
+    return is_word(word, "find") || unexpected(p, word, "end of a class", "a number or 'find'");
+}
+
+static bool read_magic(struct parser *p, struct hs_rule_tree *tree)
+{
+    uint64_t magic, mask = UINT32_MAX;
+
+    if (!read_number(p, UINT32_MAX, 1, &magic))
+        return false;
+    if (is_word(peek(p), "mask")) {
+        (void)next(p);
+        if (!read_number(p, UINT32_MAX, 1, &mask))
+            return false;
+    }
+    tree->magic = (uint32_t)magic;
+    tree->mask = (uint32_t)mask;
+    return true;
+}
+
+/* Checks that the words tell which blocks are of the tree, and who owns which. */
+static bool check_tree(struct parser *p, const struct hs_rule_tree *tree)
+{
+    const uint16_t *at = tree->at;
+    const bool leads_back =
+        at[HS_TREE_CHILD] != HS_TREE_NONE &&
+        (at[HS_TREE_PARENT] != HS_TREE_NONE || at[HS_TREE_PREV] != HS_TREE_NONE);
+
+    if (at[HS_TREE_HEADER] == HS_TREE_NONE)
+        return fault(p, p->end_column, "'header' is missing: how many bytes it has");
+    for (size_t i = 0; i < HS_TREE_HEADER; i++)
+        if (at[i] != HS_TREE_NONE && at[i] + 8 > at[HS_TREE_HEADER])
+            return fault(p, p->end_column, "'%s %u' is behind the header of %u bytes",
+                         tree_words[i], at[i], at[HS_TREE_HEADER]);
+    if (at[HS_TREE_PARENT] == HS_TREE_NONE && at[HS_TREE_CHILD] == HS_TREE_NONE)
+        return fault(p, p->end_column, "'parent' or 'child' is missing: who owns which");
+    if (at[HS_TREE_NEXT] != HS_TREE_NONE && at[HS_TREE_CHILD] == HS_TREE_NONE)
+        return fault(p, p->end_column, "'next' needs 'child'");
+    if (!leads_back && at[HS_TREE_MAGIC] == HS_TREE_NONE && at[HS_TREE_END] == HS_TREE_NONE)
+        return fault(p, p->end_column,
+                     "nothing tells its blocks from others: 'magic', 'end', or "
+                     "'child' with 'parent' or 'prev'");
+    return true;
+}
+
+static bool read_owners(struct parser *p, struct hs_rule *rule)
+{
+    struct hs_rule_tree *tree = &rule->tree;
+    uint64_t number;
+
+    set_kind(rule, HS_RULE_OWNERS);
+    for (size_t i = 0; i < HS_N_TREE_WORDS; i++)
+        tree->at[i] = HS_TREE_NONE;
+    if (rule->n_patterns > 1)
+        return fault(p, p->words[2].column, "a tree of owners has one name");
+    while (peek(p) != NULL && !is_word(peek(p), "when")) {
+        const struct word *word = next(p);
+        size_t i = 0;
+        while (i < HS_N_TREE_WORDS && !is_word(word, tree_words[i]))
+            i++;
+        if (i == HS_N_TREE_WORDS)
+            return unexpected(p, word, "word of a header",
+                              "'header', 'parent', 'child', 'next', 'prev', 'end', 'size', 'name' "
+                              "or 'magic'");
+        if (tree->at[i] != HS_TREE_NONE)
+            return fault(p, word->column, "'%s' is said twice", word->text);
+        if (!read_number(p, HS_TREE_MOST_BYTES - (i == HS_TREE_HEADER ? 0 : 8), 8, &number))
+            return false;
+        tree->at[i] = (uint16_t)number;
+        if (i == HS_TREE_MAGIC && !read_magic(p, tree))
+            return false;
+    }
+    return check_tree(p, tree);
+}
+
 /* ---- what a rule says */
 
 static bool read_says(struct parser *p, const char *subject, struct hs_rule *rule)
@@ -404,6 +563,10 @@ static bool read_says(struct parser *p, const char *subject, struct hs_rule *rul
 
     if (subject == container)
         return read_container(p, rule);
+    if (subject == class)
+        return read_class(p, rule);
+    if (subject == owners)
+        return read_owners(p, rule);
     if (!read_place(p, subject, &place))
         return false;
     const struct word *first = next(p), *second = next(p);
@@ -423,25 +586,63 @@ static bool read_says(struct parser *p, const char *subject, struct hs_rule *rul
     return unexpected_says(p, is_begun ? second : first, subject, place);
 }
 
+static bool read_language(struct parser *p, struct hs_rule *rule)
+{
+    const struct word *word = next(p);
+
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+        if (is_word(word, languages[i].name))
+            rule->languages = languages[i].bit;
+    return rule->languages != 0 || unexpected(p, word, "language", "'c', 'c++' or 'rust'");
+}
+
+/* Reads the name of a library, as a pattern, or of a symbol. */
+static bool read_binary(struct parser *p, const char **ret, bool is_exact)
+{
+    const struct word *word = next(p);
+
+    if (word == NULL || !word->is_pattern)
+        return fault(p, column_of(p, word), "a name in quotes is missing");
+    if (!check_pattern(p, word))
+        return false;
+    size_t n = strcspn(word->text, "*?");
+    if (is_exact && n != word->n)
+        return fault(p, word->column + 1 + (uint32_t)n, "a name of one symbol, without '%c'",
+                     word->text[n]);
+    *ret = word->text;
+    return true;
+}
+
+static bool read_condition(struct parser *p, const char *subject, struct hs_rule *rule)
+{
+    const struct word *word = next(p);
+    const bool is_tree = subject == owners;
+
+    if (subject != class && !is_tree)
+        return is_word(word, "language") ? read_language(p, rule)
+                                         : unexpected(p, word, "condition", "'language'");
+    if (is_word(word, "library"))
+        return read_binary(p, &rule->in_library, false);
+    if (is_tree && is_word(word, "symbol"))
+        return read_binary(p, &rule->if_symbol, true);
+    return unexpected(p, word, "condition", is_tree ? "'symbol' or 'library'" : "'library'");
+}
+
 static bool read_when(struct parser *p, const char *subject, struct hs_rule *rule)
 {
     const struct word *word = next(p);
 
     if (word == NULL)
-        return true;
+        return subject != owners || fault(p, p->end_column,
+                                          "'when symbol' or 'when library' is missing, which tells "
+                                          "in which programs to look");
     if (!is_word(word, "when"))
         return fault(p, word->column, "'%.40s' follows the end of the rule", word->text);
-    if (strcmp(subject, "type") != 0 && subject != container)
+    if (strcmp(subject, "type") != 0 && subject != container && subject != class &&
+        subject != owners)
         return fault(p, word->column, "'when language' is of a type");
-    word = next(p);
-    if (!is_word(word, "language"))
-        return unexpected(p, word, "condition", "'language'");
-    word = next(p);
-    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
-        if (is_word(word, languages[i].name))
-            rule->languages = languages[i].bit;
-    if (rule->languages == 0)
-        return unexpected(p, word, "language", "'c', 'c++' or 'rust'");
+    if (!read_condition(p, subject, rule))
+        return false;
     word = next(p);
     return word == NULL ||
            fault(p, word->column, "'%.40s' follows the end of the rule", word->text);
@@ -457,7 +658,8 @@ static bool read_subject(struct parser *p, const char **ret)
             return true;
         }
     return unexpected(p, word, "rule",
-                      "'type', 'library', 'symbol', 'section', 'mapping' or 'container'");
+                      "'type', 'library', 'symbol', 'section', 'mapping', 'container', 'class' or "
+                      "'owners'");
 }
 
 /* Does it lower what a word or a root is worth, so that a snapshot tells which one did? */

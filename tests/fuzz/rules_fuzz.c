@@ -58,6 +58,8 @@ static void check_rules(const struct hs_rules *rules)
         char text[4 * HS_RULES_MAX_NAME_BYTES];
         hs_rule_text(rule, text, sizeof text);
         assert((rule->kind == HS_RULE_CONTAINER) == (rule->container.body != NULL));
+        assert((rule->kind == HS_RULE_CLASS) == (rule->words != 0));
+        assert(rule->kind != HS_RULE_INTERPRETER || rule->value != NULL);
     }
 }
 

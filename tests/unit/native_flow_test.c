@@ -73,7 +73,7 @@ static void along_a_list(void **state)
     is(text, "char[]");
     is(other, "");
     assert_int_equal(flow.n_typed, 6);
-    assert_int_equal(flow.n_by_rtti + flow.n_by_shape + flow.n_python, 0);
+    assert_int_equal(flow.n_by_rtti + flow.n_by_shape + flow.n_by_interpreter, 0);
 }
 
 static void arrays(void **state)

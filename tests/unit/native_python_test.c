@@ -324,7 +324,7 @@ static void parts_are_named(void **state)
     assert_string_equal(world_type_of(w, &flow, list), "object");
     assert_string_equal(world_type_of(w, &flow, other), "object");
     assert_string_equal(world_type_of(w, &flow, shared), "object");
-    assert_int_equal(flow.n_python, 3);
+    assert_int_equal(flow.n_by_interpreter, 3);
     assert_int_equal(flow.n_typed, 4);
 }
 
@@ -368,7 +368,7 @@ static void make_chain(void)
 static void names_keep_what_they_reach(void **state)
 {
     make_chain();
-    w->native.is_python = true;
+    w->native.is_interpreter = true;
     name_first_block();
     run();
     scanned(chain.memory);
@@ -403,7 +403,7 @@ static void names_of_others_keep_nothing_more(void **state)
     is_edge(0, chain.item, HS_EDGE_EXACT);
     is_edge(3, chain.more, HS_EDGE_EXACT);
     hs_scan_close(&scan);
-    w->native.is_python = true;
+    w->native.is_interpreter = true;
     hs_bitmap_fini(&named);
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
     WORLD_OK(hs_scan_mark_below_names(&scan, &world_err));
@@ -413,7 +413,7 @@ static void names_of_others_keep_nothing_more(void **state)
 static void every_allocation_fails(void **state)
 {
     hs_addr a = object(TRACKED);
-    w->native.is_python = true;
+    w->native.is_interpreter = true;
     name_first_block();
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));

@@ -65,7 +65,7 @@ static void run(uint8_t connections)
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err)); /* finds nothing: no objects */
     WORLD_OK(
         hs_native_types_of_name(&flow.types, "QObjectPrivate", HS_FORM_RECORD, &type, &world_err));
-    flow.types.types[type - 1].qt_connections = connections;
+    flow.types.types[type - 1].layout = connections;
     for (size_t i = 0; i < n_parts; i++)
         hs_flow_set_type(&flow, block_at(parts[i]).rank, type);
     WORLD_OK(hs_native_qt(&w->native, &flow, &world_err));
@@ -79,7 +79,7 @@ static void is(hs_addr block, const char *name)
 static bool finds(hs_addr from, hs_addr to)
 {
     const struct hs_heap_block a = block_at(from), b = block_at(to);
-    return hs_qt_finds(&flow, &a, &b);
+    return hs_bitmap_get(&flow.owned_alone, b.rank) && !hs_flow_owns_alone(&flow, &a);
 }
 
 static void put_list5(hs_addr parent, hs_addr list, uint64_t begin, uint64_t end)
@@ -158,8 +158,8 @@ static void what_weak_pointers_share(void **state)
     *world_word(w, part_of(one) + (QT6 + SHARED_BEHIND) * 8) = shared;
     run(QT6);
     is(shared, "QtSharedPointer::ExternalRefCountData");
-    assert_int_equal(flow.qt_shared.n, 1);
-    assert_int_equal(hs_dict_get(&flow.qt_shared, shared, 0), one);
+    assert_int_equal(flow.shared_counters.n, 1);
+    assert_int_equal(hs_dict_get(&flow.shared_counters, shared, 0), one);
 }
 
 /* Each connection names its sender: a list ends with one that does not, and with one met before. */

@@ -337,7 +337,7 @@ static void run_qt(uint8_t connections)
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
     WORLD_OK(
         hs_native_types_of_name(&flow.types, "QObjectPrivate", HS_FORM_RECORD, &type, &world_err));
-    flow.types.types[type - 1].qt_connections = connections;
+    flow.types.types[type - 1].layout = connections;
     WORLD_OK(hs_native_shapes(&w->native, &flow, &world_err));
 }
 

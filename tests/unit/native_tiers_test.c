@@ -76,18 +76,25 @@ static void of_python_only_its_state_is_firm(void **state)
     struct fake_native *f = fake_native_new();
     fake_native_symbol(f, "_PyRuntime", 2, 16, STB_GLOBAL);
     fake_native_seal(f);
-    assert_false(hs_native_is_python(&f->object)); /* "prog" */
+    const struct hs_rules *rules = shipped_rules();
+    assert_false(hs_native_has_interpreter(rules, &f->object)); /* "prog" */
     char *name = f->object.name;
     f->object.name = "libpython3.11.so.1.0";
-    assert_true(hs_native_is_python(&f->object));
-    f->object.name = name;
-    f->of_object.is_python = true;
+    assert_true(hs_native_has_interpreter(rules, &f->object));
+    assert_false(hs_native_has_interpreter(NULL, &f->object)); /* of no rule, nothing is known */
+    f->of_object.is_interpreter = true;
     assert_int_equal(tier_of(f, "_PyRuntime"), HS_TIER_FIRM);
     assert_int_equal(tier_of(f, "interned"), HS_TIER_RUNTIME);
     assert_int_equal(tier_of(f, NULL), HS_TIER_RUNTIME);
-    assert_true(hs_native_is_python_cache("_PyRuntime.x.dict_state.free_list[13]"));
-    assert_true(hs_native_is_python_cache("_PyRuntime.x.type_cache.hashtable[2].name"));
-    assert_false(hs_native_is_python_cache("_PyRuntime._main_interpreter.modules"));
+    f->object.name = name;
+    static const char state_of[] = "_PyRuntime";
+    assert_true(
+        hs_native_is_own_place(&f->native, state_of, "_PyRuntime.x.dict_state.free_list[13]"));
+    assert_true(
+        hs_native_is_own_place(&f->native, state_of, "_PyRuntime.x.type_cache.hashtable[2].name"));
+    assert_false(
+        hs_native_is_own_place(&f->native, state_of, "_PyRuntime._main_interpreter.modules"));
+    assert_false(hs_native_is_own_place(&f->native, "server", "server.cache"));
     fake_native_free(f);
 }
 
@@ -99,7 +106,7 @@ static void of_a_python_program_all_of_c_is_runtime(void **state)
     fake_native_seal(f);
     f->native.has_names = true; /* embedded */
     assert_int_equal(tier_of(f, "server"), HS_TIER_FIRM);
-    f->native.is_python = true;
+    f->native.is_interpreter = true;
     assert_int_equal(tier_of(f, "server"), HS_TIER_RUNTIME);
     assert_int_equal(tier_of(f, NULL), HS_TIER_RUNTIME);
     fake_native_free(f);

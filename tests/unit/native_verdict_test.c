@@ -34,7 +34,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     scan.named = NULL;
-    scan.python.model = NULL;
+    scan.interpreter.model = NULL;
     hs_bitmap_fini(&bits);
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
@@ -106,7 +106,7 @@ static void left_behind(void)
 }
 static void qt_parent(void)
 {
-    flow.qt_children = bits;
+    flow.owned_alone = bits;
     bits = (struct hs_bitmap){0};
 }
 static void back_reference(void)
@@ -152,7 +152,7 @@ static void allocator_padding(void)
 static void qt_weak_pointer(void)
 {
     at = 8;
-    WORLD_OK(hs_dict_put(&flow.qt_shared, target.begin, target.begin, &world_err));
+    WORLD_OK(hs_dict_put(&flow.shared_counters, target.begin, target.begin, &world_err));
 }
 static void number_beside_code(void)
 {
@@ -185,7 +185,7 @@ static bool is_part(const void *state, const struct hs_heap_block *part)
 static void python_part(void)
 {
     model.is_part = is_part;
-    scan.python.model = &model;
+    scan.interpreter.model = &model;
 }
 static void tokio_task(void)
 {

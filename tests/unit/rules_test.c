@@ -163,6 +163,37 @@ static void a_container_has_members(void **state)
     hs_rules_fini(&rules);
 }
 
+static void a_class_has_words_by_its_library(void **state)
+{
+    struct hs_rules rules =
+        rules_of(FIRST "class \"my::Node\" words 2 15 find when library \"libone.so*\"\n"
+                       "class \"my::Node\" words 3 find\n");
+    char text[96];
+    const struct hs_rule *one = hs_rules_class(&rules, "my::Node", "libone.so.1");
+    assert_ptr_equal(one, &rules.rules[0]);
+    assert_int_equal(one->words, 1 << 2 | 1 << 15);
+    hs_rule_text(one, text, sizeof text);
+    assert_string_equal(text, "words 2 15 find when library libone.so*");
+    assert_ptr_equal(hs_rules_class(&rules, "my::Node", "libtwo.so.1"), &rules.rules[1]);
+    assert_null(hs_rules_class(&rules, "my::Other", "libone.so.1"));
+    assert_non_null(hs_rules_class(&rules, NULL, "libtwo.so.1"));
+    assert_null(hs_rules_class(NULL, "my::Node", "libone.so.1"));
+    hs_rules_fini(&rules);
+}
+
+static void an_interpreter_is_told_by_its_variable(void **state)
+{
+    struct hs_rules rules = rules_of(FIRST "library \"libfoo.so*\" interpreter \"foo_state\"\n"
+                                           "library \"*.foo.so\" tier extension\n"
+                                           "symbol \"foo_*\" in interpreted tier runtime\n");
+    const struct hs_rule *rule = hs_rules_name(&rules, HS_RULE_INTERPRETER, "libfoo.so.2");
+    assert_string_equal(rule->value, "foo_state");
+    assert_non_null(hs_rules_name(&rules, HS_RULE_EXTENSION, "json.foo.so"));
+    assert_non_null(hs_rules_name(&rules, HS_RULE_INTERPRETED, "foo_none"));
+    assert_null(hs_rules_name(&rules, HS_RULE_SYMBOL, "foo_none"));
+    hs_rules_fini(&rules);
+}
+
 static void a_fault_has_line_column_and_reason(void **state)
 {
     static const struct {
@@ -204,6 +235,14 @@ static void a_fault_has_line_column_and_reason(void **state)
         {FIRST "container \"a\" at \"a\" end \"n\" less \"m\" room-end \"o\"\n",
          "'less' is not of"},
         {FIRST "container \"a\" at \"a\" nodes \"n\" lots \"m\"\n", "'lots' follows the end"},
+        {FIRST "library \"a\" interpreter b\n", "column 25: nothing is said so of a library"},
+        {FIRST "class \"a\" 2 find\n", "column 11: '2' is no part of a class"},
+        {FIRST "class \"a\" words find\n", "line 2, column 17: a number is missing"},
+        {FIRST "class \"a\" words 16 find\n", "column 17: '16' is no number up to 15"},
+        {FIRST "class \"a\" words 1x find\n", "column 17: '1x' is no number"},
+        {FIRST "class \"a\" words 1 keep\n", "column 19: 'keep' is no end of a class"},
+        {FIRST "class \"a\" words 1 find when language c\n", "'language' is no condition"},
+        {FIRST "class \"a\" words 1 find when library b\n", "column 37: a name in quotes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hs_error err = HS_ERROR_INIT;
@@ -402,7 +441,8 @@ static void shipped_rules_are_sound(void **state)
     const struct hs_rules *rules = shipped_rules();
     assert_true(rules->n_sets >= 5 && rules->n_rules >= 40);
     for (size_t i = 0; i < HS_N_RULE_KINDS; i++)
-        assert_true(rules->of[i].n != 0); /* each directive has a user */
+        assert_true(rules->of[i].n != 0 || i == HS_RULE_OWNERS);
+    /* each directive has a user */
     assert_true(is_weak(rules, "std::weak_ptr<int>"));
     assert_true(is_weak(rules, "std::__weak_ptr<int, (__gnu_cxx::_Lock_policy)2>"));
     assert_false(is_weak(rules, "alloc::sync::Weak<u8>"));
@@ -417,6 +457,8 @@ int main(void)
         cmocka_unit_test(a_type_has_a_pattern),
         cmocka_unit_test(a_line_is_a_rule),
         cmocka_unit_test(a_container_has_members),
+        cmocka_unit_test(a_class_has_words_by_its_library),
+        cmocka_unit_test(an_interpreter_is_told_by_its_variable),
         cmocka_unit_test(a_fault_has_line_column_and_reason),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(all_faults_of_a_file_are_told),

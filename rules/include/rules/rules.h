@@ -6,6 +6,8 @@
  *   library "libevent*" "libuv.so*"  tier runtime
  *   symbol  "_IO_*"                in executable tier runtime
  *   container "my::Pool<*>"        at "slots" elements "n_used" room "n_slots"
+ *   class   "my::Node"             words 2 7 find
+ *   owners  "my chunk"             header 32 parent 0 child 8 next 16 prev 24 when symbol "my_free"
  *
  * Files are the shipped ones (share/heapsnap/rules.d, part of the program), those of the user
  * (~/.config/heapsnap/rules.d) and any that are named. A rule lowers what a word or a root is worth
@@ -37,6 +39,13 @@ enum hs_rule_kind {
     HS_RULE_SEEN_SECTION, /* section ... heap NAME */
     HS_RULE_SEEN_MAPPING, /* mapping ... heap NAME: it calls its memory so, prctl(2) */
     HS_RULE_CONTAINER,    /* container ...: where it says how many elements it has */
+    HS_RULE_INTERPRETER,  /* library ... interpreter SYMBOL: it has a language's interpreter */
+    HS_RULE_EXTENSION,    /* library ... tier extension: it is loaded by such */
+    HS_RULE_INTERPRETED,  /* symbol ... in interpreted tier runtime: where names of a language
+                             stand for what its program has */
+    HS_RULE_STATE,        /* symbol ... in interpreter tier runtime: a place in its variable */
+    HS_RULE_CLASS,        /* class ... words N find: of an object with a virtual table */
+    HS_RULE_OWNERS,       /* owners ...: who owns which blocks, by the headers of these */
     HS_N_RULE_KINDS
 };
 
@@ -92,6 +101,25 @@ struct hs_rule_container {
     uint8_t by, room_by; /* enum hs_count_by, enum hs_room_by */
 };
 
+/* The words of the header by which each block of a tree of owners says where it hangs. */
+enum hs_tree_word {
+    HS_TREE_PARENT, /* leads to its owner; beside `child` the first child's must */
+    HS_TREE_CHILD,  /* leads to the first that it owns */
+    HS_TREE_NEXT,   /* leads to the next of the same owner */
+    HS_TREE_PREV,   /* leads to the one before, 0 of the first: each must */
+    HS_TREE_END,    /* holds the address behind what was asked for of the block */
+    HS_TREE_SIZE,   /* holds the bytes that were asked for behind the header */
+    HS_TREE_NAME,   /* leads to a text of a binary: its type */
+    HS_TREE_MAGIC,  /* holds, in 4 bytes, `magic` below `mask` */
+    HS_TREE_HEADER, /* the bytes of the header, where it ends */
+    HS_N_TREE_WORDS
+};
+enum { HS_TREE_NONE = UINT16_MAX, HS_TREE_MOST_BYTES = 512 };
+struct hs_rule_tree {
+    uint16_t at[HS_N_TREE_WORDS]; /* offsets in bytes; HS_TREE_NONE: it has no such word */
+    uint32_t magic, mask;
+};
+
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
     uint8_t directive; /* private */
@@ -105,6 +133,9 @@ struct hs_rule {
     uint32_t first_pattern, n_patterns;
     const char *value; /* borrowed: the NAME of a heap; NULL: it has none */
     struct hs_rule_container container;
+    struct hs_rule_tree tree;           /* of HS_RULE_OWNERS */
+    uint16_t words;                     /* of HS_RULE_CLASS: bits */
+    const char *in_library, *if_symbol; /* borrowed: "when library", "when symbol"; NULL: any */
 };
 
 /* The rules of one file. */
@@ -189,6 +220,10 @@ const struct hs_rule *hs_rules_type_next(const struct hs_rules *rules, enum hs_r
 /* The same of a library's or a symbol's name, which is compared as a whole. */
 const struct hs_rule *hs_rules_name(const struct hs_rules *rules, enum hs_rule_kind kind,
                                     const char *name);
+
+/* The first enabled rule about a class of that name in a library; `name` NULL: about any. */
+const struct hs_rule *hs_rules_class(const struct hs_rules *rules, const char *name,
+                                     const char *library);
 
 /* Writes the pattern of a type and, if it is of a template, of all of that: "my::Ptr<*>" for
  * "my::Ptr<int>". False when it has no room. */

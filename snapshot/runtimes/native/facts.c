@@ -68,7 +68,7 @@ static hs_status facts_note_types(struct hs_native *native, const struct hs_flow
             "by the shape of containers, %llu Python objects)",
             (unsigned long long)flow->n_typed, (unsigned long long)flow->n_blocks,
             (unsigned long long)flow->n_by_rtti, (unsigned long long)flow->n_by_shape,
-            (unsigned long long)flow->n_python));
+            (unsigned long long)flow->n_by_interpreter));
     if (native->ctypes != NULL && hs_ctypes_was_full(native->ctypes))
         HS_TRY(hs_findings_note(&native->dump->findings, false, err,
                                 "types: --memory leaves no room to list all records that have "

@@ -252,7 +252,7 @@ hs_status hs_scan_mark_below_names(struct hs_scan *scan, struct hs_error *err)
 {
     struct hs_firm f;
 
-    if (!scan->native->is_python || scan->named == NULL)
+    if (!scan->native->is_interpreter || scan->named == NULL)
         return HS_OK;
     HS_TRY(hs_bitmap_init(&scan->below_names, scan->native->dump->heaps.map.n_blocks, err));
     HS_TRY(hs_firm_open(&f, scan, &scan->below_names, err));

@@ -34,8 +34,8 @@ void hs_flow_fini(struct hs_flow *flow)
     hs_pages_free(flow->large, flow->n_blocks, sizeof *flow->large);
     hs_native_types_fini(&flow->types);
     hs_native_reserves_fini(&flow->reserves);
-    hs_bitmap_fini(&flow->qt_children);
-    hs_dict_fini(&flow->qt_shared);
+    hs_bitmap_fini(&flow->owned_alone);
+    hs_dict_fini(&flow->shared_counters);
     *flow = (struct hs_flow){0};
 }
 
@@ -666,7 +666,7 @@ static void flow_forget(struct flow *f)
     struct hs_flow *flow = f->result;
 
     hs_pages_discard(flow->small, flow->n_blocks * sizeof *flow->small);
-    flow->n_typed = flow->n_by_rtti = flow->n_python = 0;
+    flow->n_typed = flow->n_by_rtti = flow->n_by_interpreter = 0;
     hs_native_reserves_fini(&flow->reserves);
     flow->reserves = reserves_of(f->native);
     hs_native_enclosing_fini(&f->enclosing);

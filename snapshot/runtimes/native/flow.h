@@ -91,6 +91,7 @@ struct hs_rtti {
     struct hs_dict tables; /* by address: its hs_ntype, 0 where there is none */
     uint64_t n_sized;      /* whose classes' sizes were asked for */
     bool is_possible;      /* the process has something of C++ */
+    bool has_class_rules;  /* and a library of which rules describe a class */
 };
 /* Tells whether the process may have anything of C++. */
 bool hs_rtti_is_possible(const struct hs_objects *objects);

@@ -118,10 +118,10 @@ static hs_status flow_by_python(struct flow *f, const struct hs_interpreter *pyt
     if (python->model->knows_parts) {
         struct hs_object_words words;
         (void)python->model->words(python->state, block, &words);
-        f->result->n_python += !words.is_part;
+        f->result->n_by_interpreter += !words.is_part;
         return HS_OK;
     }
-    f->result->n_python++;
+    f->result->n_by_interpreter++;
     return flow_python_parts(f, python, block, err);
 }
 

@@ -87,7 +87,7 @@ hs_status hs_garbage_mark(struct hs_scan *scan, struct hs_error *err)
     struct hs_object_words words;
     struct hs_heap_block block;
 
-    if (scan->python.model == NULL)
+    if (scan->interpreter.model == NULL)
         return HS_OK;
     HS_TRY(mark_leaked(scan, err));
     while (hs_heap_map_next(&it, &block))

@@ -579,7 +579,7 @@ hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
     hs_auto_free struct guess_size *sizes = NULL;
     struct hs_heap_block block;
 
-    if (native->ctypes == NULL || scan->python.model != NULL)
+    if (native->ctypes == NULL || scan->interpreter.model != NULL)
         return HS_OK;
     HS_TRY(HS_ALLOC(&sizes, SIZES, err));
     g.sizes = sizes;

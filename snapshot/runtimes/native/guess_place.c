@@ -66,7 +66,7 @@ static uint16_t place_of(const struct hs_native *native, uint64_t word)
         return 0;
     size_t number = (size_t)(object - objects->objects);
     const struct hs_native_object *known = &native->of_object[number];
-    if (known->is_system || known->is_runtime || known->is_python || number >= UINT16_MAX)
+    if (known->is_system || known->is_runtime || known->is_interpreter || number >= UINT16_MAX)
         return 0;
     return is_evidence(native, object, word) ? (uint16_t)(number + 1) : 0;
 }

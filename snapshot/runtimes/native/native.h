@@ -43,7 +43,7 @@ struct hs_native_object {
     bool is_system;      /* the loader, libc, an allocator: their own group of roots */
     bool is_runtime;     /* its data is a runtime's own: of tier runtime */
     uint8_t runtime_by;  /* number of the rule that says so */
-    bool is_python;      /* CPython: likewise, but for what leads to the program's objects */
+    bool is_interpreter; /* of a language: likewise, but for what leads to the program's objects */
 };
 
 struct hs_native {
@@ -62,8 +62,8 @@ struct hs_native {
     size_t n_seeds, seeds_capacity;
     bool is_blind;          /* to a place that may hold any block: no leak is certain */
     bool has_signal_stacks; /* the program may have set some */
-    bool has_names;         /* of Python's: its own roots come before those of its interpreter */
-    bool is_python;         /* and the program is its interpreter */
+    bool has_names;         /* of a language: its own roots come before those of its interpreter */
+    bool is_interpreter;    /* and the program is that interpreter */
     struct hs_range_set root_ranges; /* owned: see hs_native_is_root_memory */
     struct hs_native_ended { /* owned: threads that have ended and whose stacks are still there */
         hs_addr tcb;
@@ -140,12 +140,12 @@ struct hs_flow {
     uint32_t *large; /* owned pages: of those that are HS_FLOW_IS_LARGE */
     uint64_t n_blocks;
     struct hs_native_types types;
-    uint64_t n_typed, n_by_rtti, n_by_shape, n_python;
+    uint64_t n_typed, n_by_rtti, n_by_shape, n_by_interpreter;
     struct hs_native_reserves reserves;
-    struct hs_bitmap qt_children; /* by rank: objects of Qt that their parent has in its list; empty
-                                     when there are none */
-    struct hs_dict qt_shared; /* by the address of what an object's weak pointers share (qt.h): the
-                                 object */
+    struct hs_bitmap owned_alone; /* by rank: blocks that one list owns, whoever else leads to them;
+                                     empty when there are none */
+    struct hs_dict shared_counters; /* by the address of the counter that weak pointers to an object
+                                       have before it: the object */
     struct hs_held_guess {
         uint64_t n_bytes;
         hs_ntype record, named;
@@ -176,6 +176,12 @@ static inline void hs_flow_set_type(struct hs_flow *flow, uint64_t rank, hs_ntyp
     if (is_large)
         flow->large[rank] = type;
     flow->small[rank] = is_large ? HS_FLOW_IS_LARGE : (uint16_t)(number | type >> 16);
+}
+/* Tells whether a block is a list whose elements nobody else owns. */
+static inline bool hs_flow_owns_alone(const struct hs_flow *flow, const struct hs_heap_block *block)
+{
+    hs_ntype type = hs_flow_type(flow, block->rank);
+    return type != 0 && hs_native_type_of(&flow->types, type)->owns_alone;
 }
 hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct hs_error *err);
 void hs_flow_fini(struct hs_flow *flow);

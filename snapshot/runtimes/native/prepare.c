@@ -155,7 +155,7 @@ hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *e
         known->is_system = prepare_is(native, object, HS_RULE_SYSTEM) != NULL;
         known->is_runtime = runtime != NULL;
         known->runtime_by = runtime == NULL ? 0 : runtime->number;
-        known->is_python = hs_native_is_python(object);
+        known->is_interpreter = hs_native_has_interpreter(native->dump->options->rules, object);
     }
     return HS_OK;
 }

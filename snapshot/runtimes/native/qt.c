@@ -46,6 +46,9 @@ enum {
     QT_OTHERS_OF_CONNECTION = 1 << 0 | 1 << 1 | 7 << 4
 };
 
+/* The layouts of QObjectPrivate: a number is the word that leads to the connections. */
+enum { QT5_CONNECTIONS = 8, QT6_CONNECTIONS = 12 };
+
 struct qt {
     const struct hs_native *native; /* borrowed */
     struct hs_flow *flow;           /* borrowed */
@@ -67,6 +70,26 @@ uint64_t hs_native_qt_bytes(const struct hs_objects *objects, uint64_t n_blocks)
             strncmp(objects->objects[i].name, "libQt6Core", strlen("libQt6Core")) == 0)
             return n_blocks / CHAR_BIT + qt_most_shared(n_blocks) * QT_SHARED_BYTES;
     return 0;
+}
+
+uint8_t hs_layout_of_class(const char *name, const char *library)
+{
+    static const struct {
+        const char *library;
+        uint8_t layout;
+    } known[] = {{"libQt5Core.so.5.14", QT5_CONNECTIONS},
+                 {"libQt5Core.so.5.15", QT5_CONNECTIONS},
+                 {"libQt6Core", QT6_CONNECTIONS}};
+
+    for (size_t i = 0; strcmp(name, "QObjectPrivate") == 0 && i < sizeof known / sizeof *known; i++)
+        if (strncmp(library, known[i].library, strlen(known[i].library)) == 0)
+            return known[i].layout;
+    return 0;
+}
+
+unsigned hs_qt_version(uint8_t layout)
+{
+    return layout == 0 ? 0 : layout == QT5_CONNECTIONS ? 5 : 6;
 }
 
 static hs_status qt_name(struct qt *qt, const char *name, uint64_t n_bytes, uint16_t others,
@@ -185,7 +208,7 @@ static bool qt_is_child(const struct qt *qt, uint64_t word, uint64_t parent,
            hs_flow_resolve(qt->native, hs_load_u64(ret->bytes + WORD), &part) == HS_POINTER_START &&
            part.bytes != NULL && part.n_bytes >= (QT_PARENT + 1) * WORD &&
            (type = hs_flow_type(qt->flow, part.rank)) != 0 &&
-           hs_native_type_of(&qt->flow->types, type)->qt_connections != 0 &&
+           hs_native_type_of(&qt->flow->types, type)->layout != 0 &&
            hs_load_u64(part.bytes + QT_PARENT * WORD) == parent;
 }
 
@@ -196,11 +219,11 @@ static hs_status qt_own(struct qt *qt, const struct hs_heap_block *part,
     uint64_t parent = hs_load_u64(part->bytes + QT_OBJECT * WORD);
     struct hs_heap_block child;
 
-    if (qt->flow->qt_children.n_bits == 0)
-        HS_TRY(hs_bitmap_init(&qt->flow->qt_children, qt->flow->n_blocks, qt->err));
+    if (qt->flow->owned_alone.n_bits == 0)
+        HS_TRY(hs_bitmap_init(&qt->flow->owned_alone, qt->flow->n_blocks, qt->err));
     for (uint64_t at = use.from; at < use.end; at += WORD)
         if (qt_is_child(qt, hs_load_u64(list->bytes + at), parent, &child))
-            hs_bitmap_set(&qt->flow->qt_children, child.rank);
+            hs_bitmap_set(&qt->flow->owned_alone, child.rank);
     return HS_OK;
 }
 
@@ -215,7 +238,7 @@ static hs_status qt_children(struct qt *qt, const struct hs_heap_block *part, bo
         return HS_OK;
     HS_TRY(hs_native_types_of_sized(&qt->flow->types, qt->children,
                                     use.end < QT_MOST_WORDS * WORD ? use.end : 0, &type, qt->err));
-    qt->flow->types.types[type - 1].is_qt_children = true;
+    qt->flow->types.types[type - 1].owns_alone = true;
     qt_set(qt, &list, type);
     HS_TRY(qt_own(qt, part, &list, use));
     return hs_native_reserves_say(&qt->flow->reserves, list.rank, list.n_bytes, use, WORD, qt->err);
@@ -230,9 +253,9 @@ static hs_status qt_shared(struct qt *qt, const struct hs_heap_block *part, uint
     if (!qt_block(qt, part, word, QT_HEADER_BYTES, &shared))
         return HS_OK;
     qt_set(qt, &shared, qt->shared);
-    return qt->flow->qt_shared.n >= qt_most_shared(qt->flow->n_blocks)
+    return qt->flow->shared_counters.n >= qt_most_shared(qt->flow->n_blocks)
                ? HS_OK
-               : hs_dict_put(&qt->flow->qt_shared, shared.begin, object, qt->err);
+               : hs_dict_put(&qt->flow->shared_counters, shared.begin, object, qt->err);
 }
 
 /* Reads the targets of an object's private part. */
@@ -242,7 +265,7 @@ static hs_status qt_object(struct qt *qt, const struct hs_heap_block *part, uint
 
     if (part->n_bytes < (connections + 1) * WORD)
         return HS_OK;
-    HS_TRY(qt_children(qt, part, connections == HS_QT5_CONNECTIONS));
+    HS_TRY(qt_children(qt, part, connections == QT5_CONNECTIONS));
     HS_TRY(qt_shared(qt, part, connections + QT_SHARED_BEHIND));
     if (!qt_block(qt, part, connections, QT_DATA_BYTES, &data))
         return HS_OK;
@@ -258,12 +281,12 @@ static void qt_lower_roots(struct hs_native *native, const struct hs_flow *flow)
     struct hs_roots *roots = &native->roots;
     struct hs_heap_block block;
 
-    for (size_t i = 0; flow->qt_children.n_bits != 0 && i < roots->n_leaves; i++) {
+    for (size_t i = 0; flow->owned_alone.n_bits != 0 && i < roots->n_leaves; i++) {
         struct hs_root_leaf *leaf = &roots->leaves[i];
         if (leaf->root.tier == HS_TIER_FIRM &&
             hs_heap_map_resolve(&native->dump->heaps.map, leaf->target, &block) ==
                 HS_POINTER_START &&
-            hs_bitmap_get(&flow->qt_children, block.rank))
+            hs_bitmap_get(&flow->owned_alone, block.rank))
             hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_QT_PARENT);
     }
 }
@@ -277,7 +300,7 @@ hs_status hs_native_qt(struct hs_native *native, struct hs_flow *flow, struct hs
     hs_str timer;
 
     for (size_t i = 0; i < flow->types.n_types && !is_used; i++)
-        is_used = flow->types.types[i].qt_connections != 0;
+        is_used = flow->types.types[i].layout != 0;
     if (!is_used)
         return HS_OK;
     HS_TRY(hs_strtab_add(flow->types.strings, "QObjectPrivate::SignalVector", &qt.signals, err));
@@ -295,8 +318,8 @@ hs_status hs_native_qt(struct hs_native *native, struct hs_flow *flow, struct hs
         if (number == 0 || block.bytes == NULL)
             continue;
         const struct hs_native_type *type = hs_native_type_of(&flow->types, number);
-        if (type->qt_connections != 0)
-            HS_TRY(qt_object(&qt, &block, type->qt_connections));
+        if (type->layout != 0)
+            HS_TRY(qt_object(&qt, &block, type->layout));
         else if (type->type.name == timer && block.n_bytes >= QT_TIMER_BYTES)
             HS_TRY(qt_slot(&qt, &block, QT_TIMER_SLOT,
                            hs_load_u64(block.bytes + QT_TIMER_RECEIVER * WORD)));

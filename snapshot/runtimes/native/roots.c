@@ -64,7 +64,7 @@ static bool is_interpreters(const struct hs_native *native, const struct hs_inte
 {
     if (leaf->root.tier != HS_TIER_FIRM)
         return false;
-    if (native->is_python &&
+    if (native->is_interpreter &&
         (leaf->root.kind == HS_ROOT_STACK || leaf->root.kind == HS_ROOT_REGISTER ||
          leaf->root.kind == HS_ROOT_TLS))
         return true;
@@ -367,8 +367,9 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
             hs_native_name(native, &leaf.group_variable, err, "%s" HS_ROOT_WEAK, variable->text));
     HS_TRY(slot_name(native, variable, offset, &leaf.root.name, err));
     name_by_content(native, variable, &block, &leaf);
-    if (leaf.root.tier == HS_TIER_FIRM && strcmp(variable->text, "_PyRuntime") == 0 &&
-        hs_native_is_python_cache(hs_strtab_get(&native->dump->strings, leaf.root.name)))
+    if (leaf.root.tier == HS_TIER_FIRM &&
+        hs_native_is_own_place(native, variable->text,
+                               hs_strtab_get(&native->dump->strings, leaf.root.name)))
         hs_root_lower(&leaf.root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
     return add_word(native, word, &leaf, &to, err);
 }

@@ -6,6 +6,8 @@
 #include "base/checked.h"
 #include "flow.h"
 #include "process/constants.h"
+#include "qt.h"
+#include "rules/rules.h"
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
 
@@ -79,12 +81,22 @@ bool hs_rtti_is_possible(const struct hs_objects *objects)
     return !hs_elf_has_interpreter(program) && !hs_elf_has_symtab(program);
 }
 
+/* Tells whether a rule describes a class of any library that the process has. */
+static bool rtti_has_class_rules(const struct hs_dump *dump)
+{
+    for (size_t i = 0; i < dump->objects.n; i++)
+        if (hs_rules_class(dump->options->rules, NULL, dump->objects.objects[i].name) != NULL)
+            return true;
+    return false;
+}
+
 hs_status hs_rtti_open(struct hs_rtti *rtti, struct hs_native *native, struct hs_error *err)
 {
     *rtti = (struct hs_rtti){.native = native,
                              .is_possible = hs_rtti_is_possible(&native->dump->objects)};
     if (!rtti->is_possible)
         return HS_OK;
+    rtti->has_class_rules = rtti_has_class_rules(native->dump);
     return rtti_list_segments(rtti, err);
 }
 
@@ -136,22 +148,6 @@ static bool rtti_in_object(const struct hs_rtti *rtti, hs_addr address)
     return address % WORD == 0 && rtti_segment_at(rtti, address) != NULL;
 }
 
-/* The non-owning words of the private part of a QObject, as bits: those that lead to its parent and
- * to the data of its thread, from where all others of the thread could be reached (QtCore/qobject.h
- * and private/qobject_p.h). It is kept by its parent's list of children, or by who has a pointer to
- * it. `connections`: the word that leads to these. */
-struct rtti_qt {
-    const char *library;
-    uint16_t others;
-    uint8_t connections;
-};
-
-static const struct rtti_qt rtti_qt_versions[] = {
-    {"libQt5Core.so.5.14", 1 << 2 | 1 << 7, HS_QT5_CONNECTIONS},
-    {"libQt5Core.so.5.15", 1 << 2 | 1 << 7, HS_QT5_CONNECTIONS},
-    {"libQt5Core", 1 << 2 | 1 << 7, 0},
-    {"libQt6Core", 1 << 2 | 1 << 11, 12}};
-
 /* Finds the base class that a class begins with: its only one (__si_class_type_info), or of several
  * (__vmi_class_type_info: flags, how many; of each its type, and flags below its offset). */
 static bool rtti_first_base(const struct hs_rtti *rtti, hs_addr info, hs_addr *ret)
@@ -174,29 +170,29 @@ static bool rtti_first_base(const struct hs_rtti *rtti, hs_addr info, hs_addr *r
     return false;
 }
 
-/* Returns the layout of the private part of an object that a class is; NULL for any other class. */
-static const struct rtti_qt *rtti_qt(const struct hs_rtti *rtti, hs_addr info)
+/* Sets what a rule says of the class whose type_info this is, or of one that it begins with. */
+static void rtti_apply_class(const struct hs_rtti *rtti, hs_addr info, struct hs_native_type *type)
 {
-    char name[NAME_BYTES];
+    const struct hs_rules *rules = rtti->native->dump->options->rules;
+    const struct hs_object *objects = rtti->native->dump->objects.objects;
+    char mangled[NAME_BYTES], name[NAME_BYTES];
     uint64_t at;
 
-    bool is_one = false;
-
-    for (int i = 0; !is_one && i < MAX_BASES && rtti_in_object(rtti, info); i++) {
-        if (!rtti_word(rtti, info + WORD, &at) || !rtti_name(rtti, at, name, sizeof name))
-            return NULL;
-        is_one = strcmp(name, "14QObjectPrivate") == 0;
-        if (!is_one && !rtti_first_base(rtti, info, &info))
-            return NULL;
+    for (int i = 0; rtti->has_class_rules && i < MAX_BASES; i++) {
+        const struct hs_rtti_segment *segment = rtti_segment_at(rtti, info);
+        if (segment == NULL || !rtti_in_object(rtti, info) || !rtti_word(rtti, info + WORD, &at) ||
+            !rtti_name(rtti, at, mangled, sizeof mangled))
+            return;
+        hs_demangle_type(mangled, name, sizeof name);
+        const char *library = objects[segment->object].name;
+        const struct hs_rule *rule = hs_rules_class(rules, name, library);
+        if (rule != NULL) {
+            type->other_words = rule->words;
+            type->layout = hs_layout_of_class(name, library);
+        }
+        if (rule != NULL || !rtti_first_base(rtti, info, &info))
+            return;
     }
-    const struct hs_rtti_segment *segment = rtti_segment_at(rtti, info);
-    if (!is_one || segment == NULL)
-        return NULL;
-    const char *library = rtti->native->dump->objects.objects[segment->object].name;
-    for (size_t i = 0; i < sizeof rtti_qt_versions / sizeof *rtti_qt_versions; i++)
-        if (strncmp(library, rtti_qt_versions[i].library, strlen(rtti_qt_versions[i].library)) == 0)
-            return &rtti_qt_versions[i];
-    return NULL;
 }
 
 static bool rtti_same_sizes(const struct hs_deleted_sizes *a, const struct hs_deleted_sizes *b)
@@ -245,11 +241,8 @@ static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types,
         HS_TRY(hs_native_types_of_own_word(types, shorter, ret, err));
         rtti_learn_size(rtti, address, &types->types[*ret - 1]);
     }
-    const struct rtti_qt *qt = rtti_qt(rtti, info);
-    if (qt != NULL) {
-        types->types[*ret - 1].other_words = qt->others;
-        types->types[*ret - 1].qt_connections = qt->connections;
-    }
+    if (*ret != 0)
+        rtti_apply_class(rtti, info, &types->types[*ret - 1]);
     return HS_OK;
 }
 

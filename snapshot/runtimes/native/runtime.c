@@ -177,7 +177,7 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     else
         HS_TRY(hs_dump_plan_adjust(&dump->plan, table_bytes, err));
     HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
-    if (native->is_python)
+    if (native->is_interpreter)
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_BELOW_NAMES_BYTES(n_blocks), "what names reach",
                                     err));
     if (native->ctypes != NULL)
@@ -237,8 +237,9 @@ static void native_ask_names(struct hs_native *native)
 
     native->has_names = python.model != NULL && python.model->named != NULL &&
                         python.model->named(python.state) != NULL;
-    native->is_python = native->has_names && native->dump->objects.n != 0 &&
-                        hs_native_is_python_program(&native->dump->objects.objects[0]);
+    native->is_interpreter = native->has_names && native->dump->objects.n != 0 &&
+                             hs_native_is_interpreter_program(native->dump->options->rules,
+                                                              &native->dump->objects.objects[0]);
 }
 
 static hs_status native_roots(void *state, struct hs_error *err)

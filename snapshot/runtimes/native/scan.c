@@ -108,7 +108,7 @@ static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
 
 /* Finds the words that a Python object owns, or those known of any block; false when it holds no
  * such object. */
-static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_block *block,
+static inline bool scan_object(const struct hs_scan *scan, const struct hs_heap_block *block,
                                struct hs_object_words *ret)
 {
     *ret = (struct hs_object_words){.n_owning = UINT64_MAX};
@@ -121,16 +121,16 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
         ret->weak = 1;
         return false;
     }
-    return scan->python.model != NULL &&
-           (scan->python.model->knows_parts || hs_flow_type(scan->flow, block->rank) != 0) &&
-           scan->python.model->words(scan->python.state, block, ret);
+    return scan->interpreter.model != NULL &&
+           (scan->interpreter.model->knows_parts || hs_flow_type(scan->flow, block->rank) != 0) &&
+           scan->interpreter.model->words(scan->interpreter.state, block, ret);
 }
 
 /* Tells whether all pointers of a block are known, each at its place. */
 static inline bool scan_is_exact(const struct hs_scan *scan, const struct hs_heap_block *block)
 {
     struct hs_object_words words;
-    return scan->python.model != NULL && scan_python(scan, block, &words) && words.is_exact;
+    return scan->interpreter.model != NULL && scan_object(scan, block, &words) && words.is_exact;
 }
 
 bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block)
@@ -138,7 +138,7 @@ bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *bl
     struct hs_object_words words;
     hs_ntype number = hs_flow_type(scan->flow, block->rank);
 
-    if (scan_python(scan, block, &words))
+    if (scan_object(scan, block, &words))
         return !words.is_plain;
     if (number == 0 || scan->below_names.n_bits == 0 ||
         !hs_bitmap_get(&scan->below_names, block->rank))
@@ -155,7 +155,7 @@ void hs_scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
         return;
     }
     *ret = (struct hs_said){0};
-    ret->is_object = scan_python(scan, block, &ret->words);
+    ret->is_object = scan_object(scan, block, &ret->words);
     ret->is_record = scan_is_record(scan, block->begin);
     ret->is_unknown = scan->below_names.n_bits != 0 && !hs_scan_is_known(scan, block);
     hs_said_of(scan, type, block, ret);
@@ -166,7 +166,7 @@ void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
 {
     struct hs_object_words words;
 
-    if (scan->python.model != NULL && scan_python(scan, block, &words) &&
+    if (scan->interpreter.model != NULL && scan_object(scan, block, &words) &&
         words.n_owning < block->n_bytes / WORD)
         block->n_bytes = words.n_owning * WORD;
 }
@@ -174,7 +174,7 @@ void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
 bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block *block,
                           struct hs_object_words *ret)
 {
-    return scan_python(scan, block, ret);
+    return scan_object(scan, block, ret);
 }
 
 void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block)
@@ -219,12 +219,12 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
     *scan = (struct hs_scan){.native = native,
                              .flow = flow,
                              .rules = hs_verdict_without(native->dump->options->reasons_off),
-                             .python = hs_dump_interpreter(native->dump)};
-    if (scan->python.model != NULL && scan->python.model->named != NULL)
-        scan->named = scan->python.model->named(scan->python.state);
+                             .interpreter = hs_dump_interpreter(native->dump)};
+    if (scan->interpreter.model != NULL && scan->interpreter.model->named != NULL)
+        scan->named = scan->interpreter.model->named(scan->interpreter.state);
     scan->has_owners = hs_heaps_have_owners(&native->dump->heaps);
     scan->records = hs_dump_records(native->dump, native, &scan->n_records);
-    scan->is_bare = scan->python.model == NULL && !scan->has_owners && scan->n_records == 0;
+    scan->is_bare = scan->interpreter.model == NULL && !scan->has_owners && scan->n_records == 0;
     HS_TRY(HS_ALLOC(&scan->said, 1, err));
     HS_TRY(HS_ALLOC(&scan->sizes, flow->types.n_types, err));
     for (size_t i = 0; i < flow->types.n_types; i++)
@@ -233,7 +233,7 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
     scan->marks = &scan->reached;
     HS_TRY(hs_slack_init(&scan->slack, err));
     HS_TRY(hs_bitmap_init(&scan->by_start, native->dump->heaps.map.n_blocks, err));
-    scan->has_unsure = scan->python.model != NULL || native->has_signal_stacks;
+    scan->has_unsure = scan->interpreter.model != NULL || native->has_signal_stacks;
     if (scan->has_unsure)
         HS_TRY(hs_bitmap_init(&scan->unsure, native->dump->heaps.map.n_blocks, err));
     HS_TRY(hs_block_queue_init(&scan->queue, &native->dump->heaps.map, HS_QUEUE_BLOCKS, err));

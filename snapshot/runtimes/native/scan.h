@@ -47,37 +47,37 @@ struct hs_scan_sizes {
 };
 
 struct hs_scan {
-    struct hs_native *native;      /* borrowed */
-    const struct hs_flow *flow;    /* borrowed */
-    struct hs_bitmap reached;      /* by rank: from a root that keeps */
-    struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
-    struct hs_bitmap below_names;  /* by rank: see hs_scan_mark_below_names; no bits: nothing is */
-    struct hs_bitmap own;          /* by rank: see strangers.h; no bits: there are none */
-    struct hs_bitmap visits;       /* by rank: see visits.h; no bits: there are none */
-    struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
-    uint32_t rules;                /* that are asked: bits of enum hs_rule_place (verdict.h) */
-    bool has_owners;               /* somebody knows who owns blocks */
-    bool is_bare;                  /* neither objects nor owners nor records: of words only types
-                                      and containers tell */
-    struct hs_said *said;          /* owned: of the block that is gone over (hs_scan_said) */
-    struct hs_bitmap by_start;     /* by rank: a word leads to its start */
-    struct hs_interpreter python;  /* whose objects there are */
-    const struct hs_bitmap *named; /* borrowed: by rank: what names of these own; NULL: none */
-    struct hs_bitmap unsure;       /* by rank, with `has_unsure`: not reached, nor lost for sure */
-    struct hs_bitmap leaked;       /* by rank, while `unsure` is found: lost in spite of what
-                                      would make it unsure */
-    bool has_unsure;               /* Python's objects, or what may be a signal stack */
-    struct hs_slack slack;         /* what last words of blocks are; counted while marking */
-    struct hs_dict repeated;       /* by rank of an unclaimed piece: in which turn another one led
-                                      there last, by edges of which classes */
-    uint64_t n_turns;              /* blocks whose words were gone over for edges */
-    struct hs_bitmap *marks;       /* which is being marked: `reached`, `leaked`, `unsure` */
-    uint64_t n_unreached;          /* neither reached nor unsure; mappings not counted */
-    uint64_t n_signal_stacks;      /* blocks that may be one */
-    uint64_t n_computed;           /* blocks that two words together lead to */
-    uint64_t n_interior_only;      /* reached, but by no word that leads to the start */
-    bool is_counted;               /* the last, and sizes */
-    struct hs_edge *edges;         /* owned pages: of the last block, but for parts */
+    struct hs_native *native;     /* borrowed */
+    const struct hs_flow *flow;   /* borrowed */
+    struct hs_bitmap reached;     /* by rank: from a root that keeps */
+    struct hs_bitmap firm;        /* by rank: without a doubtful word; see hs_scan_mark_firm */
+    struct hs_bitmap below_names; /* by rank: see hs_scan_mark_below_names; no bits: nothing is */
+    struct hs_bitmap own;         /* by rank: see strangers.h; no bits: there are none */
+    struct hs_bitmap visits;      /* by rank: see visits.h; no bits: there are none */
+    struct hs_bitmap entries;     /* by rank: see owned.h; no bits: nothing has an owner */
+    uint32_t rules;               /* that are asked: bits of enum hs_rule_place (verdict.h) */
+    bool has_owners;              /* somebody knows who owns blocks */
+    bool is_bare;                 /* neither objects nor owners nor records: of words only types
+                                     and containers tell */
+    struct hs_said *said;         /* owned: of the block that is gone over (hs_scan_said) */
+    struct hs_bitmap by_start;    /* by rank: a word leads to its start */
+    struct hs_interpreter interpreter; /* whose objects there are */
+    const struct hs_bitmap *named;     /* borrowed: by rank: what names of these own; NULL: none */
+    struct hs_bitmap unsure;  /* by rank, with `has_unsure`: not reached, nor lost for sure */
+    struct hs_bitmap leaked;  /* by rank, while `unsure` is found: lost in spite of what
+                                 would make it unsure */
+    bool has_unsure;          /* Python's objects, or what may be a signal stack */
+    struct hs_slack slack;    /* what last words of blocks are; counted while marking */
+    struct hs_dict repeated;  /* by rank of an unclaimed piece: in which turn another one led
+                                 there last, by edges of which classes */
+    uint64_t n_turns;         /* blocks whose words were gone over for edges */
+    struct hs_bitmap *marks;  /* which is being marked: `reached`, `leaked`, `unsure` */
+    uint64_t n_unreached;     /* neither reached nor unsure; mappings not counted */
+    uint64_t n_signal_stacks; /* blocks that may be one */
+    uint64_t n_computed;      /* blocks that two words together lead to */
+    uint64_t n_interior_only; /* reached, but by no word that leads to the start */
+    bool is_counted;          /* the last, and sizes */
+    struct hs_edge *edges;    /* owned pages: of the last block, but for parts */
     size_t n_edges, edges_capacity, n_edges_reserved;
     uint64_t n_edges_most;  /* of the last block, beyond those that went in parts */
     bool keeps_edges;       /* there is no disk for parts, but memory */

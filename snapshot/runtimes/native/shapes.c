@@ -9,6 +9,7 @@
  *
  * A name here says what was seen, not which class it was. */
 #include "shapes.h"
+#include "qt.h"
 
 enum { WORD = 8, TREE_BYTES = 32, STEPS_PER_BLOCK = 16, STEPS = 1 << 20 };
 /* The bounds of reading windows of a copy in a file: each a few times, and some more. */
@@ -164,7 +165,7 @@ hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struc
     if (map->n_spans == 0)
         return HS_OK;
     for (size_t i = 0; i < flow->types.n_types && shapes.qt_version == 0; i++)
-        shapes.qt_version = hs_native_qt_version(&flow->types.types[i]);
+        shapes.qt_version = hs_qt_version(flow->types.types[i].layout);
     shapes.low = map->spans[0].begin;
     shapes.high = map->spans[map->n_spans - 1].end;
     shapes.budget = map->n_blocks * STEPS_PER_BLOCK + STEPS;

@@ -11,7 +11,7 @@ static bool knows_program(const struct hs_scan *scan)
 
     return native->ctypes != NULL && native->dump->objects.n != 0 &&
            native->of_object[0].types != 0 && native->dump->n_listing <= 1 &&
-           scan->python.model == NULL;
+           scan->interpreter.model == NULL;
 }
 
 static void lower(struct hs_scan *scan)

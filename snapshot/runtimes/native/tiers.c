@@ -8,36 +8,29 @@
 
 enum { TIERS_NAME_BYTES = 256 };
 
-static bool begins_with(const char *name, const char *const *beginnings, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
-}
-
-#define BEGINS_WITH(name, beginnings) \
-    begins_with((name), (beginnings), sizeof(beginnings) / sizeof *(beginnings))
-
-bool hs_native_is_python(const struct hs_object *object)
-{
-    static const char *const beginnings[] = {"python", "libpython"};
-    return BEGINS_WITH(object->name, beginnings) && hs_elf_find(object->elf, "_PyRuntime") != NULL;
-}
-
-bool hs_native_is_python_program(const struct hs_object *object)
+static const char *file_of(const struct hs_object *object)
 {
     const char *slash = object->path == NULL ? NULL : strrchr(object->path, '/');
-    return object->is_executable && slash != NULL && strncmp(slash + 1, "python", 6) == 0;
+    return slash == NULL ? "" : slash + 1;
 }
 
-/* Tells whether an object is an extension of Python, by its path:
- * "_json.cpython-311-x86_64-linux-gnu.so", "_core.abi3.so". */
-static bool is_extension(const struct hs_object *object)
+bool hs_native_has_interpreter(const struct hs_rules *rules, const struct hs_object *object)
 {
-    const char *slash = object->path == NULL ? NULL : strrchr(object->path, '/');
-    return slash != NULL &&
-           (strstr(slash, ".cpython-3") != NULL || strstr(slash, ".abi3.so") != NULL);
+    const struct hs_rule *rule = hs_rules_name(rules, HS_RULE_INTERPRETER, object->name);
+    return rule != NULL && hs_elf_find(object->elf, rule->value) != NULL;
+}
+
+bool hs_native_is_interpreter_program(const struct hs_rules *rules, const struct hs_object *object)
+{
+    return object->is_executable &&
+           hs_rules_name(rules, HS_RULE_INTERPRETER, file_of(object)) != NULL;
+}
+
+/* Tells whether an object is an extension that an interpreter loads, by its path. */
+static bool is_extension(const struct hs_native *native, size_t object)
+{
+    const char *file = file_of(&native->dump->objects.objects[object]);
+    return hs_rules_name(native->dump->options->rules, HS_RULE_EXTENSION, file) != NULL;
 }
 
 static bool is_static(const struct hs_native *native)
@@ -64,14 +57,6 @@ static bool is_copied(const struct hs_native *native, size_t object, const char 
     return false;
 }
 
-/* Tells whether only CPython uses a name; the section of its runtime survives strip. Constants of
- * its frozen modules are text and code, whose bytes may look like any pointer. */
-static bool is_pythons(const char *name)
-{
-    static const char *const beginnings[] = {"_Py", ".PyRuntime"};
-    return BEGINS_WITH(name, beginnings) || strstr(name, "_toplevel_consts_") != NULL;
-}
-
 /* Returns the rule by which a variable of this name is a runtime's; NULL: none. */
 static const struct hs_rule *rule_of(const struct hs_native *native, size_t object,
                                      const char *name)
@@ -87,26 +72,41 @@ static const struct hs_rule *rule_of(const struct hs_native *native, size_t obje
     return rule != NULL && rule->kind == HS_RULE_STATIC && !is_static(native) ? NULL : rule;
 }
 
-bool hs_native_is_python_cache(const char *place)
+/* Tells whether it is the interpreter's variable that leads to the program's objects, too. */
+static bool is_state(const struct hs_native *native, size_t object, const char *name)
 {
-    return strstr(place, "free_list") != NULL || strstr(place, "freelist") != NULL ||
-           strstr(place, "cache") != NULL;
+    const struct hs_rule *rule = hs_rules_name(native->dump->options->rules, HS_RULE_INTERPRETER,
+                                               native->dump->objects.objects[object].name);
+    return rule != NULL && strcmp(name, rule->value) == 0;
+}
+
+bool hs_native_is_own_place(const struct hs_native *native, const char *variable, const char *place)
+{
+    const struct hs_rules *rules = native->dump->options->rules;
+
+    if (rules == NULL || hs_rules_name(rules, HS_RULE_STATE, place) == NULL)
+        return false;
+    for (size_t i = 0; i < rules->of[HS_RULE_INTERPRETER].n; i++)
+        if (strcmp(rules->rules[rules->of[HS_RULE_INTERPRETER].rules[i]].value, variable) == 0)
+            return true;
+    return false;
 }
 
 bool hs_native_is_interpreters(const struct hs_native *native, size_t object)
 {
-    return native->has_names && (native->of_object[object].is_python ||
-                                 is_extension(&native->dump->objects.objects[object]));
+    return native->has_names &&
+           (native->of_object[object].is_interpreter || is_extension(native, object));
 }
 
-/* Tells whether a variable is CPython's own: every variable of C in the program `python`, where
- * Python's names stand for what the program has; those of the interpreter's objects; and those with
- * its names in a program that has the interpreter in itself. */
+/* Tells whether a variable is an interpreter's own: every variable of C in the program that is one,
+ * where names of the language stand for what the program has; those of the interpreter's objects;
+ * and those with its names in a program that has the interpreter in itself. */
 static bool is_interpreters(const struct hs_native *native, size_t object, const char *name)
 {
-    return native->is_python || hs_native_is_interpreters(native, object) ||
-           (native->has_names && is_pythons(name)) ||
-           (native->of_object[object].is_python && strcmp(name, "_PyRuntime") != 0);
+    return native->is_interpreter || hs_native_is_interpreters(native, object) ||
+           (native->has_names &&
+            hs_rules_name(native->dump->options->rules, HS_RULE_INTERPRETED, name) != NULL) ||
+           (native->of_object[object].is_interpreter && !is_state(native, object, name));
 }
 
 void hs_native_set_tier(const struct hs_native *native, size_t object, const char *name,
@@ -122,7 +122,7 @@ void hs_native_set_tier(const struct hs_native *native, size_t object, const cha
         plain[n] = '\0';
     }
     bool is_runtimes = known->is_runtime || is_interpreters(native, object, plain);
-    if (!is_runtimes && !known->is_python && plain[0] != '\0') {
+    if (!is_runtimes && !known->is_interpreter && plain[0] != '\0') {
         rule = rule_of(native, object, plain);
         is_runtimes = rule != NULL || (native->dump->objects.objects[object].is_executable &&
                                        is_global && is_copied(native, object, plain));

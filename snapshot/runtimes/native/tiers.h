@@ -5,15 +5,15 @@
 
 #include "native.h"
 
-/* Tells whether an object is CPython itself. Then all its variables but `_PyRuntime`, which leads
- * to what the program has, are the interpreter's own. */
-bool hs_native_is_python(const struct hs_object *object);
+/* Tells whether an object has a language's interpreter in it, by rules. Then all its variables but
+ * one, which leads to what the program has, are the interpreter's own. */
+bool hs_native_has_interpreter(const struct hs_rules *rules, const struct hs_object *object);
 
-/* Tells whether an object is the program `python`, whatever library its interpreter is in. */
-bool hs_native_is_python_program(const struct hs_object *object);
+/* Tells whether an object is the program of an interpreter, whatever library that is in. */
+bool hs_native_is_interpreter_program(const struct hs_rules *rules, const struct hs_object *object);
 
-/* Tells whether an object is of an interpreter that names what its program has: CPython itself, or
- * an extension. Then its variables, and those of its functions on a stack, keep only what no name
+/* Tells whether an object is of an interpreter that names what its program has: that itself, or an
+ * extension. Then its variables, and those of its functions on a stack, keep only what no name
  * keeps. */
 bool hs_native_is_interpreters(const struct hs_native *native, size_t object);
 
@@ -23,8 +23,9 @@ bool hs_native_is_interpreters(const struct hs_native *native, size_t object);
 void hs_native_set_tier(const struct hs_native *native, size_t object, const char *name,
                         bool is_global, struct hs_root *root);
 
-/* Tells whether a place in CPython's `_PyRuntime`, such as "dict_state.free_list", is a list of
- * free objects or a cache. */
-bool hs_native_is_python_cache(const char *place);
+/* Tells whether a place in a variable, such as "dict_state.free_list" in CPython's `_PyRuntime`, is
+ * an interpreter's list of free objects or a cache. */
+bool hs_native_is_own_place(const struct hs_native *native, const char *variable,
+                            const char *place);
 
 #endif

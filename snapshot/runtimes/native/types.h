@@ -14,9 +14,6 @@
 
 typedef uint32_t hs_ntype; /* 0: none */
 
-/* The offset of the connections in a private part of Qt 5's; one of Qt 6's, later. */
-enum { HS_QT5_CONNECTIONS = 8 };
-
 enum { HS_DELETED_SIZES = 8 };
 struct hs_deleted_sizes {
     uint32_t bytes[HS_DELETED_SIZES];
@@ -59,13 +56,13 @@ struct hs_native_type {
                            block that has one, or what `deleted` says of it */
     bool is_ambiguous;  /* of several classes with one name: no dynamic type */
     struct hs_deleted_sizes deleted; /* of a dynamic type: its size may be one of these */
-    bool is_storage;        /* of a vector that is known by its shape: it is its holder's */
-    uint16_t other_words;   /* bits: the words of an object that lead to others without owning
-                               them */
-    uint8_t qt_connections; /* of the private part of a QObject: the word that leads to its
-                               connections (qt.h); else 0 */
-    bool is_qt_children;    /* the list of children of an object of Qt */
-    hs_ntype listed_as;     /* 0, or the type that blocks of this one are written with */
+    bool is_storage;      /* of a vector that is known by its shape: it is its holder's */
+    uint16_t other_words; /* bits: the words of an object that lead to others without owning
+                             them */
+    uint8_t layout;       /* of an object that its library lays out: see hs_layout_of_class; else
+                             0 */
+    bool owns_alone;      /* a list whose elements nobody else owns */
+    hs_ntype listed_as;   /* 0, or the type that blocks of this one are written with */
     /* The members of an interpreter's object; borrowed from its model. */
     const struct hs_object_member *members;
     size_t n_members;
@@ -87,12 +84,6 @@ static inline const struct hs_native_type *hs_native_type_of(const struct hs_nat
                                                              hs_ntype type)
 {
     return &types->types[type - 1];
-}
-
-/* Returns the version of Qt when the type is the private part of an object; 0: it is none. */
-static inline unsigned hs_native_qt_version(const struct hs_native_type *type)
-{
-    return type->qt_connections == 0 ? 0 : type->qt_connections == HS_QT5_CONNECTIONS ? 5 : 6;
 }
 
 /* Tells whether a type is a number or a character of a text: no word of such is a pointer, as one

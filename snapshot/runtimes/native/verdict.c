@@ -87,7 +87,7 @@ static bool is_left_behind(const struct word *w)
 
 static bool is_child_of_another(const struct word *w)
 {
-    return hs_bitmap_get(&w->said->flow->qt_children, w->target->rank);
+    return hs_bitmap_get(&w->said->flow->owned_alone, w->target->rank);
 }
 
 static bool is_back_reference(const struct word *w)
@@ -200,8 +200,8 @@ static uint64_t address_of(const struct word *w)
 static bool is_qt_weak_pointer(const struct word *w)
 {
     return !w->is_told && w->at >= WORD &&
-           hs_dict_get(&w->said->flow->qt_shared, hs_load_u64(w->said->block->bytes + w->at - WORD),
-                       0) == address_of(w);
+           hs_dict_get(&w->said->flow->shared_counters,
+                       hs_load_u64(w->said->block->bytes + w->at - WORD), 0) == address_of(w);
 }
 
 static bool is_number_beside_code(const struct word *w)
@@ -282,7 +282,7 @@ static bool is_named(const struct word *w)
  * that before. */
 static bool is_part(const struct word *w)
 {
-    return scan_of(w)->python.model->is_part(scan_of(w)->python.state, w->target);
+    return scan_of(w)->interpreter.model->is_part(scan_of(w)->interpreter.state, w->target);
 }
 
 static bool is_task(const struct word *w)
@@ -342,7 +342,7 @@ static uint32_t rules_of_type(const struct hs_said *said)
     bool is_array = type != NULL && type->is_array;
     bool has_slots = type != NULL && !type->is_plain;
 
-    return rule_if(flow->qt_children.n_bits != 0 && !hs_qt_is_children(flow, said->block),
+    return rule_if(flow->owned_alone.n_bits != 0 && !hs_flow_owns_alone(flow, said->block),
                    HS_RULE_AT_QT_PARENT) |
            rule_if(said->other_words != 0, HS_RULE_AT_BACK_REFERENCE) |
            rule_if(said->use.is_said || said->tail != NULL, HS_RULE_AT_SPARE_CAPACITY) |
@@ -371,7 +371,7 @@ uint32_t hs_verdict_rules(const struct hs_said *said, uint32_t among)
 {
     const struct hs_scan *scan = said->scan;
     const struct hs_object_words *words = &said->words;
-    const struct hs_object_model *model = scan->python.model;
+    const struct hs_object_model *model = scan->interpreter.model;
 
     uint32_t rules = rules_of_target(scan) | HS_RULE_BIT(OVERWRITTEN_HALF);
     rules |= rule_if(words->weak != 0 && !said->is_record, HS_RULE_AT_WEAK_REFERENCE) |
@@ -380,7 +380,7 @@ uint32_t hs_verdict_rules(const struct hs_said *said, uint32_t among)
              rule_if(words->cleared != 0, HS_RULE_AT_WEAK_POINTER) |
              rule_if(words->guessed_from != 0, HS_RULE_AT_LEFT_BEHIND) |
              rule_if(words->is_plain, HS_RULE_AT_NO_POINTER) |
-             rule_if(said->flow->qt_shared.n != 0, HS_RULE_AT_QT_WEAK_POINTER) |
+             rule_if(said->flow->shared_counters.n != 0, HS_RULE_AT_QT_WEAK_POINTER) |
              rule_if(said->are_pairs, HS_RULE_AT_NUMBER_BESIDE_CODE) |
              rule_if(!words->is_exact && !words->is_plain, HS_RULE_AT_END_POINTER) |
              rule_if(scan->own.n_bits != 0 && !hs_bitmap_get(&scan->own, said->block->rank),
