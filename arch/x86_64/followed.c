@@ -2,6 +2,8 @@
 
 #include <Zydis/Zydis.h>
 
+#include "shape.h"
+
 /* Nothing is mapped below: smaller constants are counts and flags. */
 enum { MENTION_LOWEST = 4096, MENTION_REGISTERS = 16 };
 
@@ -31,14 +33,15 @@ static bool mention_is_held(const struct mention_walk *w, ZydisRegister reg, int
     return *ret >= 0 && (w->known >> *ret & 1) != 0;
 }
 
-static void mention_put(const struct mention_walk *w, hs_addr base, hs_addr at,
+/* Tells a mention. Returns whether an address that it takes shall be followed. */
+static bool mention_put(const struct mention_walk *w, hs_addr base, hs_addr at,
                         enum hs_mention_kind kind, const ZydisDecodedOperand *o)
 {
     bool is_taken = kind == HS_MENTION_TAKEN || kind == HS_MENTION_MEMBER_TAKEN;
     const struct hs_mention mention = {base, at, (uint16_t)(is_taken ? 0 : o->size / 8),
                                        (uint8_t)kind};
 
-    w->mentions->take(w->mentions->context, &mention);
+    return w->mentions->take(w->mentions->context, &mention) && is_taken;
 }
 
 /* Tells a memory operand through registers: a member where the base holds an address, an array
@@ -55,8 +58,10 @@ static hs_addr mention_through(const struct mention_walk *w, const ZydisDecodedO
             mention_put(w, base, base, HS_MENTION_INDEXED, o);
             return 0;
         }
-        mention_put(w, base, base + disp, is_lea ? HS_MENTION_MEMBER_TAKEN : HS_MENTION_MEMBER, o);
-        return is_lea ? base + disp : 0;
+        return mention_put(w, base, base + disp,
+                           is_lea ? HS_MENTION_MEMBER_TAKEN : HS_MENTION_MEMBER, o)
+                   ? base + disp
+                   : 0;
     }
     if (o->mem.scale == 1 && mention_is_held(w, o->mem.index, &reg))
         mention_put(w, w->held[reg], w->held[reg], HS_MENTION_INDEXED, o);
@@ -80,8 +85,7 @@ static hs_addr mention_memory(const struct mention_walk *w, const ZydisDecodedOp
         return mention_through(w, o, is_lea);
     else if (!w->mentions->has_constants || at < MENTION_LOWEST)
         return 0;
-    mention_put(w, at, at, is_lea ? HS_MENTION_TAKEN : HS_MENTION_DIRECT, o);
-    return is_lea ? at : 0;
+    return mention_put(w, at, at, is_lea ? HS_MENTION_TAKEN : HS_MENTION_DIRECT, o) ? at : 0;
 }
 
 /* Tells a constant that may be an address. Returns it where it goes into a register, or 0. */
@@ -93,8 +97,10 @@ static hs_addr mention_constant(const struct mention_walk *w, const ZydisDecoded
         o->imm.value.u < MENTION_LOWEST ||
         (m != ZYDIS_MNEMONIC_MOV && m != ZYDIS_MNEMONIC_CMP && m != ZYDIS_MNEMONIC_PUSH))
         return 0;
-    mention_put(w, o->imm.value.u, o->imm.value.u, HS_MENTION_TAKEN, o);
-    return m == ZYDIS_MNEMONIC_MOV ? o->imm.value.u : 0;
+    return mention_put(w, o->imm.value.u, o->imm.value.u, HS_MENTION_TAKEN, o) &&
+                   m == ZYDIS_MNEMONIC_MOV
+               ? o->imm.value.u
+               : 0;
 }
 
 static void mention_hold(struct mention_walk *w, int reg, hs_addr address)
@@ -144,15 +150,33 @@ static void mention_step(struct mention_walk *w)
     mention_write(w, made);
 }
 
-/* Tells whether an instruction can mention anything: most do not, and their operands need not be
- * decoded while no register holds an address. */
-static bool mention_is_worth(const struct mention_walk *w, const ZydisDecodedInstruction *insn)
+/* Tells whether an instruction of some shape may mention what matters, while no register holds an
+ * address. */
+static bool mention_may(const struct hs_mention_taker *t, const struct insn_shape *shape,
+                        hs_addr next)
 {
-    bool has_modrm = (insn->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
+    hs_addr at = (hs_addr)shape->displacement;
 
-    if (w->known != 0 || (has_modrm && insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5))
-        return true;
-    return w->mentions->has_constants && (insn->raw.disp.size >= 32 || insn->raw.imm[0].size >= 32);
+    if (shape->is_rip)
+        return t->matters(t->context, next + at) || (t->has_constants && shape->has_immediate &&
+                                                     t->matters(t->context, shape->immediate));
+    return t->has_constants && ((shape->has_displacement && t->matters(t->context, at)) ||
+                                (shape->has_immediate && t->matters(t->context, shape->immediate)));
+}
+
+/* Returns how many bytes of code need not be decoded. */
+static size_t mention_pass(const struct mention_walk *w, const uint8_t *code, size_t n_bytes,
+                           hs_addr vaddr)
+{
+    const struct hs_mention_taker *t = w->mentions;
+    struct insn_shape shape;
+
+    size_t n =
+        t->has_constants ? 0 : hs_insn_pass_(code, n_bytes, vaddr, t->low, t->high, w->known);
+    return n != 0 || w->known != 0 || !hs_insn_shape_(code, n_bytes, &shape) ||
+                   mention_may(t, &shape, vaddr + shape.n_bytes)
+               ? n
+               : shape.n_bytes;
 }
 
 /* Drops what is not known any more behind a call, a jump or a return. */
@@ -162,6 +186,24 @@ static void mention_leave(struct mention_walk *w, ZydisInstructionCategory categ
         w->known &= ~(unsigned)MENTION_CALL_CHANGES;
     else if (category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_RET)
         w->known = 0;
+}
+
+/* Tells a mention that needs no decoding. Returns the length of its instruction, or 0. */
+static size_t mention_plain(struct mention_walk *w, const uint8_t *code, size_t n_bytes,
+                            hs_addr vaddr)
+{
+    const struct hs_mention_taker *t = w->mentions;
+    struct insn_plain plain;
+
+    if (t->has_constants || !hs_insn_plain_(code, n_bytes, vaddr, w->known, &plain))
+        return 0;
+    const struct hs_mention mention = {plain.target, plain.target,
+                                       plain.is_lea ? 0 : plain.n_access_bytes,
+                                       plain.is_lea ? HS_MENTION_TAKEN : HS_MENTION_DIRECT};
+    bool is_followed = t->take(t->context, &mention);
+    if (plain.is_lea)
+        mention_hold(w, plain.reg, is_followed ? plain.target : 0);
+    return plain.n_bytes;
 }
 
 bool hs_code_is_followed(void)
@@ -182,16 +224,20 @@ void hs_code_follow(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
         return;
     w.insn = &insn;
     w.operands = operands;
-    for (size_t at = 0; at < n_bytes; at += insn.length) {
+    for (size_t at = 0, n; at < n_bytes; at += n) {
+        n = mention_pass(&w, code + at, n_bytes - at, vaddr + at);
+        n = n != 0 ? n : mention_plain(&w, code + at, n_bytes - at, vaddr + at);
+        if (n != 0)
+            continue;
+        n = 1;
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, code + at, n_bytes - at,
                                                         &insn))) {
-            insn.length = 1;
             w.known = 0;
             continue;
         }
-        w.next = vaddr + at + insn.length;
-        if (mention_is_worth(&w, &insn) &&
-            ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &insn, operands,
+        n = insn.length;
+        w.next = vaddr + at + n;
+        if (ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &insn, operands,
                                                     insn.operand_count)))
             mention_step(&w);
         mention_leave(&w, insn.meta.category);

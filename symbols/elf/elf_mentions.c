@@ -1,7 +1,6 @@
 #include "elf_mentions.h"
 
 #include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch/followed.h"
@@ -81,7 +80,15 @@ static void function_says(struct mention_search *s, uint32_t source)
         function->source = function->source == 0 ? source : ELF_SOURCES;
 }
 
-static void take_mention(void *context, const struct hs_mention *m)
+static bool mention_matters(const void *context, hs_addr address)
+{
+    const struct mention_search *s = context;
+
+    return spans_meet(s, address, 1) || hs_elf_source_at_(&s->ret->sources, address) != 0;
+}
+
+/* Takes a mention. A text is not followed. */
+static bool take_mention(void *context, const struct hs_mention *m)
 {
     struct mention_search *s = context;
 
@@ -100,6 +107,7 @@ static void take_mention(void *context, const struct hs_mention *m)
             hit_add(s, m->base, m->at + m->n_access_bytes, false);
         break;
     }
+    return spans_meet(s, m->at, 1);
 }
 
 /* Tells whether one of the addresses from `first` on, of which code may mention one, matters. */
@@ -138,12 +146,30 @@ static bool is_worth(struct mention_search *s, const uint8_t *code, size_t n_byt
                                        sources->all[sources->n - 1].at + 1));
 }
 
+/* The taker of mentions of what lies in spans, and of texts that are sources. */
+static struct hs_mention_taker mention_taker(struct mention_search *s)
+{
+    const struct elf_sources *sources = &s->ret->sources;
+    struct hs_mention_taker taker = {.matters = mention_matters,
+                                     .take = take_mention,
+                                     .context = s,
+                                     .low = s->spans[0].begin,
+                                     .high = s->spans[s->n_spans - 1].end,
+                                     .has_constants = !s->code.elf->is_dyn};
+
+    if (sources->n == 0)
+        return taker;
+    hs_addr first = sources->all[0].at, last = sources->all[sources->n - 1].at;
+    taker.low = first < taker.low ? first : taker.low;
+    taker.high = last >= taker.high ? last + 1 : taker.high;
+    return taker;
+}
+
 static void look_at_code(struct mention_search *s)
 {
     enum { BYTES_PER_STEP = 2 };
     const struct elf_functions *functions = &s->ret->functions;
-    const struct hs_mention_taker mentions = {
-        .take = take_mention, .context = s, .has_constants = !s->code.elf->is_dyn};
+    const struct hs_mention_taker mentions = mention_taker(s);
 
     for (size_t i = 0; i < functions->n && s->status == HS_OK && !s->ret->is_cut; i++) {
         const struct elf_function *function = &functions->all[i];
@@ -238,11 +264,39 @@ static void spread_sources(struct elf_functions *functions)
     }
 }
 
-static int hit_order(const void *left, const void *right)
+/* Orders the hits by address, those of one address as they were found: by 11 bits at a time, where
+ * comparing them takes ten times as long. */
+static hs_status hits_sort(struct elf_mentions *m, struct hs_error *err)
 {
-    const struct elf_hit *a = left, *b = right;
+    enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, WORD_BITS = 64 };
+    hs_addr differ = 0;
+    struct elf_hit *from = m->hits, *to = NULL;
+    hs_auto_free uint32_t *counts = NULL;
 
-    return (a->at > b->at) - (a->at < b->at);
+    for (size_t i = 1; i < m->n; i++)
+        differ |= m->hits[i].at ^ m->hits[0].at;
+    HS_TRY(HS_ALLOC(&counts, DIGITS, err));
+    HS_TRY(HS_ALLOC(&to, m->n, err));
+    for (unsigned shift = 0; shift < WORD_BITS; shift += DIGIT_BITS) {
+        if ((differ >> shift & (DIGITS - 1)) == 0)
+            continue;
+        memset(counts, 0, DIGITS * sizeof *counts);
+        for (size_t i = 0; i < m->n; i++)
+            counts[from[i].at >> shift & (DIGITS - 1)]++;
+        for (uint32_t i = 0, sum = 0, n; i < DIGITS; i++, sum += n) {
+            n = counts[i];
+            counts[i] = sum;
+        }
+        for (size_t i = 0; i < m->n; i++)
+            to[counts[from[i].at >> shift & (DIGITS - 1)]++] = from[i];
+        struct elf_hit *done = to;
+        to = from;
+        from = done;
+    }
+    m->hits = from;
+    m->capacity = m->n; /* at least: no more are added */
+    hs_free(to);
+    return HS_OK;
 }
 
 static hs_status mentions_search(struct mention_search *s, const struct hs_elf *names,
@@ -259,9 +313,7 @@ static hs_status mentions_search(struct mention_search *s, const struct hs_elf *
     HS_TRY(look_at_data(s));
     spread_sources(&m->functions);
     m->is_cut |= s->code.effort.is_spent;
-    if (m->n > 1)
-        qsort(m->hits, m->n, sizeof *m->hits, hit_order);
-    return HS_OK;
+    return m->n > 1 ? hits_sort(m, s->err) : HS_OK;
 }
 
 hs_status hs_elf_mentions_find_(struct hs_elf *elf, const struct hs_elf *names,
