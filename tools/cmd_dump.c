@@ -308,6 +308,7 @@ hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, str
     hs_tool_go_first();
     HS_TRY(hs_dump_run(tool, inv, &report, err));
     talk_report(tool, &report);
-    talk_next(inv);
+    if (!tool->is_below)
+        talk_next(inv);
     return HS_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "look/memory_report.h"
 #include "lost_file.h"
+#include "process_argument.h"
 #include "tool.h"
 
 /* Read by jemalloc(3): pages that are freed go back at once. By default they stay for seconds, and
@@ -21,13 +22,16 @@ static hs_status show_help(struct hs_tool *tool, const struct hs_invocation *inv
     return hs_tool_help(tool, inv->command, inv->wants_short_help, err);
 }
 
-static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+static hs_status run(struct hs_tool *tool, struct hs_invocation *inv, struct hs_error *err)
 {
+    struct hs_process_argument dumped;
     HS_TRY(hs_tool_init(tool, inv, err));
-    if (inv->command == NULL || inv->wants_help || inv->wants_short_help)
+    if (inv->command == NULL || inv->wants_help || inv->wants_short_help) {
         HS_TRY(show_help(tool, inv, err));
-    else
+    } else {
+        HS_TRY(hs_process_argument_take(&dumped, inv, err));
         HS_TRY(inv->command->run(tool, inv, err));
+    }
     return hs_tool_commit(tool, err);
 }
 

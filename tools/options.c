@@ -280,6 +280,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_OLDER] =
         {"baseline", 0, HS_OPTION_REPEATED, "OLD", NULL,
          "name first what grew since this older snapshot or key file; may be repeated"},
+    [HS_OPT_AGAIN] = {"again", 0, HS_OPTION_DURATION, "TIME", NULL,
+                      "dump the process twice, TIME apart: what grew leads"},
     [HS_OPT_WATCH_DIFF] = {"diff", 0, HS_OPTION_FLAG, NULL, NULL, "say after every dump what grew"},
     [HS_OPT_NO_KEYS] = {"no-keys", 0, HS_OPTION_FLAG, NULL, NULL, "keep no key files"},
     [HS_OPT_WATCH_EXPORT] = {"export", 0, HS_OPTION_CHOICE, "FORMAT", "parquet",

@@ -139,6 +139,7 @@ enum hs_option_id {
     HS_OPT_FAIL_GROWTH,
     HS_OPT_BASELINE,
     HS_OPT_OLDER,
+    HS_OPT_AGAIN,
     HS_OPT_WATCH_DIFF,
     HS_OPT_NO_KEYS,
     HS_OPT_WATCH_EXPORT,

@@ -256,7 +256,7 @@ static hs_status check_arguments(const struct hs_invocation *inv, struct hs_erro
     if (n >= command->min_arguments)
         return HS_OK;
     (void)hs_fail(err, HS_USAGE, "'%s' needs %s", command->name, command->arguments);
-    if (n == 1 && strcmp(command->arguments, "SNAP WHAT") == 0)
+    if (n == 1 && strstr(command->arguments, " WHAT") != NULL)
         return hs_hint(err,
                        "usage: heapsnap %s %s; '#4' wants quotes: to a shell # begins a comment",
                        command->name, command->arguments);
@@ -281,7 +281,7 @@ static hs_status add_argument(struct hs_invocation *inv, const char *word, struc
     const struct hs_command *command = inv->command;
     if (inv->n_arguments == command->max_arguments) {
         (void)hs_fail(err, HS_USAGE, "'%s' does not take '%s'", command->name, word);
-        if (strcmp(command->group, "look") == 0 && strcmp(command->arguments, "SNAP") == 0)
+        if (strcmp(command->group, "look") == 0 && command->max_arguments == 1)
             return hint_compare(inv, word, err);
         return HS_USAGE;
     }

@@ -54,11 +54,12 @@ for bad in -1 +1 1k 1.5 0x10 ' 1' '1 ' ''; do
     says "--rows: '$bad' is not a count"
 done
 refuses "--to needs a value (WHAT)" "'#4' wants quotes: to a shell # begins a comment" paths x --to
-refuses "'object' needs SNAP WHAT" \
-    "usage: heapsnap object SNAP WHAT; '#4' wants quotes: to a shell # begins a comment" object x
+refuses "'object' needs SNAP|PID WHAT" \
+    "usage: heapsnap object SNAP|PID WHAT; '#4' wants quotes: to a shell # begins a comment" \
+    object x
 refuses "'types' does not take 'Job'" "'heapsnap paths x --to type:Job' says who keeps it" \
     types x Job
-exits 5 suspects "$$"
+exits 5 export "$$" --to folded
 grep -qxF "hint: 'heapsnap dump $$ -o $$.snap' makes a snapshot of the process" "$work/err" ||
     fail "no hint to dump: $(cat "$work/err")"
 exits 2 roots x --fail-unless-attributed 101
@@ -68,7 +69,7 @@ says "--min-words: '18446744073709551616' is too large: it does not fit 64 bits"
 refuses "--min-bytes is given twice, as words or as bytes" "" \
     roots x --min-words 3 --min-bytes 1MiB
 
-refuses "'roots' needs SNAP" "usage: heapsnap roots SNAP" roots
+refuses "'roots' needs SNAP|PID" "usage: heapsnap roots SNAP|PID" roots
 refuses "--names-timeout: there is no search in no time" "--no-names leaves the search out" \
     dump 1 --names-timeout 0
 for command in info roots dominators paths leaks samples; do

@@ -59,9 +59,9 @@ static void arguments(void **state)
     assert_int_equal(inv.n_arguments, 0);
     inv = good("");
     assert_null(inv.command);
-    bad("roots", "'roots' needs SNAP", "usage: heapsnap roots SNAP");
-    bad("object a", "'object' needs SNAP WHAT",
-        "usage: heapsnap object SNAP WHAT; '#4' wants quotes: to a shell # begins a comment");
+    bad("roots", "'roots' needs SNAP|PID", "usage: heapsnap roots SNAP|PID");
+    bad("object a", "'object' needs SNAP|PID WHAT",
+        "usage: heapsnap object SNAP|PID WHAT; '#4' wants quotes: to a shell # begins a comment");
     bad("roots a b", "'roots' does not take 'b'", "'heapsnap diff a b' compares two snapshots");
     bad("object a b c", "'object' does not take 'c'", "");
     inv = good("-V");
