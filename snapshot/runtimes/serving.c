@@ -9,7 +9,8 @@ void hs_dump_bind(struct hs_dump *dump)
                                              .image = &dump->image,
                                              .objects = &dump->objects,
                                              .findings = &dump->findings,
-                                             .plan = &dump->plan};
+                                             .plan = &dump->plan,
+                                             .rules = dump->options->rules};
 }
 
 void hs_dump_fini(struct hs_dump *dump)

@@ -53,3 +53,22 @@ const char *hs_elf_imported_at(struct hs_elf *elf, hs_addr vaddr)
     uint64_t info = hs_load_u64(entries + at * sizeof(Elf64_Rela) + offsetof(Elf64_Rela, r_info));
     return import_name(elf, (uint32_t)ELF64_R_SYM(info));
 }
+
+bool hs_elf_imports(struct hs_elf *elf, const char *name)
+{
+    struct hs_elf_section s;
+
+    if (!hs_elf_section_named(elf, ".dynsym", &s))
+        return false;
+    for (uint64_t i = 1; i < s.n_bytes / sizeof(Elf64_Sym) && i < UINT32_MAX; i++) {
+        const uint8_t *entry = import_entry(elf, ".dynsym", i, sizeof(Elf64_Sym));
+        if (entry == NULL)
+            return false;
+        const char *found = hs_load_u16(entry + offsetof(Elf64_Sym, st_shndx)) == SHN_UNDEF
+                                ? import_name(elf, (uint32_t)i)
+                                : NULL;
+        if (found != NULL && strcmp(found, name) == 0)
+            return true;
+    }
+    return false;
+}

@@ -322,7 +322,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
     struct hs_findings findings = {.strings = &strings};
-    const struct hs_process_copy process = {&target, &image, &objects, &findings, NULL};
+    const struct hs_process_copy process = {&target, &image, &objects, &findings, NULL, NULL};
 
     const bool is_sound = n_bytes < PATCH_BYTES;
 

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
     struct hs_findings findings = {.strings = &strings};
-    struct hs_process_copy process = {&target, &image, &objects, &findings, NULL};
+    struct hs_process_copy process = {&target, &image, &objects, &findings, NULL, NULL};
     if (n_memory != 0 && hs_image_add(&image, MEMORY_AT, memory, n_memory, &err) != HS_OK)
         abort();
     fuzz_notes(&process, &object);

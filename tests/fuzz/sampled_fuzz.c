@@ -90,7 +90,7 @@ static void fuzz_record(const uint8_t *bytes, size_t n_bytes)
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
     struct hs_findings findings = {.strings = &strings};
-    const struct hs_process_copy process = {&target, &image, &objects, &findings, NULL};
+    const struct hs_process_copy process = {&target, &image, &objects, &findings, NULL, NULL};
 
     memset(data, 0, sizeof data);
     memcpy(data, bytes, n_bytes < sizeof data ? n_bytes : sizeof data);

@@ -64,7 +64,8 @@ static inline void probe_close(struct probe *p)
 static inline void probe_begin(struct probe *p)
 {
     p->findings.strings = &p->strings;
-    p->process = (struct hs_process_copy){&p->target, &p->image, &p->objects, &p->findings, NULL};
+    p->process =
+        (struct hs_process_copy){&p->target, &p->image, &p->objects, &p->findings, NULL, NULL};
     hs_heap_map_init(&p->map, &p->image);
     hs_ledger_init(&p->ledger, &p->strings, &p->image);
 }

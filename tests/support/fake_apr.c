@@ -260,7 +260,8 @@ hs_status fake_apr_read(struct fake_apr *f, struct hs_heaps *heaps, struct hs_er
                                    .elf = made_elf()};
     f->objects = (struct hs_objects){.objects = &f->object, .n = 1};
     f->findings = (struct hs_findings){.strings = &f->strings};
-    f->process = (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL};
+    f->process =
+        (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL, NULL};
     for (size_t i = 0; i < f->target.n_mappings; i++) {
         const struct hs_mapping *m = &f->mappings[i];
         HS_TRY(hs_image_add(&f->image, m->begin, place + (m->begin - FAKE_APR_BASE),

@@ -264,8 +264,8 @@ static hs_status fake_go(struct fake_glibc *fake, struct hs_error *err)
 hs_status fake_glibc_run(struct fake_glibc *fake, struct hs_error *err)
 {
     fake->findings.strings = &fake->strings;
-    fake->process = (struct hs_process_copy){&fake->target, &fake->image, &fake->objects,
-                                             &fake->findings, NULL};
+    fake->process = (struct hs_process_copy){&fake->target,   &fake->image, &fake->objects,
+                                             &fake->findings, NULL,         NULL};
     hs_heap_map_init(&fake->map, &fake->image);
     hs_ledger_init(&fake->ledger, &fake->strings, &fake->image);
     return fake_go(fake, err);

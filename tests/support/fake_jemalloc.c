@@ -70,7 +70,7 @@ static void fake_make(struct fake_jemalloc *fake, unsigned bits, bool is_52)
         fake->threads[i].regs.fs_base = FAKE_JE_TLS_AT + (hs_addr)fake->tls_stride * (i + 1);
     fake->findings.strings = &fake->strings;
     fake->process =
-        (struct hs_process_copy){&fake->target, &fake->image, NULL, &fake->findings, NULL};
+        (struct hs_process_copy){&fake->target, &fake->image, NULL, &fake->findings, NULL, NULL};
     fake_header(fake);
 }
 

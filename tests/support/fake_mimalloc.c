@@ -432,7 +432,8 @@ hs_status fake_mimalloc_read(struct fake_mimalloc *f, struct hs_heaps *heaps, st
                                    .mappings = f->mappings,
                                    .n_mappings = 2};
     f->findings = (struct hs_findings){.strings = &f->strings};
-    f->process = (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL};
+    f->process =
+        (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL, NULL};
     for (unsigned i = 0; i < f->n_pieces; i++)
         HS_TRY(hs_image_add(&f->image, f->pieces[i].begin, f->pieces[i].bytes, f->pieces[i].n_bytes,
                             err));

@@ -472,7 +472,8 @@ hs_status fake_postgres_read(struct fake_postgres *f, struct hs_heaps *heaps, st
                                    .elf = made_elf()};
     f->objects = (struct hs_objects){.objects = &f->object, .n = 1};
     f->findings = (struct hs_findings){.strings = &f->strings};
-    f->process = (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL};
+    f->process =
+        (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL, NULL};
     HS_TRY(hs_image_add(&f->image, FAKE_POSTGRES_BASE, place, sizeof place, err));
     HS_TRY(hs_heaps_open(heaps, &f->process, err));
     return hs_heaps_mark(heaps, &f->process, err);

@@ -242,7 +242,8 @@ static hs_status list_blocks(struct hs_heap_map *map, struct hs_error *err)
 
 hs_status fake_talloc_read(struct fake_talloc *f, struct hs_heaps *heaps, struct hs_error *err)
 {
-    const struct hs_allocator *talloc = hs_allocators[HS_OWNER_talloc];
+    const unsigned which = f->rules == NULL ? HS_OWNER_talloc : HS_OWNER_owners;
+    const struct hs_allocator *reader = hs_allocators[which];
 
     fake_talloc_close(f);
     f->mappings[0] =
@@ -260,15 +261,16 @@ hs_status fake_talloc_read(struct fake_talloc *f, struct hs_heaps *heaps, struct
                                    .elf = made_elf()};
     f->objects = (struct hs_objects){.objects = &f->object, .n = 1};
     f->findings = (struct hs_findings){.strings = &f->strings};
-    f->process =
-        (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, f->plan};
+    f->process = (struct hs_process_copy){&f->target,   &f->image, &f->objects,
+                                          &f->findings, f->plan,   f->rules};
     *heaps = (struct hs_heaps){0};
     HS_TRY(hs_image_add(&f->image, FAKE_TALLOC_BASE, place, sizeof place, err));
     hs_heap_map_init(&heaps->map, &f->image);
     hs_ledger_init(&heaps->ledger, &f->strings, &f->image);
     HS_TRY(list_blocks(&heaps->map, err));
-    HS_TRY(talloc->open(&f->process, &heaps->states[HS_OWNER_talloc], err));
-    return talloc->look(heaps->states[HS_OWNER_talloc], &heaps->map, err);
+    HS_TRY(reader->open(&f->process, &heaps->states[which], err));
+    return heaps->states[which] == NULL ? HS_OK
+                                        : reader->look(heaps->states[which], &heaps->map, err);
 }
 
 void fake_talloc_close(struct fake_talloc *f)

@@ -36,7 +36,8 @@ struct fake_talloc {
     struct hs_strtab strings;
     struct hs_findings findings;
     struct hs_process_copy process;
-    struct hs_dump_plan *plan; /* in which it is read; may be NULL */
+    struct hs_dump_plan *plan;    /* in which it is read; may be NULL */
+    const struct hs_rules *rules; /* by whose trees of owners it is read; NULL: as talloc's */
 };
 
 void fake_talloc_begin(struct fake_talloc *f);

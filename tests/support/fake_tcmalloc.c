@@ -233,7 +233,8 @@ static void describe(struct fake_tcmalloc *f)
                                    .path = (char *)"libtcmalloc.so.4"};
     f->objects = (struct hs_objects){.objects = &f->object, .n = 1};
     f->findings = (struct hs_findings){.strings = &f->strings};
-    f->process = (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL};
+    f->process =
+        (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL, NULL};
 }
 
 hs_status fake_tcmalloc_read(struct fake_tcmalloc *f, struct hs_heaps *heaps, struct hs_error *err)

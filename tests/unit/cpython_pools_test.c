@@ -153,8 +153,8 @@ static int set_up(void **state)
                                       .path_text = world.path_text,
                                       .path_text_bytes = sizeof world.path_text};
     world.findings.strings = &world.strings;
-    world.process = (struct hs_process_copy){&world.target, &world.image, &world.objects,
-                                             &world.findings, NULL};
+    world.process = (struct hs_process_copy){&world.target,   &world.image, &world.objects,
+                                             &world.findings, NULL,         NULL};
     return 0;
 }
 

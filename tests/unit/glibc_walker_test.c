@@ -75,8 +75,8 @@ static void test_pool_inside(void **state)
         fake_top(&pen, FAKE_BREAK_AT + FAKE_BREAK_BYTES);
         fake_system_mem(fake, FAKE_ARENA_AT, FAKE_BREAK_BYTES);
         fake->findings.strings = &fake->strings;
-        fake->process = (struct hs_process_copy){&fake->target, &fake->image, &fake->objects,
-                                                 &fake->findings, NULL};
+        fake->process = (struct hs_process_copy){&fake->target,   &fake->image, &fake->objects,
+                                                 &fake->findings, NULL,         NULL};
         hs_heap_map_init(&fake->map, &fake->image);
         hs_ledger_init(&fake->ledger, &fake->strings, &fake->image);
         assert_int_equal(hs_allocator_glibc.open(&fake->process, &fake->state, &err), HS_OK);

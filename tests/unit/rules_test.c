@@ -181,6 +181,26 @@ static void a_class_has_words_by_its_library(void **state)
     hs_rules_fini(&rules);
 }
 
+static void a_tree_has_a_header(void **state)
+{
+    struct hs_rules rules = rules_of(
+        FIRST "owners \"a chunk\" header 48 parent 0 child 8 magic 40 0xfeed mask 0xffff when "
+              "symbol \"a_free\"\nowners \"b\" header 16 end 0 child 8 when library \"libb.so*\"");
+    const struct hs_rule *rule = &rules.rules[0];
+    char text[160];
+    assert_int_equal(rule->kind, HS_RULE_OWNERS);
+    assert_int_equal(rule->tree.at[HS_TREE_HEADER], 48);
+    assert_int_equal(rule->tree.at[HS_TREE_NEXT], HS_TREE_NONE);
+    assert_int_equal(rule->tree.magic, 0xfeed);
+    assert_string_equal(rule->if_symbol, "a_free");
+    hs_rule_text(rule, text, sizeof text);
+    assert_string_equal(text, "by parent 0 child 8 magic 40 header 48 is 0xfeed mask 0xffff when "
+                              "symbol a_free");
+    assert_string_equal(rules.rules[1].in_library, "libb.so*");
+    assert_int_equal(rules.n_numbered, 0);
+    hs_rules_fini(&rules);
+}
+
 static void an_interpreter_is_told_by_its_variable(void **state)
 {
     struct hs_rules rules = rules_of(FIRST "library \"libfoo.so*\" interpreter \"foo_state\"\n"
@@ -236,6 +256,24 @@ static void a_fault_has_line_column_and_reason(void **state)
          "'less' is not of"},
         {FIRST "container \"a\" at \"a\" nodes \"n\" lots \"m\"\n", "'lots' follows the end"},
         {FIRST "library \"a\" interpreter b\n", "column 25: nothing is said so of a library"},
+        {FIRST "owners \"a\" header 16 parent 0 when symbol \"f\"\n", "nothing tells its blocks"},
+        {FIRST "owners \"a\" parent 0 child 8 when symbol \"f\"\n", "'header' is missing"},
+        {FIRST "owners \"a\" header 16 child 16 end 0 when symbol \"f\"\n",
+         "'child 16' is behind the header of 16 bytes"},
+        {FIRST "owners \"a\" header 16 next 8 end 0 when symbol \"f\"\n", "'parent' or 'child'"},
+        {FIRST "owners \"a\" header 24 parent 0 next 8 end 16 when symbol \"f\"\n",
+         "'next' needs 'child'"},
+        {FIRST "owners \"a\" header 16 child 4\n", "column 28: '4' is no multiple of 8 up to 504"},
+        {FIRST "owners \"a\" header 520\n", "column 19: '520' is no multiple of 8 up to 512"},
+        {FIRST "owners \"a\" header 16 header 16\n", "column 22: 'header' is said twice"},
+        {FIRST "owners \"a\" header 16 left 8\n", "column 22: 'left' is no word of a header"},
+        {FIRST "owners \"a\" header\n", "column 18: a number is missing"},
+        {FIRST "owners \"a\" magic 0 0x100000000\n", "column 20: '0x100000000' is no number"},
+        {FIRST "owners \"a\" \"b\" header 16\n", "column 12: a tree of owners has one name"},
+        {FIRST "owners \"a\" header 16 child 8 end 0\n", "column 35: 'when symbol' or"},
+        {FIRST "owners \"a\" header 16 child 8 end 0 when symbol \"f*\"\n",
+         "column 50: a name of one symbol, without '*'"},
+        {FIRST "owners \"a\" header 16 child 8 end 0 when language c\n", "is no condition"},
         {FIRST "class \"a\" 2 find\n", "column 11: '2' is no part of a class"},
         {FIRST "class \"a\" words find\n", "line 2, column 17: a number is missing"},
         {FIRST "class \"a\" words 16 find\n", "column 17: '16' is no number up to 15"},
@@ -441,8 +479,7 @@ static void shipped_rules_are_sound(void **state)
     const struct hs_rules *rules = shipped_rules();
     assert_true(rules->n_sets >= 5 && rules->n_rules >= 40);
     for (size_t i = 0; i < HS_N_RULE_KINDS; i++)
-        assert_true(rules->of[i].n != 0 || i == HS_RULE_OWNERS);
-    /* each directive has a user */
+        assert_true(rules->of[i].n != 0); /* each directive has a user */
     assert_true(is_weak(rules, "std::weak_ptr<int>"));
     assert_true(is_weak(rules, "std::__weak_ptr<int, (__gnu_cxx::_Lock_policy)2>"));
     assert_false(is_weak(rules, "alloc::sync::Weak<u8>"));
@@ -458,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_line_is_a_rule),
         cmocka_unit_test(a_container_has_members),
         cmocka_unit_test(a_class_has_words_by_its_library),
+        cmocka_unit_test(a_tree_has_a_header),
         cmocka_unit_test(an_interpreter_is_told_by_its_variable),
         cmocka_unit_test(a_fault_has_line_column_and_reason),
         cmocka_unit_test(what_is_too_much_is_refused),

@@ -94,7 +94,7 @@ static int set_up(void **state)
     objects = (struct hs_objects){.objects = &object, .n = 1};
     target = (struct hs_target){.pid = PID, .core = (struct hs_core *)&target};
     findings = (struct hs_findings){.strings = &strings};
-    process = (struct hs_process_copy){&target, &image, &objects, &findings, NULL};
+    process = (struct hs_process_copy){&target, &image, &objects, &findings, NULL, NULL};
     open_object();
     return hs_image_add(&image, DATA, data, sizeof data, &err) == HS_OK ? 0 : -1;
 }

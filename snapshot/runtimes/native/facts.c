@@ -7,7 +7,7 @@
 #include "symbols/lines.h"
 #include "target/core.h"
 
-enum { NOTE_BYTES = 128 };
+enum { NOTE_BYTES = 128, RULES_BYTES = 480 }; /* a note has 512 */
 
 hs_status hs_native_list_allocators(struct hs_native *native, struct hs_native_allocators *ret,
                                     struct hs_error *err)
@@ -135,7 +135,7 @@ static hs_status facts_note_marks(struct hs_native *native, const struct hs_scan
 /* Notes the rules that counted: the same dump with others may say something else. */
 static hs_status facts_note_rules(struct hs_native *native, struct hs_error *err)
 {
-    char names[NOTE_BYTES];
+    char names[RULES_BYTES];
 
     for (unsigned reason = 1; reason < 64; reason++)
         if ((native->dump->options->reasons_off >> reason & 1) != 0)

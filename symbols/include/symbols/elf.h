@@ -168,6 +168,9 @@ size_t hs_elf_copy_at(struct hs_elf *elf, hs_addr vaddr, void *ret, size_t n_byt
  * n). */
 const char *hs_elf_imported_at(struct hs_elf *elf, hs_addr vaddr);
 
+/* Tells whether the file leaves a symbol of this name to others. O(its dynamic symbols). */
+bool hs_elf_imports(struct hs_elf *elf, const char *name);
+
 /* Tells whether the symbols come from .symtab, so that local (C `static`) names are among them. */
 bool hs_elf_has_symtab(const struct hs_elf *elf);
 /* Returns the symbols with an address, sorted by (vaddr, global first, name); borrowed. */

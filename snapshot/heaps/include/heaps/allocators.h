@@ -20,6 +20,7 @@
     X(gcontainers)       \
     X(postgres)          \
     X(talloc)            \
-    X(apr)
+    X(apr)               \
+    X(owners)
 
 #endif

@@ -13,12 +13,15 @@
 
 #define HS_WORD_BYTES 8
 
+struct hs_rules; /* rules/rules.h */
+
 struct hs_process_copy {
     const struct hs_target *target; /* borrowed: mappings, threads, registers as at the stop */
     const struct hs_image *image;   /* borrowed: all private writable memory that is present */
     struct hs_objects *objects;     /* borrowed: executable and libraries with symbols */
     struct hs_findings *findings;   /* borrowed */
     struct hs_dump_plan *plan;      /* borrowed; NULL: what is kept of it is not counted */
+    const struct hs_rules *rules;   /* borrowed; NULL: none are known */
 };
 
 #endif
