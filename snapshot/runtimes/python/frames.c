@@ -30,6 +30,11 @@ struct frame {
     hs_str unit;
 };
 
+void hs_python_lower_borrowed(struct hs_root_leaf *leaf)
+{
+    hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_BORROWED_BY_CALL);
+}
+
 /* Tells whether a text may be a qualified name: "Session.load", "main.<locals>.<lambda>". */
 static bool is_qualified_name(const char *text)
 {
@@ -63,6 +68,7 @@ hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struc
         (void)snprintf(f->function, sizeof f->function, "[...]");
     hs_python_base_name(view, hs_python_word(view, f->code + layout->code_file), f->file);
     f->line = hs_python_line(view, f->code, instruction_of(view, f));
+    f->library = hs_python_library(view, hs_python_word(view, f->code + layout->code_file));
     f->file_id = 0;
     HS_TRY(hs_strtab_add(&s->dump->strings, f->function, &f->function_id, err));
     return f->file[0] == '\0' ? HS_OK : hs_strtab_add(&s->dump->strings, f->file, &f->file_id, err);
@@ -129,6 +135,10 @@ static hs_status add_slot(const struct thread *t, const struct frame *f, hs_addr
         return HS_OK;
     (void)snprintf(text, sizeof text, "%s() %s", f->is.function, name);
     HS_TRY(hs_strtab_add(&t->s->dump->strings, text, &leaf.root.name, err));
+    if (f->is.library == PY_LIBRARY_STANDARD) {
+        hs_python_lower_borrowed(&leaf);
+        is_passing = true;
+    }
     return is_passing ? hs_python_add_root(t->s, &leaf, value, true, err)
                       : hs_python_add_variable(t->s, &leaf, value, err);
 }
@@ -179,6 +189,18 @@ bool hs_python_is_code(const struct py_state *s, hs_addr object)
     return class != NULL && class->kind == PY_CODE;
 }
 
+/* Tells whether a frame is none of Python: since 3.12 C code that calls Python has one on its own
+ * stack, most of whose words nobody has written. */
+static bool is_of_c(const struct py_view *view, hs_addr frame)
+{
+    enum { FIRST_OF_C = 3 }; /* of enum _frameowner */
+    const struct hs_python_layout *layout = view->layout;
+    const uint8_t *owner = layout->frame_owner == PY_NONE
+                               ? NULL
+                               : hs_python_bytes(view, frame + layout->frame_owner, 1);
+    return owner != NULL && layout->minor >= 12 && *owner >= FIRST_OF_C;
+}
+
 /* Adds the frames of a thread. A chain that leads back into itself ends: a frame that was met at a
  * power of two steps is not met again in a sound one. */
 static hs_status add_frames(const struct thread *t, struct hs_error *err)
@@ -195,7 +217,7 @@ static hs_status add_frames(const struct thread *t, struct hs_error *err)
         if ((i & (i - 1)) == 0)
             met = f.is.at;
         f.is.code = hs_python_untagged(layout, hs_python_word(view, f.is.at + layout->frame_code));
-        if (hs_python_is_code(t->s, f.is.code)) {
+        if (hs_python_is_code(t->s, f.is.code) && !is_of_c(view, f.is.at)) {
             f.number++;
             HS_TRY(add_frame(t, &f, err));
         }

@@ -249,6 +249,8 @@ bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, siz
 /* Copies the last part of the path in a str object; "" when there is none, or none that can be
  * shown. */
 void hs_python_base_name(const struct py_view *view, hs_addr object, char text[PY_NAME_BYTES]);
+/* Finds which library the file of a code object is of, by its path. */
+enum py_library hs_python_library(const struct py_view *view, hs_addr object);
 /* The entries of a dictionary, in order: `struct py_entries it; hs_python_entries(view, dict, &it);
  * while (hs_python_next_entry(view, &it))`. Deleted ones are left out. */
 struct py_entries {
@@ -423,12 +425,20 @@ hs_status hs_python_name_states(struct py_state *s, struct hs_error *err);
 
 /* ---- frames.c */
 /* A frame as its roots show it: set `at` and `code`, the rest is described. */
+/* Libraries whose calls wait for what the program has: the standard library, and the packages that
+ * run event loops. */
+enum py_library { PY_LIBRARY_NONE, PY_LIBRARY_STANDARD, PY_LIBRARY_LOOP };
+
 struct py_frame {
     hs_addr at, code;
     uint32_t line;                                     /* 0: unknown */
     char function[PY_NAME_BYTES], file[PY_NAME_BYTES]; /* "Session.load", "[...]"; "app.py", "" */
     hs_str function_id, file_id;
+    enum py_library library; /* that its code is of */
 };
+/* Lowers the root of a variable of such a call, which only borrows what anything firmer leads to:
+ * the deque of an event has the futures of all that wait for it. */
+void hs_python_lower_borrowed(struct hs_root_leaf *leaf);
 hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struct hs_error *err);
 bool hs_python_is_code(const struct py_state *s, hs_addr object);
 /* Returns hs_python_n_variables, or 0 when it is more than a sound frame has. */

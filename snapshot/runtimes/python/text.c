@@ -111,6 +111,45 @@ void hs_python_base_name(const struct py_view *view, hs_addr object, char text[P
         memcpy(text, base, length + 1);
 }
 
+/* Finds the path below the directory of the standard library, as in "/lib/python3.11/threading.py"
+ * or
+ * "/lib/python311.zip/threading.py"; NULL: it is not there. */
+static const char *below_standard(const char *path)
+{
+    static const char version[] = "/python3", zip[] = ".zip";
+    const char *at, *found = NULL;
+
+    for (at = strstr(path, version); at != NULL; at = strstr(at + 1, version)) {
+        const char *end = at + strlen(version);
+        end += *end == '.';
+        end += strspn(end, "0123456789t");
+        if (strncmp(end, zip, strlen(zip)) == 0)
+            end += strlen(zip);
+        if (*end == '/')
+            found = end + 1;
+    }
+    return found;
+}
+
+enum py_library hs_python_library(const struct py_view *view, hs_addr object)
+{
+    static const char *const loops[] = {"asyncio/",  "trio/",  "anyio/",  "gevent/",
+                                        "eventlet/", "curio/", "uvloop/", "greenlet/"};
+    static const char packages[] = "-packages/";
+    char path[FILE_BYTES];
+
+    if (!hs_python_ascii(view, object, path, sizeof path))
+        return PY_LIBRARY_NONE;
+    const char *below = below_standard(path), *of_package = strstr(path, packages);
+    const char *name = of_package != NULL ? of_package + strlen(packages) : below;
+    if (name == NULL)
+        return PY_LIBRARY_NONE;
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        if (strncmp(name, loops[i], strlen(loops[i])) == 0)
+            return PY_LIBRARY_LOOP;
+    return of_package != NULL ? PY_LIBRARY_NONE : PY_LIBRARY_STANDARD;
+}
+
 void hs_python_entries(const struct py_view *view, hs_addr dict, struct py_entries *ret)
 {
     *ret = (struct py_entries){.values =

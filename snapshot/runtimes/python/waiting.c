@@ -47,7 +47,10 @@ static hs_status add_variable(const struct py_waiting *w, const struct py_frame 
     (void)snprintf(text, sizeof text, "%s %s %s", w->kind, w->chain, local);
     HS_TRY(hs_strtab_add(&s->dump->strings, text, &leaf.root.name, err));
     leaf.group_variable = leaf.root.name;
-    return hs_python_add_variable(s, &leaf, value, err);
+    if (f->library == PY_LIBRARY_NONE)
+        return hs_python_add_variable(s, &leaf, value, err);
+    hs_python_lower_borrowed(&leaf);
+    return hs_python_add_root(s, &leaf, value, true, err);
 }
 
 static hs_status describe(const struct py_waiting *w, struct py_frame *f, struct hs_error *err)

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# parts: python
+# The first sentence on programs that grow as those of public reports do: it names what a fix must
+# touch, not the call of the standard library that waits beside it, and the program's class.
+. "$(dirname "$0")/_native.sh"
+. "$(dirname "$0")/_python.sh"
+
+# told KIND WORDS...: the first sentence has all of these words.
+told()
+{
+    local kind=$1 words
+    shift
+    start "$python" "$fixtures/python_suspects.py" "$kind"
+    dump
+    COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" ||
+        fail "$python $kind: suspects"
+    # The sentence goes on over several lines, and ends before its command.
+    awk '/^ (1\.|!)/ { on = 1 } on && /^    heapsnap |^$/ { exit } on { printf "%s ", $0 }' \
+        "$work/text" | tr -s ' ' >"$work/first"
+    for words in "$@"; do
+        grep -qF -- "$words" "$work/first" ||
+            { cat "$work/text"; fail "$python $kind: no '$words' in its first sentence"; }
+    done
+    leave
+}
+
+n_checked=0
+for python in $(pythons 3.13 3.14); do
+    [ "$(minor "$python")" -ge 11 ] || continue
+    told events "serve() local channel" "2000 _asyncio.Future" "channel.closed._waiters"
+    told feeder "feeder() local pipeline" "2000 dict" "pipeline.jobs.queue"
+    told cycles "is garbage" "__main__.Session" "handler.__self__ leads back"
+    n_checked=$((n_checked + 1))
+    [ "$n_checked" = 1 ] || continue # the rest is the same in all versions
+    told receivers "__main__.signal" "__main__.Order" "signal.receivers"
+    if "$python" -c "import numpy" 2>"$work/talk"; then
+        told views "views() local camera" "200 numpy.ndarray" ".base.data"
+    fi
+done
+[ "$n_checked" -gt 0 ] || { echo "skipped: no python3 of 3.11 or later"; exit 77; }
