@@ -180,12 +180,14 @@ hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node roo
     return status;
 }
 
-/* Finds the nearest dominator of the type: its place on the way; n: none has it. */
+/* Finds the nearest dominator of the type, or the one above it of a few in each other: its place on
+ * the way; n: none has it. */
 static hs_status find_above(struct hs_view *view, const hs_node *way, size_t n, uint32_t type,
-                            size_t *ret, struct hs_error *err)
+                            bool is_outermost, size_t *ret, struct hs_error *err)
 {
+    enum { MOST_BETWEEN = 4 };
     *ret = n;
-    for (size_t i = n; i-- > 1 && *ret == n;) {
+    for (size_t i = n; i-- > 1 && (*ret == n || (is_outermost && *ret - i <= MOST_BETWEEN));) {
         struct hs_node_facts facts;
         HS_TRY(hs_view_facts(view, way[i - 1], &facts, err));
         if (facts.type == type)
@@ -194,21 +196,54 @@ static hs_status find_above(struct hs_view *view, const hs_node *way, size_t n, 
     return HS_OK;
 }
 
-hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, char **ret,
-                        struct hs_error *err)
+/* Finds a way from a block through another of its type that it dominates: a view leads to the
+ * memory of its array by a pointer of its own, but the array owns it. *ret_n: 0 when there is none.
+ */
+static hs_status through_inner(struct hs_view *view, hs_node from, hs_node to, uint32_t type,
+                               hs_node *ret, size_t *ret_n, struct hs_error *err)
+{
+    enum { MOST_CHILDREN = 64 };
+    struct hs_row row = hs_index_dominated(view->index, from);
+    hs_node inner = HS_NO_NODE, child;
+    size_t n_first, n_rest;
+
+    *ret_n = 0;
+    for (unsigned i = 0; i < MOST_CHILDREN && inner == HS_NO_NODE && hs_row_next(&row, &child);
+         i++) {
+        struct hs_node_facts facts;
+        HS_TRY(hs_view_facts(view, child, &facts, err));
+        if (facts.type == type && child != to)
+            inner = child;
+    }
+    if (inner == HS_NO_NODE)
+        return HS_OK;
+    HS_TRY(hs_short_way(view, from, inner, ret, &n_first, err));
+    if (n_first == 0)
+        return HS_OK;
+    HS_TRY(hs_short_way(view, inner, to, ret + n_first - 1, &n_rest, err));
+    *ret_n = n_rest == 0 ? 0 : n_first - 1 + n_rest;
+    return HS_OK;
+}
+
+hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, bool is_outermost,
+                        char **ret, struct hs_error *err)
 {
     hs_auto_free hs_node *way = NULL;
     hs_auto_free char *text = NULL;
     struct hs_path_fold fold = {0};
-    hs_node root, by_pointers[HS_SHORT_WAY_STEPS];
+    hs_node root, by_pointers[2 * HS_SHORT_WAY_STEPS];
     size_t from, n_pointers;
     HS_TRY(HS_ALLOC(&way, MOST_STEPS, err));
     HS_TRY(HS_ALLOC(&text, HS_FIELD_PATH_BYTES, err));
     size_t n = way_down(view, block, way, &root);
-    HS_TRY(find_above(view, way, n, type, &from, err));
+    HS_TRY(find_above(view, way, n, type, is_outermost, &from, err));
     if (from == n)
         return HS_OK;
-    HS_TRY(hs_short_way(view, way[from], block, by_pointers, &n_pointers, err));
+    n_pointers = 0;
+    if (is_outermost)
+        HS_TRY(through_inner(view, way[from], block, type, by_pointers, &n_pointers, err));
+    if (n_pointers == 0)
+        HS_TRY(hs_short_way(view, way[from], block, by_pointers, &n_pointers, err));
     hs_status status = n_pointers != 0
                            ? hs_path_fold_nodes(&fold, view, by_pointers, n_pointers, err)
                            : fold_way(view, way + from, n - from, &fold, err);
@@ -247,7 +282,7 @@ static hs_status name_classes(struct hs_view *view, const hs_node *way, size_t n
         const struct hs_type *type = hs_snap_type(view->snap, facts.type);
         const char *name = hs_view_string(view, type->name), *guess = strstr(name, HS_TYPE_PERHAPS);
         bool is_told = i != 0 && (type->form != HS_FORM_BYTES || guess != NULL);
-        *ret_counted |= is_counted(name);
+        *ret_counted |= type->form == HS_FORM_PYTHON || is_counted(name);
         if (guess != NULL)
             name = guess + strlen(HS_TYPE_PERHAPS);
         bool is_of_binary = guess != NULL && strncmp(name, of, strlen(of)) == 0;

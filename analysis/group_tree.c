@@ -496,7 +496,8 @@ static bool is_below(const struct hs_group_tree *tree, uint32_t group, uint32_t 
 }
 
 /* Finds the group whose type tells most, the outermost of equals, among one and those below it that
- * have about as many blocks (a third to the triple) and a quarter of its words. */
+ * have about as many blocks (a third of those that do not stand in each other to the triple of all)
+ * and a quarter of its words. */
 static uint32_t best_below(const struct hs_group_tree *tree, uint32_t jump,
                            enum hs_type_rank *ret_rank)
 {
@@ -505,7 +506,7 @@ static uint32_t best_below(const struct hs_group_tree *tree, uint32_t jump,
     uint32_t best = jump;
     *ret_rank = rank_of(tree, jump);
     for (uint32_t i = jump + 1; i < tree->n; i++) {
-        bool is_alike = groups[i].n_blocks >= n / ALIKE_TIMES &&
+        bool is_alike = groups[i].n_blocks >= groups[jump].n_heads / ALIKE_TIMES &&
                         groups[i].n_blocks / ALIKE_TIMES <= n && groups[i].words >= least_words;
         if (!is_alike || !is_below(tree, i, jump))
             continue;

@@ -106,6 +106,17 @@ static bool has_type(const struct hs_view *view, uint32_t type)
     return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
 }
 
+/* Tells whether members stand in each other, a few at a time: views and the arrays that they are
+ * of. Then the outermost are what there is so many of. A list has few of these. */
+static bool is_nested(const struct hs_accumulation *at)
+{
+    enum { LEAST = 8, MOST_EACH = 4, OWN_PERCENT = 90 };
+    const struct hs_accumulated *members = &at->steps[at->members];
+    return at->n_heads >= LEAST && members->n_blocks > at->n_heads &&
+           members->n_blocks / MOST_EACH < at->n_heads &&
+           members->words / 100 * OWN_PERCENT > members->own_words;
+}
+
 /* The members, and where they hang. */
 static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
 {
@@ -114,7 +125,7 @@ static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
     bool is_block = at->point != HS_NO_NODE && at->point >= view->n_tree;
     suspect->type = members->type;
     suspect->is_class = tells_what_it_is(view, members->type);
-    suspect->count = members->n_blocks;
+    suspect->count = is_nested(at) ? at->n_heads : members->n_blocks;
     suspect->each_words = at->median_words;
     suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
 }
@@ -193,7 +204,8 @@ static hs_status name_bulk(struct hs_view *view, struct hs_suspect *suspect, str
     if (at->members == 0 || at->bulk.n_blocks == 0 || at->bulk_top == HS_NO_NODE ||
         !suspect->is_class)
         return HS_OK;
-    HS_TRY(hs_name_below(view, at->bulk_top, suspect->type, &suspect->bulk_place, err));
+    HS_TRY(
+        hs_name_below(view, at->bulk_top, suspect->type, is_nested(at), &suspect->bulk_place, err));
     if (suspect->bulk_place != NULL)
         hs_fold_indices(suspect->bulk_place);
     return HS_OK;

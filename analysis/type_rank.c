@@ -124,6 +124,7 @@ static enum hs_type_rank python_rank(const char *name)
 {
     static const char attributes[] = "attributes of ";
     static const char *const errors[] = {"Error", "Exception", "Warning", "Interrupt", "Exit"};
+    static const char *const scalars[] = {"int", "float", "complex", "bool", "str", "bytes"};
     size_t n = strlen(name);
     bool is_of_instance = begins(name, attributes);
     const char *class = is_of_instance ? name + strlen(attributes) : name;
@@ -140,6 +141,9 @@ static enum hs_type_rank python_rank(const char *name)
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (ends(name, n, errors[i]))
             return HS_RANK_ERROR;
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+        if (strcmp(name, scalars[i]) == 0)
+            return HS_RANK_NOTHING;
     return ends(name, n, " keys") || ends(name, n, " items") || ends(name, n, " values")
                ? HS_RANK_NOTHING
                : HS_RANK_BUILTIN;
@@ -191,7 +195,8 @@ static enum hs_type_rank known_rank(const char *name, unsigned form)
         name = inner;
     }
     known = find(beginnings, sizeof beginnings / sizeof *beginnings, name);
-    if (known != NULL)
+    /* "closure list" is a list. */
+    if (known != NULL && (known->rank != HS_RANK_CLOSURE || form == HS_FORM_CLOSURE))
         return known->rank;
     return form == HS_FORM_RECORD && is_of_toolkit(name) ? HS_RANK_LIBRARY : block_rank(name);
 }

@@ -6,7 +6,8 @@
 #include "snapshot/model.h"
 
 enum hs_type_rank {
-    HS_RANK_NOTHING,    /* blocks of a size, keys and items of dicts, mappings */
+    HS_RANK_NOTHING,    /* blocks of a size, keys and items of dicts, mappings, Python's numbers and
+                           texts */
     HS_RANK_BUILTIN,    /* dict, list, str, function, frame of Python */
     HS_RANK_ARRAY,      /* T[], numbers, characters */
     HS_RANK_PLAIN,      /* OCaml's list, option and array, list-cells and map-nodes */

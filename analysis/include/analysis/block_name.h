@@ -15,9 +15,10 @@ hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node roo
 
 /* Names the way to a block from the nearest of its dominators that has the type, by a shortest way
  * of pointers where one is found, else by dominators: ".__traceback__.tb_frame". *ret is left as it
- * is when none has it, or no member tells. */
-hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, char **ret,
-                        struct hs_error *err);
+ * is when none has it, or no member tells. `is_outermost`: of a few of the type in each other, a
+ * view and the array that it is of, from the outermost. */
+hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, bool is_outermost,
+                        char **ret, struct hs_error *err);
 
 /* Names a shortest way from a block back to itself: "->handler->self"; where no member tells the
  * classes on it: "through X, Y", or "". *ret is left as it is when none is found, and where none of
