@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 5
+#define KEPT_SUSPECTS_VERSION 6
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -226,13 +226,17 @@ static void suspect(struct coder *c, struct hs_suspect *row)
 }
 /* A field that is added must be kept, too. */
 static_assert(sizeof(struct hs_suspect) == 1464 && sizeof(struct hs_accumulation) == 712 &&
-              sizeof(struct hs_suspects) == 64);
+              sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)
 {
     size(c, &found->n_others);
     size(c, &found->threshold_words);
     size(c, &found->garbage_words);
+    type(c, &found->garbage_type);
+    size(c, &found->garbage_count);
+    size(c, &found->garbage_held_words);
+    text(c, &found->garbage_cycle);
     node(c, &found->largest_root);
     size(c, &found->largest_words);
     uint64_t n = found->n;

@@ -2,6 +2,7 @@
 #ifndef HS_ANALYSIS_SUSPECT_FINDS_H
 #define HS_ANALYSIS_SUSPECT_FINDS_H
 
+#include "analysis/leak_report.h"
 #include "analysis/suspects.h"
 
 /* Adds one more row, of which nothing is known but its list. Valid until the next one is added. */
@@ -34,6 +35,13 @@ void hs_suspect_take_entry(struct hs_view *view, struct hs_suspect *suspect);
 /* Finds the sites of samples that owners retain, and of lost ones. */
 hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,
                                 struct hs_error *err);
+
+/* Tells whether blocks are Python's objects. O(types). */
+bool hs_suspect_has_python(const struct hs_view *view);
+
+/* Finds what Python's collector has yet to find, among leaks of both certainties. */
+hs_status hs_suspect_find_garbage(const struct hs_leak_report *report, struct hs_suspects *found,
+                                  struct hs_error *err);
 
 /* Adds what is wasted. One pass over types, sizes and edges; 32 bytes a type. */
 hs_status hs_suspect_find_waste(struct hs_view *view, struct hs_suspects *found,

@@ -46,5 +46,6 @@ void hs_suspects_fini(struct hs_suspects *suspects)
     for (size_t i = 0; i < suspects->n; i++)
         hs_suspect_fini(&suspects->rows[i]);
     hs_free(suspects->rows);
+    hs_free(suspects->garbage_cycle);
     *suspects = (struct hs_suspects){0};
 }

@@ -213,7 +213,8 @@ static size_t count_copies(const struct hs_leak_report *report, uint64_t all_wor
     size_t n = 0;
     for (size_t i = 0; i < report->groups.n_groups && n < LOST_ROWS; i++) {
         const struct hs_leak_group *group = &report->groups.groups[i];
-        if (group->count != 1 || group->words_each < 512 || group->type == HS_UNTYPED ||
+        if (group->certainty != HS_LEAK_CERTAIN || group->count != 1 || group->words_each < 512 ||
+            group->type == HS_UNTYPED ||
             hs_snap_type(report->view->snap, group->type)->form != HS_FORM_BYTES)
             continue;
         sizes[n++] = group->words_each;
@@ -239,7 +240,8 @@ static const struct hs_leak_group *second_of(const struct hs_leak_report *report
     enum { LEAST_PART = 10 };
     for (size_t i = 1; i < report->groups.n_groups; i++) {
         const struct hs_leak_group *group = &report->groups.groups[i];
-        if (group->heads != 0 && group->held_words >= all_words / LEAST_PART)
+        if (group->certainty == HS_LEAK_CERTAIN && group->heads != 0 &&
+            group->held_words >= all_words / LEAST_PART)
             return group;
     }
     return NULL;
@@ -275,9 +277,10 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
 static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struct hs_error *err)
 {
     static const struct hs_suppressions nothing = {0};
+    bool has_python = hs_suspect_has_python(view);
     const struct hs_leak_query query = {
         .suppressions = &nothing,
-        .certainties = 1 << HS_LEAK_CERTAIN,
+        .certainties = 1U << HS_LEAK_CERTAIN | (unsigned)has_python << HS_LEAK_POSSIBLE,
         .max_rows = LOST_ROWS,
     };
     struct hs_leak_report report = {0};
@@ -292,6 +295,8 @@ static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struc
     hs_status status = HS_OK;
     if (report.groups.n_groups != 0 && all_words != 0 && all_words >= found->threshold_words)
         status = add_lost_words(&report, found, err);
+    if (status == HS_OK && has_python)
+        status = hs_suspect_find_garbage(&report, found, err);
     hs_leak_report_fini(&report);
     return status;
 }
@@ -384,6 +389,7 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
 {
     hs_auto_free uint8_t *tiers = NULL;
     found->largest_root = HS_NO_NODE;
+    found->garbage_type = HS_UNTYPED;
     found->threshold_words = share_of(view->totals->heap_words, query->threshold_percent);
     HS_TRY(find_tiers(view, &tiers, err));
     HS_TRY(add_owners(view, tiers, found, err));

@@ -607,7 +607,8 @@ def beside_and_below():
         shown(row["command"])
         return row["sentence"]
     said = sentence(200, "DeferredDelete")
-    check("400 Session, 272 B each with what hangs on them, mostly 200 char[] at .text"
+    # Of two in each other the outermost count, and the way goes from these.
+    check("200 Session, 544 B each with what hangs on them, mostly 200 char[] at .peer->text"
           in said, said)
     check("beside" not in said, said)  # of 400 there are not as many
     check("beside" not in sentence(20, "DeferredDelete"), "a tenth is no pair")

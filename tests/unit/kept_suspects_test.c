@@ -98,6 +98,10 @@ static void fill(struct hs_suspects *found)
     found->n_others = 51;
     found->threshold_words = 52;
     found->garbage_words = 53;
+    found->garbage_type = 0;
+    found->garbage_count = 55;
+    found->garbage_held_words = 56;
+    found->garbage_cycle = text("handler.__self__");
     found->largest_root = 2;
     found->largest_words = 54;
 }
@@ -135,6 +139,10 @@ static void assert_same(struct hs_suspects *a, struct hs_suspects *b)
     assert_int_equal(a->n_others, b->n_others);
     assert_int_equal(a->threshold_words, b->threshold_words);
     assert_int_equal(a->garbage_words, b->garbage_words);
+    assert_int_equal(a->garbage_type, b->garbage_type);
+    assert_int_equal(a->garbage_count, b->garbage_count);
+    assert_int_equal(a->garbage_held_words, b->garbage_held_words);
+    assert_same_text(&a->garbage_cycle, &b->garbage_cycle);
     assert_int_equal(a->largest_root, b->largest_root);
     assert_int_equal(a->largest_words, b->largest_words);
 }

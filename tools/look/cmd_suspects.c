@@ -133,17 +133,26 @@ static hs_status print_none(struct hs_tool *tool, const struct listing *listing,
     return print_wrapped(tool, "", text, err);
 }
 
-/* Prints the garbage that a collector has not freed yet. */
-static hs_status print_garbage(struct hs_tool *tool, const struct listing *listing,
+/* Tells whether most of what there is is garbage of Python's, which then is the answer. */
+static bool is_mostly_garbage(const struct listing *listing)
+{
+    const struct hs_suspects *found = &listing->found;
+    return found->garbage_count != 0 && found->garbage_words > listing->view.totals->heap_words / 2;
+}
+
+/* Prints the garbage that a collector has not freed yet: below the suspects, or before them. */
+static hs_status print_garbage(struct hs_tool *tool, const struct listing *listing, bool is_first,
                                struct hs_error *err)
 {
     const struct hs_suspects *found = &listing->found;
-    char much[HS_SUSPECT_MUCH_BYTES];
-    if (found->garbage_words == 0 || found->garbage_words < found->threshold_words)
+    struct hs_suspect_text text;
+    if (found->garbage_words == 0 || found->garbage_words < found->threshold_words ||
+        is_first != is_mostly_garbage(listing))
         return HS_OK;
-    hs_suspect_much(&listing->view, found->garbage_words, much);
-    return hs_print(&tool->out, err, "%s%s is garbage, which its collector will free\n",
-                    found->n != 0 ? "\n" : "", much);
+    HS_TRY(hs_suspect_write_garbage(&listing->view, found, &text, err));
+    HS_TRY(hs_print(&tool->out, err, "%s", found->n != 0 && !is_first ? "\n" : ""));
+    HS_TRY(print_wrapped(tool, is_first ? " !  " : "", text.sentence, err));
+    return is_first ? hs_print(&tool->out, err, "\n") : HS_OK;
 }
 
 static hs_status print_sentence(struct hs_tool *tool, size_t number, const char *sentence,
@@ -211,7 +220,7 @@ static hs_status print_calm(struct hs_tool *tool, struct listing *listing, struc
     HS_TRY(hs_print(&tool->out, err, "    "));
     HS_TRY(hs_tool_print_clean(tool, text.command, err));
     HS_TRY(hs_print(&tool->out, err, "\n"));
-    return print_garbage(tool, listing, err);
+    return print_garbage(tool, listing, /* is_first= */ false, err);
 }
 
 static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
@@ -233,7 +242,7 @@ static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
         HS_TRY(hs_print(&tool->out, err, "\n[%lu others: -n 0 prints all]\n",
                         (unsigned long)found->n_others));
     HS_TRY(print_conservative(tool, found, err));
-    return print_garbage(tool, listing, err);
+    return print_garbage(tool, listing, /* is_first= */ false, err);
 }
 
 static hs_status find_balance(struct listing *listing, struct hs_error *err)
@@ -289,12 +298,13 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
         return hs_tool_list(tool, inv, &all, err);
     HS_TRY(print_balance(tool, listing, err));
     listing->least_bytes = least_bytes_of(inv, &listing->balance);
+    HS_TRY(print_garbage(tool, listing, /* is_first= */ true, err));
     if (has_told(listing))
         return print_sentences(tool, listing, err);
     if (listing->found.n != 0)
         return print_calm(tool, listing, err);
     HS_TRY(print_none(tool, listing, query->threshold_percent, err));
-    return print_garbage(tool, listing, err);
+    return print_garbage(tool, listing, /* is_first= */ false, err);
 }
 
 /* ---- the command */

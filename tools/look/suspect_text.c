@@ -525,9 +525,8 @@ static void put_copies(struct writer *w, const struct hs_view *view,
 
 /* Tells by which members a lost block leads back to itself: what counts references, or only asks
  * whether anything refers to it, never frees such. */
-static void put_cycle(struct writer *w, const struct hs_suspect *suspect)
+static void put_cycle(struct writer *w, const char *cycle)
 {
-    const char *cycle = suspect->cycle;
     if (cycle == NULL)
         return;
     bool has_members = cycle[0] == '-' || cycle[0] == '.' || cycle[0] == '[';
@@ -585,8 +584,34 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     }
     put_second_fault(w, view, &suspect->at.parts[0]);
     put(w, ". ");
-    put_cycle(w, suspect);
+    if (suspect->type != HS_UNTYPED &&
+        hs_snap_type(view->snap, suspect->type)->form == HS_FORM_PYTHON)
+        put(w, "More references to it are counted than there are: C code has not given one back "
+               "(Py_DECREF). ");
+    else
+        put_cycle(w, suspect->cycle);
     put_site(w, suspect);
+}
+
+hs_status hs_suspect_write_garbage(const struct hs_view *view, const struct hs_suspects *found,
+                                   struct hs_suspect_text *ret, struct hs_error *err)
+{
+    struct writer w = {.text = ret->sentence, .n_bytes = sizeof ret->sentence, .err = err};
+    char much[HS_SUSPECT_MUCH_BYTES];
+    ret->sentence[0] = ret->command[0] = '\0';
+    hs_suspect_much(view, found->garbage_words, much);
+    put(&w, "%s is garbage, which its collector will free", much);
+    if (found->garbage_count == 0)
+        return w.status;
+    put(&w, " unless it is off (gc.disable): ");
+    put_blocks(&w, view, found->garbage_type, found->garbage_count, 0);
+    put(&w, ", ");
+    put_bytes(&w, view, found->garbage_held_words / found->garbage_count);
+    put(&w,
+        found->garbage_count == 1 ? " with what hangs on it. " : " each with what hangs on them. ");
+    put_cycle(&w, found->garbage_cycle);
+    trim(&w);
+    return w.status;
 }
 
 /* Tells whether the program itself, a file that is no library, has debug information. */

@@ -26,6 +26,11 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
 enum { HS_SUSPECT_MUCH_BYTES = 96 };
 void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text);
 
+/* Writes what a collector has yet to free: "1.3 MiB, 88.0 % of the heap is garbage, which its
+ * collector will free". */
+hs_status hs_suspect_write_garbage(const struct hs_view *view, const struct hs_suspects *found,
+                                   struct hs_suspect_text *ret, struct hs_error *err);
+
 /* Writes the command alone, of which `text` has room for n_bytes (suspect_command.c). */
 hs_status hs_suspect_write_command(struct hs_view *view, const struct hs_suspect *suspect,
                                    char *text, size_t n_bytes, struct hs_error *err);

@@ -170,8 +170,13 @@ struct hs_suspects {
     size_t n, capacity;
     uint64_t n_others; /* found, but beyond max_rows */
     uint64_t threshold_words;
-    uint64_t garbage_words; /* what no root leads to in a heap that is a collector's alone */
-    hs_node largest_root;   /* what retains most, suspect or not; HS_NO_NODE: no root retains any */
+    uint64_t garbage_words; /* what no root leads to in a heap that is a collector's alone, or that
+                               Python's collector has yet to find */
+    uint32_t garbage_type;  /* Python: of what most of it hangs on; HS_UNTYPED: not known */
+    uint64_t garbage_count; /* so many of these */
+    uint64_t garbage_held_words; /* of these and of what hangs on them */
+    char *garbage_cycle;         /* owned: the way from one of these to itself; NULL: none found */
+    hs_node largest_root; /* what retains most, suspect or not; HS_NO_NODE: no root retains any */
     uint64_t largest_words;
 };
 

@@ -1,0 +1,60 @@
+/* What no root leads to and Python's collector has yet to find: objects that refer to each other in
+ * a circle, so that no count of references falls to zero. While the collector is off
+ * (gc.disable()) they stay. */
+#include "analysis/block_name.h"
+#include "suspect_finds.h"
+#include "type_rank.h"
+
+bool hs_suspect_has_python(const struct hs_view *view)
+{
+    for (uint32_t i = 0; i < view->totals->n_types; i++)
+        if (hs_snap_type(view->snap, i)->form == HS_FORM_PYTHON)
+            return true;
+    return false;
+}
+
+static bool is_garbage(const struct hs_view *view, const struct hs_leak_group *group)
+{
+    return group->certainty == HS_LEAK_POSSIBLE && (group->reasons & HS_LEAK_UNSURE) != 0 &&
+           group->type != HS_UNTYPED &&
+           hs_snap_type(view->snap, group->type)->form == HS_FORM_PYTHON;
+}
+
+static enum hs_type_rank rank_of(const struct hs_view *view, const struct hs_leak_group *group)
+{
+    const struct hs_type *type = hs_snap_type(view->snap, group->type);
+    return hs_type_rank(hs_view_string(view, type->name), type->form);
+}
+
+/* Finds the group whose type tells most of those that a quarter of the garbage hangs on. */
+static const struct hs_leak_group *class_of(const struct hs_leak_report *report, uint64_t words)
+{
+    enum { LEAST_PART = 4 };
+    const struct hs_leak_group *best = NULL;
+    for (size_t i = 0; i < report->groups.n_groups; i++) {
+        const struct hs_leak_group *group = &report->groups.groups[i];
+        if (!is_garbage(report->view, group) || group->held_words < words / LEAST_PART)
+            continue;
+        if (best == NULL || rank_of(report->view, group) > rank_of(report->view, best))
+            best = group;
+    }
+    return best;
+}
+
+hs_status hs_suspect_find_garbage(const struct hs_leak_report *report, struct hs_suspects *found,
+                                  struct hs_error *err)
+{
+    for (size_t i = 0; i < report->groups.n_groups; i++)
+        if (is_garbage(report->view, &report->groups.groups[i]))
+            found->garbage_words += report->groups.groups[i].words;
+    const struct hs_leak_group *class = class_of(report, found->garbage_words);
+    if (class == NULL || found->garbage_words < found->threshold_words)
+        return HS_OK;
+    found->garbage_type = class->type;
+    found->garbage_count = class->count;
+    found->garbage_held_words = class->held_words;
+    HS_TRY(hs_name_cycle(report->view, class->first, &found->garbage_cycle, err));
+    if (found->garbage_cycle != NULL)
+        hs_fold_indices(found->garbage_cycle);
+    return HS_OK;
+}
