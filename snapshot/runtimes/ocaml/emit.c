@@ -24,6 +24,7 @@ enum { EDGES_PIECE = 1 << 14, EDGES_FREE = 1 << 16, EDGES_PER_PART = 1 << 20 };
 struct hs_ocaml_emitter {
     const struct hs_ocaml_session *session; /* borrowed */
     const struct hs_block_map *map;
+    struct hs_lambdas lambdas;
     struct hs_ocaml_types types;
     struct hs_edge *edges; /* owned */
     size_t n_edges, edges_capacity;
@@ -420,7 +421,11 @@ hs_status hs_ocaml_emitter_new(struct hs_ocaml_session *session, struct hs_ocaml
     e->types.rt = &session->rt;
     e->types.map = &session->map;
     e->types.push = &session->push;
-    hs_status status = emit_list_keys(e, err);
+    e->types.lambdas = &e->lambdas;
+    hs_status status = hs_lambdas_find(&session->rt, session->roots.frames,
+                                       &session->marks.functions, &e->lambdas, err);
+    if (status == HS_OK)
+        status = emit_list_keys(e, err);
     if (status != HS_OK)
         hs_ocaml_emitter_free(e);
     else
@@ -433,6 +438,7 @@ void hs_ocaml_emitter_free(struct hs_ocaml_emitter *e)
     if (e == NULL)
         return;
     hs_ocaml_types_fini(&e->types);
+    hs_lambdas_fini(&e->lambdas);
     hs_free(e->edges);
     hs_free(e->keys);
     hs_free(e);

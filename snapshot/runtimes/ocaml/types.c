@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/append.h"
 #include "base/load.h"
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
@@ -166,9 +167,10 @@ static bool type_starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static void type_describe_closure(const struct hs_ocaml *rt, hs_addr code, char *name,
+static void type_describe_closure(const struct hs_ocaml_types *types, hs_addr code, char *name,
                                   bool *ret_is_wrapper)
 {
+    const struct hs_ocaml *rt = types->rt;
     struct hs_live_symbol symbol;
     char function[NAME_BYTES - 64];
 
@@ -189,6 +191,10 @@ static void type_describe_closure(const struct hs_ocaml *rt, hs_addr code, char 
     else
         snprintf(name, NAME_BYTES, "closure %s+%llu", function,
                  (unsigned long long)(code - symbol.address));
+    const struct hs_lambda *lambda = hs_lambda_at(types->lambdas, code);
+    if (lambda != NULL)
+        hs_append(name, NAME_BYTES, " at %s:%u", hs_strtab_get(rt->strings, lambda->file),
+                  lambda->line);
     type_sanitise(name);
 }
 
@@ -210,7 +216,7 @@ static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, 
     if (tag == HS_TAG_CUSTOM)
         type_describe_custom(types->rt, address, name);
     else
-        type_describe_closure(types->rt, address, name, ret_is_wrapper);
+        type_describe_closure(types, address, name, ret_is_wrapper);
     HS_TRY(type_named(types, name, tag, type_others[tag].form, ret, err));
     return hs_dict_put(&types->by_address, key, (uint64_t)*ret << 1 | *ret_is_wrapper, err);
 }

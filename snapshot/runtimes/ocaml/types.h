@@ -1,7 +1,8 @@
 /* Type ids of OCaml blocks: form and shape, for nothing in the process says more.
  *
- *   closure Stm.observe | custom _z | string | float | float array | abstract | weak array
- *   ephemeron | object | lazy | forward | block tag 0, 2 fields | block tag 0, 17+ fields
+ *   closure Stm.observe | closure Stm.(fun) at stm.ml:7 | partial application of Stm.observe |
+ * custom _z | string | float | float array | abstract | weak array ephemeron | object | lazy |
+ * forward | block tag 0, 2 fields | block tag 0, 17+ fields
  *
  * and where source types are known, those: "Constr.t.App", with the names of fields; containers
  * that are told by their shape: "map-node" (source_types/shapes.h).
@@ -12,18 +13,20 @@
 #define HS_OCAML_TYPES_H
 
 #include "base/table.h"
+#include "lambdas.h"
 #include "map.h"
 #include "source_types/push.h"
 
 enum { HS_SHAPE_FIELDS = 17, HS_SHAPE_TAGS = 246 };
 
 struct hs_ocaml_types {
-    struct hs_ocaml *rt;   /* borrowed */
-    struct hs_type *types; /* owned: for the writer's finish */
+    struct hs_ocaml *rt;              /* borrowed */
+    const struct hs_lambdas *lambdas; /* borrowed; may be NULL */
+    struct hs_type *types;            /* owned: for the writer's finish */
     size_t n_types, types_capacity;
     struct hs_dict by_address; /* of code or operations, twice, plus 1 for operations: the type,
                                  twice, plus 1 for caml_curryN, caml_tuplifyN: the function proper
-                                 is in field 2 */
+                                 is in field 2. Of code as of operations: what was applied to it */
     uint32_t *by_name;         /* owned: from name id to type id plus 1 */
     size_t by_name_capacity;
     uint32_t shapes[HS_SHAPE_TAGS][HS_SHAPE_FIELDS + 1]; /* type id plus 1 */
