@@ -1,5 +1,5 @@
-/* What no root leads to and Python's collector has yet to find: objects that refer to each other in
- * a circle, so that no count of references falls to zero. While the collector is off
+/* Finds what no root leads to and Python's collector has yet to find: objects that refer to each
+ * other in a circle, so that no count of references falls to zero. While the collector is off
  * (gc.disable()) they stay. */
 #include "analysis/block_name.h"
 #include "suspect_finds.h"
