@@ -212,7 +212,7 @@ hs_status hs_leak_expression(const struct hs_leak_report *report, size_t at, cha
 /* Runtimes whose heap is a collector's alone. */
 static bool is_collected(const char *runtime)
 {
-    static const char *const names[] = {"ocaml", "Java heap dump", "V8 heap snapshot"};
+    static const char *const names[] = {"ocaml", "go", "Java heap dump", "V8 heap snapshot"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(runtime, names[i]) == 0)
             return true;

@@ -43,6 +43,8 @@ endmacro()
 
 hs_part(OCAML "what reads the heaps of OCaml programs, and its names and types"
   FOLDERS snapshot/runtimes/ocaml tools/ocaml-names tools/ocaml-types)
+hs_part(GO "what reads the heaps of Go programs"
+  FOLDERS snapshot/runtimes/go)
 hs_part(PYTHON "what reads the objects of CPython"
   FOLDERS snapshot/runtimes/python)
 hs_part(IMPORT "the command import"

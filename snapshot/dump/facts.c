@@ -38,6 +38,22 @@ static hs_status facts_memory(struct hs_dump *dump, struct hs_dump_facts *ret, s
 
 enum { UNREAD_NAMES_BYTES = 512, UNREAD_NAMES_MAX = 8 };
 
+/* Takes out the lines of heaps that a runtime has read. */
+static void facts_drop_read(const struct hs_dump *dump, char *text)
+{
+    for (size_t i = 0; i < dump->n_serving; i++) {
+        const char *known_as = dump->serving[i].runtime->known_as;
+        size_t n = known_as == NULL ? 0 : strlen(known_as);
+        for (char *line = text; n != 0 && *line != '\0';) {
+            char *end = strchrnul(line, '\n'), *next = *end == '\0' ? end : end + 1;
+            if (strncmp(line, known_as, n) == 0)
+                memmove(line, next, strlen(next) + 1);
+            else
+                line = next;
+        }
+    }
+}
+
 /* "Ruby (libruby-3.1.so.3.1)", "V8 (node)": a line each, runtimes first, then allocators. */
 static void facts_unread_names(const struct hs_dump *dump, char *text, size_t n_bytes)
 {
@@ -47,6 +63,7 @@ static void facts_unread_names(const struct hs_dump *dump, char *text, size_t n_
     n = strlen(text);
     hs_heaps_recognise(&dump->process, dump->options->rules, hs_heaps_in_use(&dump->heaps),
                        text + n, n_bytes - n);
+    facts_drop_read(dump, text);
 }
 
 static hs_status facts_note_unread(struct hs_dump *dump, const struct hs_snap_facts *facts,

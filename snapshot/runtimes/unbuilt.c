@@ -15,6 +15,9 @@ static const struct unbuilt {
       "caml_global_heap_state", "caml_num_domains_running", "caml_interprete", "caml_start_code",
       "caml_prog"}},
 #endif
+#if !HS_WITH_GO
+    {{"a program of Go", "go", "HS_WITH_GO", true}, {"runtime.mheap_"}},
+#endif
 #if !HS_WITH_PYTHON
     {{"a Python interpreter", "python", "HS_WITH_PYTHON", false}, {"_PyRuntime", "Py_Initialize"}},
 #endif

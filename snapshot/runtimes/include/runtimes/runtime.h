@@ -65,6 +65,7 @@ struct hs_runtime_facts {
 
 struct hs_runtime {
     const char *name;          /* "ocaml" */
+    const char *known_as;      /* by rules that tell of heaps that are not read; NULL: none */
     bool has_own_heap;         /* what it lists is no allocator's: it can be dumped alone */
     bool reads_heaps;          /* the allocators' blocks are its */
     bool has_no_blocks;        /* it only says what is in the allocators' */

@@ -9,6 +9,7 @@
 #include "base/parts.h"
 
 #define HS_RUNTIMES(X)      \
+    HS_IF_GO(X(go))         \
     HS_IF_OCAML(X(ocaml))   \
     HS_IF_PYTHON(X(python)) \
     X(native)

@@ -1,0 +1,54 @@
+/* A dump of a Go program (private to snapshot/runtimes/go): its heap, what is reached, its blocks
+ * as they are written. */
+#ifndef HS_GO_SESSION_H
+#define HS_GO_SESSION_H
+
+#include "goroutines.h"
+#include "runtimes/runtime.h"
+
+/* The numbers of types of blocks. */
+enum hs_go_type { HS_GO_TYPE_STACK, HS_GO_TYPE_SCAN, HS_GO_TYPE_NOSCAN, HS_GO_N_TYPES };
+
+struct hs_go_session {
+    struct hs_dump *dump; /* borrowed */
+    const struct hs_go_layout *layout;
+    struct hs_go_heap heap;
+    struct hs_go_goroutines goroutines;
+    struct hs_findings findings;
+    struct hs_runtime_fact fact;
+    struct hs_roots roots;
+    struct hs_bitmap reached;  /* by slot */
+    struct hs_bitmap records;  /* by slot: records of goroutines, threads and processors */
+    struct hs_dict size_types; /* what a block without a known type is: by kind and size */
+    struct hs_type *types;     /* owned */
+    size_t n_types, types_capacity;
+    uint64_t slot; /* the next, while blocks are written */
+    size_t span_hint;
+    struct hs_edge *edges; /* owned: of one block */
+    size_t n_edges, edges_capacity;
+    uint64_t reached_bytes, n_reached, garbage_bytes;
+    uint64_t n_dangling; /* words of reached objects that lead to no object of the heap */
+    bool is_listed;
+};
+
+/* ---- statics.c: words of package variables that lead to objects */
+hs_status hs_go_collect_statics(struct hs_go_session *s, struct hs_error *err);
+/* ---- roots.c: goroutines, finalizers */
+hs_status hs_go_collect_roots(struct hs_go_session *s, struct hs_error *err);
+/* ---- reach.c */
+/* Marks all that the roots lead to. */
+hs_status hs_go_reach(struct hs_go_session *s, struct hs_error *err);
+/* Tells whether a word of one object is left out as a reference: records of goroutines, threads and
+ * processors lead to each other, so that whoever keeps one would keep all. */
+bool hs_go_is_cut(const struct hs_go_session *s, const struct hs_go_block *from,
+                  uint64_t offset_words, const struct hs_go_block *to);
+/* ---- proofs.c: what the runtime itself has counted */
+hs_status hs_go_prove(struct hs_go_session *s, struct hs_error *err);
+/* ---- claim.c: which memory is the collector's */
+hs_status hs_go_claim(struct hs_go_session *s, struct hs_error *err);
+/* ---- emit.c */
+bool hs_go_peek(struct hs_go_session *s, hs_addr *ret);
+hs_status hs_go_next(struct hs_go_session *s, struct hs_runtime_block *ret, struct hs_error *err);
+hs_status hs_go_types(struct hs_go_session *s, struct hs_type_tables *ret, struct hs_error *err);
+
+#endif

@@ -1,0 +1,246 @@
+/* Package variables: the words of the module's data that its masks call pointers, by the name of
+ * the variable that they are part of. A variable that only static data leads to, as what a
+ * composite literal makes, has the name of the one that leads there. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/load.h"
+#include "session.h"
+#include "symbols/elf.h"
+#include "users.h"
+
+enum { NAME_BYTES = 512, HOLDERS_MAX = 6, NAMELESS_BYTES = 1 << 16 };
+
+/* A static word that leads to static data. */
+struct link {
+    hs_addr to, from;
+};
+
+struct statics {
+    struct hs_go_session *s;
+    const struct hs_object *object; /* the program */
+    struct link *links;             /* owned: ascending by `to` */
+    size_t n_links, links_capacity;
+    struct hs_go_users users; /* of a program without symbols */
+    hs_str module;
+};
+
+/* A variable: a symbol, or without symbols the beginning of static data. */
+struct variable {
+    const char *name; /* borrowed; NULL: unknown */
+    hs_addr begin;
+    uint64_t n_bytes;
+};
+
+static bool is_static(const struct hs_go_module *m, hs_addr at)
+{
+    for (unsigned i = 0; i < HS_GO_N_DATA; i++)
+        if (at >= m->data[i].begin && at < m->data[i].end)
+            return true;
+    return false;
+}
+
+/* Visits the words of the data that are pointers by their masks and are not 0. */
+static hs_status each_word(struct statics *st,
+                           hs_status (*visit)(struct statics *st, hs_addr at, uint64_t word,
+                                              struct hs_error *err),
+                           struct hs_error *err)
+{
+    const struct hs_go_heap *heap = &st->s->heap;
+
+    for (unsigned i = 0; i < HS_GO_NOPTRDATA; i++) {
+        const struct hs_go_data *data = &heap->module.data[i];
+        const uint8_t *bits =
+            hs_go_bytes(heap, data->mask, (data->n_mask_bits + CHAR_BIT - 1) / CHAR_BIT);
+        for (uint64_t k = 0; bits != NULL && k < data->n_mask_bits; k++) {
+            hs_addr at = data->begin + k * HS_WORD_BYTES;
+            uint64_t word;
+            if ((bits[k / CHAR_BIT] >> k % CHAR_BIT & 1) != 0 &&
+                hs_image_u64(&heap->dump->image, at, &word) && word != 0)
+                HS_TRY(visit(st, at, word, err));
+        }
+    }
+    return HS_OK;
+}
+
+static hs_status add_link(struct statics *st, hs_addr at, uint64_t word, struct hs_error *err)
+{
+    if (!is_static(&st->s->heap.module, word))
+        return HS_OK;
+    HS_TRY(HS_GROW(&st->links, &st->links_capacity, st->n_links + 1, err));
+    st->links[st->n_links++] = (struct link){.to = word, .from = at};
+    return HS_OK;
+}
+
+static int link_compare(const void *a, const void *b)
+{
+    const struct link *x = a, *y = b;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* ---- names */
+
+static struct variable symbol_at(const struct statics *st, hs_addr at)
+{
+    const struct hs_elf *elf = st->object->debug != NULL ? st->object->debug : st->object->elf;
+    uint64_t offset = 0;
+    const struct hs_elf_symbol *symbol = hs_elf_symbol_at(elf, at - st->object->bias, &offset);
+
+    if (symbol == NULL || offset >= (symbol->n_bytes == 0 ? HS_WORD_BYTES : symbol->n_bytes))
+        return (struct variable){.begin = at};
+    return (struct variable){
+        .name = symbol->name, .begin = at - offset, .n_bytes = symbol->n_bytes};
+}
+
+/* Tells whether a symbol was made by the compiler for a value that a variable leads to. */
+static bool is_made_up(const char *name)
+{
+    return name == NULL || strstr(name, "..stmp_") != NULL || strstr(name, "..dict") != NULL;
+}
+
+/* Finds the variable that a static word is part of. What the compiler made has no symbol or one of
+ * its own: it begins where the nearest static word leads to, and is named by that. */
+static struct variable find_variable(const struct statics *st, hs_addr at)
+{
+    struct variable variable = symbol_at(st, at);
+
+    for (unsigned i = 0; i < HOLDERS_MAX && is_made_up(variable.name); i++) {
+        size_t k = HS_FIRST_ABOVE(st->links, st->n_links, to, at);
+        hs_addr from = variable.name != NULL ? variable.begin
+                       : at > NAMELESS_BYTES ? at - NAMELESS_BYTES
+                                             : 0;
+        if (k == 0 || st->links[k - 1].to < from || st->links[k - 1].from == at)
+            break;
+        at = st->links[k - 1].from;
+        variable = symbol_at(st, at);
+    }
+    return variable;
+}
+
+/* Tells whether a package is the runtime's own: its tables lead to everything. */
+static bool is_of_runtime(const char *package, size_t n)
+{
+    static const char *const own[] = {"runtime", "sync", "internal/godebug", "unique"};
+    static const char *const below[] = {"runtime/", "internal/runtime/"};
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i]) == n && memcmp(package, own[i], n) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++)
+        if (strncmp(package, below[i], strlen(below[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Finds the place of a nameless word: that in the data which leads to it, where only data does. */
+static hs_addr find_place(const struct statics *st, hs_addr at, char *package, char *function)
+{
+    hs_addr used = 0;
+
+    for (unsigned i = 0; i < HOLDERS_MAX; i++) {
+        bool is_used =
+            hs_go_user_of(&st->s->heap, &st->users, at, package, function, NAME_BYTES, &used);
+        size_t k = HS_FIRST_ABOVE(st->links, st->n_links, to, at);
+        if (k == 0 || at - st->links[k - 1].to >= NAMELESS_BYTES || st->links[k - 1].from == at ||
+            (is_used && used >= st->links[k - 1].to))
+            return at;
+        at = st->links[k - 1].from;
+    }
+    return at;
+}
+
+/* Names a word of a program without symbols: by its section, its package and a function of that
+ * which uses it. The words of one package are one variable. */
+static hs_status name_by_user(const struct statics *st, hs_addr at, struct hs_root_leaf *leaf,
+                              struct hs_error *err)
+{
+    struct hs_strtab *strings = &st->s->dump->strings;
+    char text[2 * NAME_BYTES], package[NAME_BYTES] = "", function[NAME_BYTES] = "";
+    hs_addr place = find_place(st, at, package, function);
+    struct hs_elf_section section;
+
+    if (hs_elf_section_at(st->object->elf, place - st->object->bias, &section))
+        snprintf(text, sizeof text, "%s+%#llx", section.name,
+                 (unsigned long long)(place - st->object->bias - section.vaddr));
+    else
+        snprintf(text, sizeof text, ".data+%#llx", (unsigned long long)(place - st->object->begin));
+    HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
+    if (package[0] == '\0')
+        return hs_strtab_add(strings, "package variables", &leaf->group_unit, err);
+    HS_TRY(hs_strtab_add(strings, package, &leaf->group_unit, err));
+    HS_TRY(hs_strtab_add(strings, function, &leaf->root.function, err));
+    if (is_of_runtime(package, strlen(package)))
+        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
+    snprintf(text, sizeof text, "variables of package %s", package);
+    return hs_strtab_add(strings, text, &leaf->group_variable, err);
+}
+
+static hs_status name_leaf(const struct statics *st, const struct variable *variable, hs_addr at,
+                           struct hs_root_leaf *leaf, struct hs_error *err)
+{
+    struct hs_strtab *strings = &st->s->dump->strings;
+    char text[NAME_BYTES];
+
+    if (variable->name == NULL)
+        return name_by_user(st, at, leaf, err);
+    size_t n = hs_go_package_bytes(variable->name);
+    HS_TRY(hs_strtab_add_n(strings, variable->name, n, &leaf->group_unit, err));
+    HS_TRY(hs_strtab_add(strings, variable->name, &leaf->root.symbol, err));
+    if (is_of_runtime(variable->name, n))
+        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
+    leaf->root.offset = at - variable->begin < variable->n_bytes ? at - variable->begin : 0;
+    if (variable->n_bytes <= HS_WORD_BYTES || leaf->root.offset == 0) {
+        leaf->root.name = leaf->root.symbol;
+    } else {
+        snprintf(text, sizeof text, "%s+%#llx", variable->name,
+                 (unsigned long long)leaf->root.offset);
+        HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
+    }
+    if (variable->n_bytes > HS_WORD_BYTES)
+        leaf->group_variable = leaf->root.symbol;
+    return HS_OK;
+}
+
+static hs_status add_leaf(struct statics *st, hs_addr at, uint64_t word, struct hs_error *err)
+{
+    struct hs_go_block block;
+
+    if (!hs_go_resolve(&st->s->heap, word, &block))
+        return HS_OK;
+    const struct variable variable = find_variable(st, at);
+    struct hs_root_leaf leaf = {
+        .root = {.address = at,
+                 .kind = HS_ROOT_GLOBAL,
+                 .certainty = HS_EXACT,
+                 .edge_class = word == block.begin ? HS_EDGE_EXACT : HS_EDGE_INTERIOR,
+                 .field = HS_NO_FIELD,
+                 .module = st->module},
+        .target = block.begin,
+        .group_module = st->module};
+    HS_TRY(name_leaf(st, &variable, at, &leaf, err));
+    return hs_roots_add(&st->s->roots, &leaf, err);
+}
+
+hs_status hs_go_collect_statics(struct hs_go_session *s, struct hs_error *err)
+{
+    struct statics st = {.s = s, .object = &s->dump->objects.objects[0]};
+
+    HS_TRY(hs_strtab_add(&s->dump->strings, st.object->name, &st.module, err));
+    hs_status status = each_word(&st, add_link, err);
+    if (status == HS_OK && !hs_elf_has_symtab(st.object->elf) && !s->dump->options->no_names)
+        status = hs_go_find_users(&s->heap, &st.users, err);
+    if (status == HS_OK) {
+        if (st.n_links > 1)
+            qsort(st.links, st.n_links, sizeof *st.links, link_compare);
+        status = each_word(&st, add_leaf, err);
+    }
+    hs_go_users_fini(&st.users);
+    hs_free(st.links);
+    return status;
+}

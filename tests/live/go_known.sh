@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# parts: go
+# Go programs that know what their variables keep, to the byte: with symbols, stripped, without
+# section headers, as PIE, at work; versions that are not read are refused by name.
+. "$(dirname "$0")/_native.sh"
+need go strip
+
+export GOCACHE=$BUILD_DIR/go-cache GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local HOME=$work
+case $(go env GOVERSION) in
+go1.19*) ;;
+*) echo "skipped: $(go env GOVERSION) is not read"; exit 77 ;;
+esac
+mkdir -p "$work/src"
+cp "$fixtures/go_known.go" "$work/src/main.go"
+printf 'module known\n\ngo 1.19\n' >"$work/src/go.mod"
+build()
+{
+    (cd "$work/src" && go build "${@:2}" -o "$work/$1" .) || fail "building $1"
+}
+build known
+
+# compare WHAT names|package: what roots keep, as the program has measured it. It may have allocated
+# a little between two looks.
+compare()
+{
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
+    "$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json" || fail "$1: info"
+    python3 - "$work/roots.json" "$work/info.json" "$work/log" "$@" <<'PYTHON' || fail "$1"
+import json, sys
+roots, info, log, what, how = sys.argv[1:6]
+roots, info = json.load(open(roots))["roots"], json.load(open(info))
+bad = []
+keeps = {}
+for root in roots:
+    keeps[root["name"]] = keeps.get(root["name"], 0) + root["retained_words"] * 8
+lines = [line.split() for line in open(log)]
+said = {line[1]: int(line[2]) for line in lines if line[0] == "KEEPS"}
+heap = [int(n) for n in next(line for line in lines if line[0] == "HEAP")[1:4]]
+if how == "names":
+    for name in ("main.registry", "main.sessions", "main.queue", "main.huge"):
+        if abs(keeps.get(name, 0) - said[name]) > 1024 + said[name] / 100:
+            bad.append(f"{name} keeps {keeps.get(name, 0)} bytes, not {said[name]}")
+else: # without symbols a package has one row
+    there = sum(said[name] for name in said if name.startswith("main."))
+    found = keeps.get("variables of package main", 0)
+    if abs(found - there) > 4096 + there / 50:
+        bad.append(f"package main keeps {found} bytes, not {there}")
+if keeps.get("goroutine main.stuck", 0) < 50 * 20480:
+    bad.append(f"50 goroutines keep {keeps.get('goroutine main.stuck', 0)} bytes")
+proofs = {proof["what"]: proof for proof in info["proofs"]}
+for name in ("HeapAlloc", "Mallocs - Frees", "HeapInuse", "stacks and work buffers"):
+    name = "Go: " + name
+    if name not in proofs or not proofs[name]["holds"]:
+        bad.append(f"the proof '{name}': {proofs.get(name)}")
+if not bad and what != "busy" and abs(proofs["Go: HeapAlloc"]["found"] - heap[0]) > 65536:
+    bad.append(f"a heap of {proofs['Go: HeapAlloc']['found']} bytes, not {heap[0]}")
+unreached = info["words"] - info["reached_words"] if "reached_words" in info else 0
+if what != "busy" and unreached * 8 > 65536:
+    bad.append(f"{unreached * 8} bytes are reached by nothing after a collection")
+if [r["name"] for r in info["runtimes"] if r["name"] == "go"] != ["go"]:
+    bad.append(f"runtimes {info['runtimes']}")
+print(f"{what}: {len(roots)} roots, {proofs.get('Go: HeapAlloc')}")
+for text in bad:
+    print("FAILED: " + text)
+sys.exit(bad != [])
+PYTHON
+}
+
+start "$work/known"
+dump
+compare symbols names
+rm -f "$work/heap.snap"*
+dump --heaps all
+compare all names
+"$HEAPSNAP" info "$work/heap.snap" >"$work/said" || fail "info"
+! grep -q "Go's runtime" "$work/said" || { cat "$work/said"; fail "its heap is not read"; }
+"$HEAPSNAP" doctor "$pid" >"$work/said" 2>&1 || fail "doctor"
+grep -q 'a program of Go 1\.' "$work/said" || { cat "$work/said"; fail "doctor"; }
+"$HEAPSNAP" leaks "$work/heap.snap" >"$work/said" 2>&1 || fail "leaks"
+! grep -q certain "$work/said" || { cat "$work/said"; fail "a certain leak in a collector's heap"; }
+leave
+
+cp "$work/known" "$work/bare"
+strip "$work/bare"
+python3 - "$work/bare" <<'PYTHON'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[40:48] = bytes(8)  # e_shoff
+data[60:64] = bytes(4)  # e_shnum, e_shstrndx
+open(sys.argv[1], "wb").write(data)
+PYTHON
+rm -f "$work/heap.snap"*
+start "$work/bare"
+dump
+compare "without symbols and sections" package
+leave
+
+build pie -buildmode=pie -ldflags='-s -w'
+start "$work/pie" busy
+for _ in 1 2 3; do
+    rm -f "$work/heap.snap"*
+    dump
+    compare busy package
+done
+leave
+
+# A version that is not known, and one that lies of itself, are refused in one sentence.
+sed 's/go1\.\(19\|2[0-9]\)\./go1.99./g' "$work/known" >"$work/other"
+chmod +x "$work/other"
+start "$work/other"
+"$HEAPSNAP" dump "$pid" -o "$work/other.snap" 2>"$work/talk" && fail "a heap of no known version"
+grep -q "is a program of Go 1\.99\.[0-9]*, whose heap is not read" "$work/talk" ||
+    { cat "$work/talk"; fail "the refusal"; }
+[ ! -e "$work/other.snap" ] || fail "a snapshot was left"
+leave
+echo "Go: $(go version)"
