@@ -53,6 +53,15 @@ if(HS_WITH_PUSH)
   endif()
 endif()
 
+if(HS_WITH_DEBUGINFOD)
+  hs_find_dependency(debuginfod libdebuginfod debuginfod elfutils/debuginfod.h libdebuginfod-dev
+    OPTIONAL)
+  if(NOT HS_LIB_debuginfod OR NOT HS_INC_debuginfod)
+    message(FATAL_ERROR "libdebuginfod not found: run scripts/deps, install 'libdebuginfod-dev', "
+                        "or build without symbol servers: -DHS_WITH_DEBUGINFOD=OFF")
+  endif()
+endif()
+
 if(HS_WITH_BROWSE)
   hs_find_dependency(ncursesw ncursesw ncursesw curses.h libncurses-dev OPTIONAL)
   if(NOT HS_LIB_ncursesw OR NOT HS_INC_ncursesw)

@@ -60,6 +60,8 @@ hs_part(WATCH "the command watch"
   FOLDERS tools/watch COMMANDS watch NEEDS EXPORT)
 hs_part(PUSH "heapsnap-push, for 'watch --push'"
   FOLDERS tools/push NEEDS WATCH PACKAGES libcurl4-openssl-dev nettle-dev)
+hs_part(DEBUGINFOD "heapsnap-debuginfod, which fetches debug files from symbol servers"
+  FOLDERS tools/debuginfod PACKAGES libdebuginfod-dev)
 hs_part(REPORT "the command report"
   FOLDERS viewer tools/report trace/stats COMMANDS report NEEDS RECORD)
 hs_part(SERVE "the command serve"

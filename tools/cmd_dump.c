@@ -14,24 +14,10 @@
 #include "look/suspect_text.h"
 #include "rules/rules.h"
 #include "stop_options.h"
+#include "symbol_server.h"
 #include "target/deadman.h"
 #include "target/freeze.h"
 #include "tool.h"
-
-/* The helper that reads .cmi and .cmt files lies beside our own program. */
-static const char *names_helper(char *path, size_t n)
-{
-    static const char name[] = "heapsnap-ocaml-names";
-    ssize_t used = readlink("/proc/self/exe", path, n - 1);
-    if (used <= 0)
-        return NULL;
-    path[used] = 0;
-    char *slash = strrchr(path, '/');
-    if (slash == NULL || (size_t)(slash + 1 - path) + sizeof name > n)
-        return NULL;
-    memcpy(slash + 1, name, sizeof name);
-    return access(path, X_OK) == 0 ? path : NULL;
-}
 
 hs_status hs_pid_parse(const char *text, pid_t *ret, struct hs_error *err)
 {
@@ -128,6 +114,11 @@ static void talk_report(const struct hs_tool *tool, const struct hs_dump_report 
             statics, (unsigned long)totals->n_edges, pause, bytes);
     if (report->remark[0] != '\0')
         hs_talk("%s", report->remark);
+    if (report->n_served != 0) {
+        hs_format_bytes(report->served_bytes, bytes);
+        hs_talk("%lu debug file%s of %s from the symbol server", (unsigned long)report->n_served,
+                report->n_served == 1 ? "" : "s", bytes);
+    }
     if (report->stop.n_cut != 0)
         hs_talk("%lu system calls returned with part of their work done, as when a signal comes",
                 (unsigned long)report->stop.n_cut);
@@ -235,7 +226,7 @@ static hs_status run_by_rules(struct hs_tool *tool, const struct hs_invocation *
 hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
                       struct hs_dump_report *ret, struct hs_error *err)
 {
-    char helper[PATH_MAX];
+    char helper[PATH_MAX], server[PATH_MAX];
     const char *names_dirs[HS_MAX_REPEATED], *debug_dirs[HS_MAX_REPEATED];
     struct hs_dump_options options = {
         .names_file = hs_given(inv, HS_OPT_NAMES) ? inv->text[HS_OPT_NAMES] : NULL,
@@ -246,7 +237,9 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
         .no_names = hs_given(inv, HS_OPT_NO_NAMES),
         .own_heap_alone =
             !hs_given(inv, HS_OPT_HEAPS) || strcmp(inv->text[HS_OPT_HEAPS], "all") != 0,
-        .names_helper = names_helper(helper, sizeof helper),
+        .names_helper = hs_tool_helper("heapsnap-ocaml-names", helper),
+        .debug_server_ns =
+            hs_given(inv, HS_OPT_DEBUGINFOD_TIMEOUT) ? inv->number[HS_OPT_DEBUGINFOD_TIMEOUT] : 0,
         .tool_version = HS_TOOL_VERSION,
         .progress = &tool->progress,
         .budget = hs_tool_budget(tool),
@@ -265,6 +258,7 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
         return hs_hint(err, "heapsnap dump %s%s > heap.snap, or -o heap.snap",
                        options.core != NULL ? "--core " : "", subject(inv));
     }
+    HS_TRY(hs_symbol_server(inv, server, &options.debug_server, err));
     struct hs_dump_report report = {0};
     HS_TRY(run_by_rules(tool, inv, &options, &report, err));
     HS_TRY(hs_tool_commit(tool, err));

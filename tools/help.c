@@ -120,7 +120,7 @@ bool hs_choices_unsaid(const struct hs_option *option, char *text)
      HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_POINTER_MASK) | HS_BIT(HS_OPT_RULES) |             \
      HS_BIT(HS_OPT_NO_KEYS) | HS_BIT(HS_OPT_QUIET) | HS_BIT(HS_OPT_NAMES_TIMEOUT) |             \
      HS_BIT(HS_OPT_NAMES_PATH) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_HEAPS) |             \
-     HS_OPTIONS_OF_FLEET | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
+     HS_OPTIONS_OF_FLEET | HS_OPTIONS_OF_SERVERS | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
 
 static hs_status brief_line(struct hs_out *out, const struct hs_command *command,
                             struct hs_error *err)

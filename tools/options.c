@@ -32,6 +32,11 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "code has from malloc, as one graph"},
     [HS_OPT_DEBUG_PATH] = {"debug-path", 0, HS_OPTION_REPEATED, "DIR", NULL,
                            "also look for separate debug files below DIR; may be repeated"},
+    [HS_OPT_DEBUGINFOD] = {"debuginfod", 0, HS_OPTION_CHOICE, "WHEN", "on|off|ask",
+                           "fetch debug files that are not here from the servers of "
+                           "DEBUGINFOD_URLS: on, off, or ask (on a terminal the default)"},
+    [HS_OPT_DEBUGINFOD_TIMEOUT] = {"debuginfod-timeout", 0, HS_OPTION_DURATION, "TIME", NULL,
+                                   "go on without what is not fetched after TIME (default 60s)"},
     [HS_OPT_POINTER_MASK] = {"pointer-mask", 0, HS_OPTION_TEXT, "MASK", NULL,
                              "bits (0x...) to clear in words that lead nowhere as they are"},
     [HS_OPT_RULES] =
@@ -153,8 +158,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_KEEP_BYTES] = {"keep-bytes", 0, HS_OPTION_SIZE, "SIZE", NULL,
                            "and of these no more than fit in SIZE; the newest always stays"},
     [HS_OPT_WHEN] = {"when", 0, HS_OPTION_REPEATED, "CONDITION", NULL,
-                     "dump only when rss>SIZE, growth>N% since the last dump, or growing>SIZE/h; "
-                     "may be repeated"},
+                     "dump only when rss>SIZE, growth>N%, growing>SIZE/h (growth since the last "
+                     "dump; may be repeated)"},
     [HS_OPT_QUIET] = {"quiet", 'q', HS_OPTION_FLAG, NULL, NULL,
                       "say nothing on standard error; a log goes to its file alone"},
     [HS_OPT_CERTAINTY] = {"certainty", 0, HS_OPTION_CHOICE, "WHICH", "all|certain|possible",

@@ -31,6 +31,8 @@ enum hs_option_id {
     HS_OPT_NO_NAMES,
     HS_OPT_HEAPS,
     HS_OPT_DEBUG_PATH,
+    HS_OPT_DEBUGINFOD,
+    HS_OPT_DEBUGINFOD_TIMEOUT,
     HS_OPT_POINTER_MASK,
     HS_OPT_RULES,
     HS_OPT_CHECK,
@@ -197,6 +199,8 @@ static inline bool hs_takes_rest(const struct hs_command *command)
 #define HS_OPTIONS_OF_STOP                                                        \
     (HS_BIT(HS_OPT_STOP) | HS_BIT(HS_OPT_MAX_PAUSE) | HS_BIT(HS_OPT_MAX_GROWTH) | \
      HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
+/* The options of commands that may ask symbol servers. */
+#define HS_OPTIONS_OF_SERVERS (HS_BIT(HS_OPT_DEBUGINFOD) | HS_BIT(HS_OPT_DEBUGINFOD_TIMEOUT))
 /* The options of listings. */
 #define HS_OPTIONS_OF_OUTPUT \
     (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_PROGRESS))

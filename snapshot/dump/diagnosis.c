@@ -288,8 +288,8 @@ static void check_debug_info(struct hs_dump *dump, struct hs_diagnosis *d)
         return;
     }
     add(d, "debug_info", HS_VERDICT_WARNING,
-        "install the package of its debug files (Debian: PACKAGE-dbgsym), or give --debug-path; "
-        "heapsnap asks no debuginfod server",
+        "install the package of its debug files (Debian: PACKAGE-dbgsym), or give --debug-path, "
+        "or name a symbol server in DEBUGINFOD_URLS",
         "'%s' has no debug information, %zu of %zu files have: names of types and local variables "
         "are missing (build-id %s)",
         objects->objects[0].name, n_types, objects->n, id[0] != '\0' ? id : "unknown");

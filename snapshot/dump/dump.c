@@ -139,6 +139,8 @@ static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
     HS_TRY(dump_check(dump, err));
     hs_dump_facts_tell(facts, &dump->strings, ret);
     ret->stop = dump->target.report;
+    ret->n_served = dump->n_served;
+    ret->served_bytes = dump->served_bytes;
     dump_tell_memory(dump, ret);
     return HS_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/budget.h"
+#include "debug_server.h"
 #include "runtimes/dump.h"
 #include "symbols/debugfile.h"
 #include "symbols/lines.h"
@@ -58,6 +59,13 @@ static bool prepare_is_complete(const struct hs_object *object)
     return hs_elf_has_symtab(object->elf) && hs_dwarf_present(object->elf);
 }
 
+static hs_status prepare_add_note(struct hs_dump *dump, hs_str note, struct hs_error *err)
+{
+    HS_TRY(HS_GROW(&dump->debug_notes, &dump->debug_notes_capacity, dump->n_debug_notes + 1, err));
+    dump->debug_notes[dump->n_debug_notes++] = note;
+    return HS_OK;
+}
+
 /* Notes a debug file that is there and cannot be used; that there is none at all is not worth a
  * word. */
 static hs_status prepare_note(struct hs_dump *dump, const struct hs_object *object,
@@ -73,9 +81,7 @@ static hs_status prepare_note(struct hs_dump *dump, const struct hs_object *obje
     hs_debugfile_explain(search, why, sizeof why);
     snprintf(text, sizeof text, "names of '%.200s' are missing: %.600s", object->name, why);
     HS_TRY(hs_strtab_add(&dump->strings, text, &note, err));
-    HS_TRY(HS_GROW(&dump->debug_notes, &dump->debug_notes_capacity, dump->n_debug_notes + 1, err));
-    dump->debug_notes[dump->n_debug_notes++] = note;
-    return HS_OK;
+    return prepare_add_note(dump, note, err);
 }
 
 /* The directories in which the .dwo files of an object may be. */
@@ -196,15 +202,69 @@ static hs_status prepare_find(struct hs_dump *dump, const struct prepare_places 
     return object->debug != NULL ? HS_OK : prepare_note(dump, object, &search, err);
 }
 
+/* Tells whether a server may know more of an object: a file with a build-id. */
+static bool prepare_is_asked(const struct hs_object *object)
+{
+    return object->debug == NULL && !prepare_is_complete(object) && object->path[0] == '/' &&
+           *hs_elf_build_id(object->elf) != '\0';
+}
+
+static hs_status prepare_take(struct hs_dump *dump, struct hs_object *object,
+                              const struct hs_debug_answer *answer, struct hs_error *err)
+{
+    struct hs_debugfile_search search = {0};
+    struct stat about;
+
+    if (answer->path == NULL)
+        return HS_OK;
+    HS_TRY(hs_debugfile_open_file(object->elf, answer->path, &object->debug, &search, err));
+    if (object->debug == NULL)
+        return prepare_note(dump, object, &search, err);
+    dump->n_served++;
+    if (stat(answer->path, &about) == 0 && about.st_size > 0)
+        dump->served_bytes += (uint64_t)about.st_size;
+    return HS_OK;
+}
+
+/* Asks the server of the new objects that nobody here has a debug file of. */
+static hs_status prepare_ask(struct hs_dump *dump, const bool *is_new, struct hs_error *err)
+{
+    const struct hs_dump_options *options = dump->options;
+    struct hs_debug_answers answers = {0};
+    hs_str note;
+    hs_status status = HS_OK;
+
+    for (size_t i = 0; i < dump->objects.n && status == HS_OK; i++)
+        if (is_new[i] && prepare_is_asked(&dump->objects.objects[i]))
+            status = hs_debug_answers_add(&answers, hs_elf_build_id(dump->objects.objects[i].elf),
+                                          i, err);
+    if (status == HS_OK && answers.n != 0)
+        status = hs_debug_server_ask(options->debug_server, options->debug_server_ns,
+                                     options->progress, &answers, err);
+    for (size_t i = 0; i < answers.n && status == HS_OK; i++)
+        status = prepare_take(dump, &dump->objects.objects[answers.list[i].object],
+                              &answers.list[i], err);
+    if (status == HS_OK && answers.note[0] != '\0')
+        status = hs_strtab_add(&dump->strings, answers.note, &note, err);
+    if (status == HS_OK && answers.note[0] != '\0')
+        status = prepare_add_note(dump, note, err);
+    hs_debug_answers_fini(&answers);
+    return status;
+}
+
 hs_status hs_dump_find_debug(struct hs_dump *dump, struct hs_error *err)
 {
     struct prepare_places places;
+    hs_auto_free bool *is_new = NULL;
 
     if (dump->options->no_names)
         return HS_OK;
     prepare_places(dump, &places);
-    for (size_t i = 0; i < dump->objects.n; i++)
-        if (!dump->objects.objects[i].debug_tried)
+    HS_TRY(HS_ALLOC(&is_new, dump->objects.n + 1, err));
+    for (size_t i = 0; i < dump->objects.n; i++) {
+        is_new[i] = !dump->objects.objects[i].debug_tried;
+        if (is_new[i])
             HS_TRY(prepare_find(dump, &places, &dump->objects.objects[i], err));
-    return HS_OK;
+    }
+    return dump->options->debug_server == NULL ? HS_OK : prepare_ask(dump, is_new, err);
 }

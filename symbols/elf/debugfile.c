@@ -254,6 +254,19 @@ hs_status hs_debugfile_find(struct hs_elf *elf, const char *own_path,
     return HS_OK;
 }
 
+hs_status hs_debugfile_open_file(struct hs_elf *elf, const char *path, struct hs_elf **ret,
+                                 struct hs_debugfile_search *ret_search, struct hs_error *err)
+{
+    struct debugfile_search search = {.elf = elf};
+    search.seen.outcome = HS_DEBUGFILE_UNNAMED;
+    if (elf->fd < 0 || fstat(elf->fd, &search.own) != 0)
+        search.own.st_ino = 0;
+    HS_TRY(candidate_try(&search, path, NULL, err));
+    *ret_search = search.seen;
+    *ret = search.found;
+    return HS_OK;
+}
+
 hs_status hs_debugfile_open(struct hs_elf *elf, const char *own_path,
                             const char *const *directories, size_t n_directories,
                             struct hs_elf **ret, struct hs_error *err)

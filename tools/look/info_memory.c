@@ -89,7 +89,7 @@ void hs_memory_hints(struct hs_sink *sink, const struct hs_view *view)
             (void)snprintf(text, sizeof text,
                            "more names for '%.400s': install its debug package "
                            "(/usr/lib/debug/.build-id/%.2s/%.80s.debug), or dump with "
-                           "--debug-path DIR",
+                           "--debug-path DIR or DEBUGINFOD_URLS",
                            hs_view_string(view, binary->path), id, id + 2);
         else
             (void)snprintf(text, sizeof text,

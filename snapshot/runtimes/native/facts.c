@@ -37,7 +37,8 @@ static hs_status facts_note_names(struct hs_native *native, struct hs_error *err
         return HS_OK;
     return hs_findings_note(&native->dump->findings, false, err,
                             "'%s' has no debug information: fields and types of C are unknown; "
-                            "install its debug package, or give --debug-path",
+                            "install its debug package, give --debug-path, or name a symbol "
+                            "server in DEBUGINFOD_URLS",
                             program->name);
 }
 

@@ -50,6 +50,11 @@ hs_status hs_debugfile_open(struct hs_elf *elf, const char *own_path,
                             const char *const *directories, size_t n_directories,
                             struct hs_elf **ret, struct hs_error *err);
 
+/* Opens a file as the debug file of `elf` if it is that: its build-id and its layout decide. NULL
+ * and HS_OK when it is not. The caller closes *ret. Fails with HS_LIMIT. */
+hs_status hs_debugfile_open_file(struct hs_elf *elf, const char *path, struct hs_elf **ret,
+                                 struct hs_debugfile_search *search, struct hs_error *err);
+
 /* Finds the supplementary file that dwz moved names and types to (.gnu_debugaltlink of the program
  * or of its debug file), NULL when there is none. It is not read: what it holds stays unknown.
  * Borrowed. */

@@ -14,12 +14,13 @@ struct hs_dump_report {
     struct hs_snap_totals totals;
     uint64_t pause_ns, read_bytes, n_stop_attempts;
     struct hs_stop_report stop;
-    uint64_t copy_bytes;     /* what there was to copy, before the stop */
-    uint64_t foreseen_bytes; /* resident at the most; in a file: of memory, at least */
-    bool has_spilled;        /* the copy lay in a temporary file */
-    bool is_exact;           /* false: a note says what is not */
-    char note[512];          /* the gaps, one line; empty when none */
-    char remark[512];        /* what a runtime says of its names; empty when nothing */
+    uint64_t copy_bytes;             /* what there was to copy, before the stop */
+    uint64_t foreseen_bytes;         /* resident at the most; in a file: of memory, at least */
+    bool has_spilled;                /* the copy lay in a temporary file */
+    uint64_t n_served, served_bytes; /* debug files that a symbol server had */
+    bool is_exact;                   /* false: a note says what is not */
+    char note[512];                  /* the gaps, one line; empty when none */
+    char remark[512];                /* what a runtime says of its names; empty when nothing */
 };
 
 /* Opens, stops (a bounded number of times, until every runtime and allocator is in a state that can

@@ -36,6 +36,7 @@ struct hs_dump {
     struct hs_heaps heaps;          /* listed when a runtime reads them (hs_runtime.reads_heaps) */
     hs_str *debug_notes;            /* owned: what became of debug files that could not be used */
     size_t n_debug_notes, debug_notes_capacity;
+    uint64_t n_served, served_bytes; /* debug files that a symbol server had */
     uint32_t n_stops;
     struct hs_serving serving[HS_N_RUNTIMES]; /* in the order of runtimes/runtimes.h */
     size_t n_serving;
@@ -72,7 +73,8 @@ struct hs_interpreter hs_dump_interpreter(const struct hs_dump *dump);
 /* ---- debug_files.c */
 /* Looks for separate debug files of all objects that need one and were not asked about yet: in the
  * directories of the options and /usr/lib/debug, as the target sees it and as we do. One that is
- * there and cannot be used is told in dump->debug_notes. Before the stop, and again for what was
+ * there and cannot be used is told in dump->debug_notes. What is not there is asked of a symbol
+ * server, where the options name one (debug_server.h). Before the stop, and again for what was
  * loaded since. Nothing with --no-names. Fails with HS_LIMIT. */
 hs_status hs_dump_find_debug(struct hs_dump *dump, struct hs_error *err);
 

@@ -31,10 +31,12 @@ struct hs_dump_options {
     const char *names_helper;      /* path of heapsnap-ocaml-names, or NULL: none is installed */
     const char *const *debug_dirs; /* further directories of separate debug files */
     size_t n_debug_dirs;
-    bool own_heap_alone;   /* of a runtime with a heap of its own: leave out what C code has */
-    uint64_t pointer_mask; /* bits to clear in words of C before they are looked up; 0: none */
-    uint64_t reasons_off;  /* rules of snapshot/reasons.def that are not asked: a bit for
-                              each number below 64 */
+    const char *debug_server; /* path of heapsnap-debuginfod, or NULL: no server is asked */
+    uint64_t debug_server_ns; /* of each round of questions to it; 0: 60 s */
+    bool own_heap_alone;      /* of a runtime with a heap of its own: leave out what C code has */
+    uint64_t pointer_mask;    /* bits to clear in words of C before they are looked up; 0: none */
+    uint64_t reasons_off;     /* rules of snapshot/reasons.def that are not asked: a bit for
+                                 each number below 64 */
     const struct hs_rules *rules; /* borrowed; NULL: none are known */
     struct hs_dump_order order;
     const char *tool_version;
