@@ -1,6 +1,5 @@
 /* links: hs_native */
-/* Whether anybody wrote the first word of a block of glibc's since it was in a list of free ones.
- */
+/* Tells from where on nobody wrote a block of glibc's since the memory was another's. */
 #include "unit.h"
 
 #include "native/unwritten.h"
@@ -10,6 +9,7 @@ enum { BLOCK_AT = 0x84c0, NEXT_AT = 0x8160, HEAP_BYTES = 1 << 20 };
 
 static struct hs_heap_span span;
 static uint8_t bytes[264];
+static struct hs_image image;
 
 static int set_up(void **state)
 {
@@ -19,15 +19,25 @@ static int set_up(void **state)
     return 0;
 }
 
+static uint64_t from(void)
+{
+    const struct hs_heap_block block = {
+        .begin = HEAP + BLOCK_AT, .n_bytes = sizeof bytes, .bytes = bytes, .span = &span};
+    return hs_unwritten_from(&image, &block);
+}
+
+static void put(uint64_t at, uint64_t word)
+{
+    memcpy(bytes + at, &word, sizeof word);
+}
+
 /* The link to `next` (0: the last one) under `n_text` bytes of a text. */
 static bool is_unwritten(uint64_t next, const char *text, size_t n_text)
 {
     const uint64_t link = (HEAP + BLOCK_AT) >> 12 ^ next;
-    const struct hs_heap_block block = {
-        .begin = HEAP + BLOCK_AT, .n_bytes = sizeof bytes, .bytes = bytes, .span = &span};
-    memcpy(bytes, &link, sizeof link);
+    put(0, link);
     memcpy(bytes, text, n_text);
-    return hs_unwritten_is(&block);
+    return from() == 0;
 }
 
 static void links(void **state)
@@ -56,10 +66,95 @@ static void what_is_written(void **state)
     assert_false(is_unwritten(0, "", 0));
 }
 
+static void below_a_number(void **state)
+{
+    const uint32_t zero = 0, seven = 7, large = 1 << 20;
+    assert_true(is_unwritten(HEAP + NEXT_AT, (const char *)&seven, 4));
+    assert_false(is_unwritten(HEAP + NEXT_AT, (const char *)&large, 4));
+    assert_true(is_unwritten(0, (const char *)&zero, 4));
+    assert_true(is_unwritten(0, (const char *)&seven, 4));
+    assert_false(is_unwritten(0, (const char *)&large, 4));
+    put(0, UINT64_C(8) << 32 | 7); /* as none of its addresses is masked */
+    assert_int_equal(from(), UINT64_MAX);
+    put(8, 1);
+    assert_false(is_unwritten(0, (const char *)&seven, 4));
+}
+
+/* Chunks of 64 bytes, the last of which goes on behind the block; `free`: each has its size behind
+ * it, too. */
+static void tile(uint64_t at, bool is_free)
+{
+    for (; at < sizeof bytes; at += 64) {
+        put(at, is_free ? 64 : 64 | 1);
+        put(at - 8, is_free ? 64 : HEAP + NEXT_AT);
+    }
+}
+
+static void headers(void **state)
+{
+    tile(88, false);
+    assert_int_equal(from(), UINT64_MAX); /* three lengths beside addresses may be */
+    memset(bytes, 0, sizeof bytes);
+    tile(24, false);
+    assert_int_equal(from(), 16);
+    memset(bytes, 0, sizeof bytes);
+    tile(152, true);
+    assert_int_equal(from(), 144);
+    put(216, 72); /* no chunk has this size */
+    assert_int_equal(from(), UINT64_MAX);
+}
+
+static void headers_of_the_block_itself(void **state)
+{
+    tile(8, true);
+    assert_int_equal(from(), 0);
+    memset(bytes, 0, sizeof bytes);
+    put(200, 64 | 1); /* it ends where the next block's header is */
+    assert_int_equal(from(), UINT64_MAX);
+    put(192, 0);
+    put(136, 64 | 1);
+    put(72, 64 | 1);
+    assert_int_equal(from(), 64);
+    put(136, 64 | 1 | 4); /* of another arena */
+    assert_int_equal(from(), UINT64_MAX);
+}
+
+static void tops(void **state)
+{
+    const uint64_t top = HEAP + HEAP_BYTES;
+    put(40, (top - (HEAP + BLOCK_AT + 32)) | 1);
+    assert_int_equal(from(), UINT64_MAX); /* one number may be any */
+    put(104, (top - (HEAP + BLOCK_AT + 96)) | 1);
+    assert_int_equal(from(), 32);
+    put(104, (top + 4096 - (HEAP + BLOCK_AT + 96)) | 1);
+    assert_int_equal(from(), UINT64_MAX);
+}
+
+/* The head of a ring in an arena, whose addresses lie 16 bytes behind where it is led to. */
+static void rings(void **state)
+{
+    enum { HEAD = 0x7f1200003ce0 };
+    struct hs_error err;
+    uint64_t head[4] = {0, 0, HEAD, HEAD};
+
+    assert_int_equal(hs_image_add(&image, HEAD, head, sizeof head, &err), HS_OK);
+    put(8, HEAD);
+    assert_int_equal(from(), 0);
+    put(0, 3);
+    assert_int_equal(from(), 0);
+    head[3] = HEAD + 16; /* another list, whose links lead to links */
+    assert_int_equal(from(), UINT64_MAX);
+    put(8, HEAD + 4096);
+    assert_int_equal(from(), UINT64_MAX);
+    hs_image_fini(&image);
+}
+
 static void other_heaps(void **state)
 {
     span.form = HS_SPAN_UNIFORM;
     assert_false(is_unwritten(0, "", 0));
+    tile(8, true);
+    assert_int_equal(from(), UINT64_MAX);
 }
 
 int main(void)
@@ -68,6 +163,11 @@ int main(void)
         cmocka_unit_test_setup(links, set_up),
         cmocka_unit_test_setup(below_a_text, set_up),
         cmocka_unit_test_setup(what_is_written, set_up),
+        cmocka_unit_test_setup(below_a_number, set_up),
+        cmocka_unit_test_setup(headers, set_up),
+        cmocka_unit_test_setup(headers_of_the_block_itself, set_up),
+        cmocka_unit_test_setup(tops, set_up),
+        cmocka_unit_test_setup(rings, set_up),
         cmocka_unit_test_setup(other_heaps, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,7 @@ static void unwritten(void)
     span.form = HS_SPAN_HEADERS;
     *world_word(w, block.begin) = block.begin >> 12; /* the last of glibc's list of free blocks */
     *world_word(w, block.begin + 8) = 0;
+    hs_scan_said(&scan, NULL, &block, HS_RULES_ALL, &said);
     at = 16;
 }
 static void stale(void)

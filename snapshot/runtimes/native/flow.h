@@ -125,6 +125,9 @@ hs_status hs_native_named_type(const struct hs_native *native, struct hs_native_
  * have a type keep it. */
 hs_status hs_native_stdio(const struct hs_native *native, struct hs_flow *flow,
                           struct hs_error *err);
+/* Notes, once types have flowed, what of fopen's blocks nobody has written. */
+hs_status hs_native_stdio_unused(const struct hs_native *native, struct hs_flow *flow,
+                                 struct hs_error *err);
 
 /* ---- shapes.c: containers of C++ that no debug information describes, known by pointers
  * that agree with each other. `flow`: blocks that have a type keep it. */

@@ -256,6 +256,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_native_note_uncopied(&s->native, err));
     HS_TRY(hs_progress_tell(progress, "naming types", 0, 0, err));
     HS_TRY(hs_native_flow(&s->native, &s->flow, err));
+    HS_TRY(hs_native_stdio_unused(&s->native, &s->flow, err));
     HS_TRY(hs_native_counts_find(&s->native, &s->flow, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
     hs_native_find_signal_stacks(&s->native);

@@ -8,6 +8,7 @@
 #include "flow.h"
 #include "pairs.h"
 #include "said.h"
+#include "unwritten.h"
 
 /* The bytes that all allocators round to. */
 enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8, LEAST_ALIKE = 16 };
@@ -108,6 +109,20 @@ static void said_by_type(const struct hs_scan *scan, struct hs_said *said)
           (!type->is_array && said_is_least(scan, block, said->end))));
 }
 
+uint64_t hs_said_left_from(const struct hs_scan *scan, const struct hs_native_type *type,
+                           const struct hs_heap_block *block)
+{
+    if (type == NULL)
+        return hs_unwritten_from(&scan->native->dump->image, block);
+    if (!type->is_array || type->is_plain || type->n_slots == 0 || type->is_table ||
+        hs_native_reserves_use(&scan->flow->reserves, block->rank, block->n_bytes).is_said)
+        return UINT64_MAX;
+    uint64_t from = hs_unwritten_rest(block);
+    return from == UINT64_MAX
+               ? from
+               : from + type->n_bytes - 1 - (from + type->n_bytes - 1) % type->n_bytes;
+}
+
 void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                 const struct hs_heap_block *block, struct hs_said *ret)
 {
@@ -124,6 +139,7 @@ void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
     hs_ntype number = hs_flow_type(scan->flow, block->rank);
     if (number != 0) /* of those that say themselves what they are, whatever else is known */
         ret->other_words = hs_native_type_of(&scan->flow->types, number)->other_words;
+    ret->left_from = hs_said_left_from(scan, type, block);
     ret->are_pairs = number == 0 && hs_pairs_are(scan->native, block);
     if (type != NULL && !type->is_plain)
         said_by_type(scan, ret);
@@ -147,6 +163,7 @@ bool hs_said_is_bare(const struct hs_scan *scan, const struct hs_heap_block *blo
                                 .words = hs_scan_bare_words};
     ret->block = block;
     ret->use = use;
+    ret->left_from = hs_said_left_from(scan, NULL, block);
     ret->are_pairs = hs_pairs_are(scan->native, block);
     return true;
 }

@@ -16,6 +16,7 @@ struct hs_said {
     const struct hs_native_type *type; /* NULL: nothing is said */
     uint64_t end;                      /* where what it covers ends: [0, end) */
     uint64_t sure_end;                 /* and where what more than its size speaks for does */
+    uint64_t left_from;                /* and the words from here on are earlier owners' */
     const struct hs_slack *slack;
     struct hs_object_words words;      /* as an interpreter or an allocator says */
     struct hs_native_use use;          /* what lies outside is the reserve of a vector */
@@ -37,6 +38,10 @@ bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n);
 /* Returns the pointer that the type has at this offset of an element, or NULL. O(log slots). */
 const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t offset);
 
+/* Returns the offset from which earlier owners left the words of a block (unwritten.h): of one
+ * without a type, or of an array that nobody counts; UINT64_MAX: nothing says so. */
+uint64_t hs_said_left_from(const struct hs_scan *scan, const struct hs_native_type *type,
+                           const struct hs_heap_block *block);
 /* Looks up the same of a block of which no type, object or owner tells; false where something else
  * does. */
 bool hs_said_is_bare(const struct hs_scan *scan, const struct hs_heap_block *block,

@@ -1,8 +1,8 @@
 /* The blocks that roots reach, with the words by which (scan.h). */
 #include "flow.h"
 #include "owned.h"
+#include "said.h"
 #include "scan.h"
-#include "unwritten.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 
@@ -119,16 +119,21 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
 {
     struct hs_object_words room;
     struct hs_heap_block target;
-    bool waits;
+    bool waits = false;
 
-    if (scan->slack.late.n_bits != 0 && hs_unwritten_is(block) &&
-        hs_scan_type(scan, block) == NULL) {
-        hs_bitmap_set(&scan->slack.late, block->rank);
-        return HS_OK;
-    }
     const struct hs_object_words *words = hs_scan_words(scan, block, &room);
-    mark_last(scan, block, words, &waits);
+    const uint64_t left =
+        scan->slack.late.n_bits != 0 && !words->is_exact && block->span->form == HS_SPAN_HEADERS
+            ? hs_said_left_from(scan, hs_scan_type(scan, block), block)
+            : UINT64_MAX;
+    if (left != UINT64_MAX)
+        hs_bitmap_set(&scan->slack.late, block->rank);
+    if (left == 0)
+        return HS_OK;
+    if (left == UINT64_MAX)
+        mark_last(scan, block, words, &waits);
     uint64_t end = waits ? block->n_bytes - WORD : block->n_bytes, told = told_end(scan, block);
+    end = left < end ? left : end;
     for (uint64_t at = 0; at + WORD <= end; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD <= end && !hs_scan_passes_over(words, words->links | words->weak, at))
@@ -161,7 +166,7 @@ static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, 
     return HS_OK;
 }
 
-/* Marks what the last words that waited lead to, and blocks whose beginning was not written. */
+/* Marks what the last words that waited lead to, and the words of blocks that nobody wrote. */
 static hs_status mark_late(struct hs_scan *scan, const struct hs_bitmap *late, struct hs_error *err)
 {
     struct hs_heap_block block;
@@ -173,7 +178,7 @@ static hs_status mark_late(struct hs_scan *scan, const struct hs_bitmap *late, s
         if (!hs_heap_map_next(&it, &block))
             break;
         hs_scan_cut(scan, &block);
-        if (hs_unwritten_is(&block) && hs_scan_type(scan, &block) == NULL) {
+        if (hs_said_left_from(scan, hs_scan_type(scan, &block), &block) != UINT64_MAX) {
             HS_TRY(mark_words(scan, &scan->queue, &block, err));
             HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
             continue;

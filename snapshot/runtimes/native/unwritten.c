@@ -8,8 +8,27 @@ enum {
     UNWRITTEN_MOST = 1032, /* of those in such lists */
     UNWRITTEN_SHIFT = 12,  /* by which links are masked */
     UNWRITTEN_TEXT = 3,    /* bytes of a text and its end: more leave too little of a link */
-    UNWRITTEN_ALIGN = 16
+    UNWRITTEN_ALIGN = 16,
+    UNWRITTEN_HALF = 32,        /* bits of a number over a link */
+    UNWRITTEN_NUMBER = 1 << 16, /* such a number is below it, or above its negative */
+    UNWRITTEN_ROOM = 64,        /* bytes of a block from which on it may be an array of these */
+    UNWRITTEN_SEARCHED = 128,   /* bytes of a block from which on other traces are looked for */
+    UNWRITTEN_LITTLE = 16,      /* a block's part of which it is not known, and then no matter */
+    UNWRITTEN_SEARCHED_MOST = 1 << 20, /* larger ones come fresh from the system */
+    UNWRITTEN_CHUNK = 32,              /* the least size of a chunk */
+    UNWRITTEN_PAGE = 4096,
+    UNWRITTEN_FIELD = 16,        /* from a chunk to its first neighbour's address */
+    UNWRITTEN_CHUNKS = 3,        /* that follow each other, or one with a neighbour's size */
+    UNWRITTEN_LARGE_CHUNK = 1024 /* from here on chunks have the next of another size, too */
 };
+/* The largest chunk, and the flags in its size (malloc.c). */
+#define UNWRITTEN_CHUNK_MOST (UINT64_C(1) << 26)
+#define UNWRITTEN_IN_USE UINT64_C(1) /* the chunk before it is */
+#define UNWRITTEN_MAPPED UINT64_C(2)
+#define UNWRITTEN_OF_ARENA UINT64_C(4)
+#define UNWRITTEN_FLAGS UINT64_C(7)
+
+/* ---- links */
 
 /* Tells whether so many first bytes of the word may be a text of its own: 0 is always one. */
 static bool unwritten_is_text(uint64_t word, unsigned n_bytes)
@@ -20,17 +39,28 @@ static bool unwritten_is_text(uint64_t word, unsigned n_bytes)
     return n_bytes == 0 || (word >> 8 * (n_bytes - 1) & 0xff) == 0;
 }
 
-bool hs_unwritten_is(const struct hs_heap_block *block)
+/* Tells whether a small number of 32 bits stands over a link. */
+static bool unwritten_is_half(const struct hs_heap_block *block, uint64_t word, uint64_t next)
 {
     const struct hs_heap_span *span = block->span;
+    uint64_t half = next >> UNWRITTEN_HALF, low = word & UINT32_MAX;
 
-    if (span->form != HS_SPAN_HEADERS || block->bytes == NULL || block->n_bytes < UNWRITTEN_LEAST ||
-        block->n_bytes > UNWRITTEN_MOST || hs_load_u64(block->bytes + UNWRITTEN_WORD) != 0)
+    if (block->n_bytes < UNWRITTEN_ROOM || word >> UNWRITTEN_HALF == 0 ||
+        (low >= UNWRITTEN_NUMBER && low <= UINT32_MAX - UNWRITTEN_NUMBER))
         return false;
+    return half == 0 ||
+           (half >= span->begin >> UNWRITTEN_HALF && half <= (span->end - 1) >> UNWRITTEN_HALF);
+}
+
+static bool unwritten_is_linked(const struct hs_heap_block *block)
+{
+    const struct hs_heap_span *span = block->span;
     uint64_t word = hs_load_u64(block->bytes);
-    uint64_t next = word ^ block->begin >> UNWRITTEN_SHIFT;
-    if (word == 0)
+
+    if (block->n_bytes > UNWRITTEN_MOST || word == 0 ||
+        hs_load_u64(block->bytes + UNWRITTEN_WORD) != 0)
         return false;
+    uint64_t next = word ^ block->begin >> UNWRITTEN_SHIFT;
     for (unsigned n = 0; n <= UNWRITTEN_TEXT; n++) {
         uint64_t low = (UINT64_C(1) << 8 * n) - 1;
         if (!unwritten_is_text(word, n) || (n == 0 && next % UNWRITTEN_ALIGN != 0))
@@ -38,5 +68,126 @@ bool hs_unwritten_is(const struct hs_heap_block *block)
         if ((next & ~low) == 0 || ((next | low) >= span->begin && (next & ~low) < span->end))
             return true;
     }
-    return false;
+    return unwritten_is_half(block, word, next);
+}
+
+/* ---- rings */
+
+/* Tells whether the head of a ring of free chunks is there: both its neighbours lead back, and it
+ * is no chunk of this heap. An address in front of two others is what only such a head has. */
+static bool unwritten_is_bin(const struct hs_image *image, const struct hs_heap_span *span,
+                             uint64_t address)
+{
+    uint64_t next, last, back, forth;
+
+    return address % UNWRITTEN_ALIGN == 0 && address != 0 &&
+           address - span->begin >= span->end - span->begin &&
+           hs_image_u64(image, address + UNWRITTEN_FIELD, &next) && next % UNWRITTEN_ALIGN == 0 &&
+           next != 0 && hs_image_u64(image, address + UNWRITTEN_FIELD + UNWRITTEN_WORD, &last) &&
+           hs_image_u64(image, next + UNWRITTEN_FIELD + UNWRITTEN_WORD, &back) &&
+           hs_image_u64(image, last + UNWRITTEN_FIELD, &forth) && back == address &&
+           forth == address;
+}
+
+/* Tells whether the block begins as a chunk in a ring does. A large one that is alone of its size
+ * has its own address, twice, behind those of its neighbours. */
+static bool unwritten_is_in_ring(const struct hs_image *image, const struct hs_heap_block *block)
+{
+    const uint8_t *bytes = block->bytes;
+    uint64_t chunk = block->begin - 2 * (uint64_t)UNWRITTEN_WORD;
+
+    return (block->n_bytes >= UNWRITTEN_LARGE_CHUNK &&
+            hs_load_u64(bytes + 2 * UNWRITTEN_WORD) == chunk &&
+            hs_load_u64(bytes + 3 * UNWRITTEN_WORD) == chunk) ||
+           unwritten_is_bin(image, block->span, hs_load_u64(bytes + UNWRITTEN_WORD)) ||
+           unwritten_is_bin(image, block->span, hs_load_u64(bytes));
+}
+
+/* ---- headers */
+
+/* Tells whether the word may be a chunk's size. Where the chunk before it is free, that one's size
+ * stands before it, which *ret_n_free counts. */
+static inline bool unwritten_is_header(const struct hs_heap_block *block, uint64_t at,
+                                       unsigned *ret_n_free)
+{
+    uint64_t word = hs_load_u64(block->bytes + at), size = word & ~UNWRITTEN_FLAGS;
+
+    if (size - UNWRITTEN_CHUNK >= UNWRITTEN_CHUNK_MOST || size % UNWRITTEN_ALIGN != 0 ||
+        (word & UNWRITTEN_MAPPED) != 0)
+        return false;
+    if ((word & UNWRITTEN_IN_USE) != 0)
+        return true;
+    uint64_t before = hs_load_u64(block->bytes + at - UNWRITTEN_WORD);
+    *ret_n_free += 1;
+    return before - UNWRITTEN_CHUNK < UNWRITTEN_CHUNK_MOST && before % UNWRITTEN_ALIGN == 0;
+}
+
+/* Returns where the chunk with this header ends, if it was the top of the heap then, behind which
+ * the system's pages end; 0: it was not. */
+static uint64_t unwritten_top(const struct hs_heap_block *block, uint64_t at)
+{
+    uint64_t word = hs_load_u64(block->bytes + at), end = at + (word & ~UNWRITTEN_FLAGS);
+
+    return end > block->n_bytes && (word & UNWRITTEN_FLAGS) == UNWRITTEN_IN_USE &&
+                   (block->begin + end) % UNWRITTEN_PAGE == UNWRITTEN_WORD
+               ? end
+               : 0;
+}
+
+/* Tells whether headers follow each other from `at` on until the block ends, where the next block's
+ * own stands. Lengths beside pointers rarely do, never with a size before them, nor to the top. */
+static bool unwritten_is_tiled(const struct hs_heap_block *block, uint64_t at)
+{
+    uint64_t arena = hs_load_u64(block->bytes + at) & UNWRITTEN_OF_ARENA, last = at;
+    unsigned n_free = 0, n = 0;
+
+    for (; at < block->n_bytes && unwritten_is_header(block, at, &n_free); n++) {
+        uint64_t word = hs_load_u64(block->bytes + at);
+        if ((word & UNWRITTEN_OF_ARENA) != arena)
+            return false;
+        last = at;
+        at += word & ~UNWRITTEN_FLAGS;
+    }
+    if (at < block->n_bytes)
+        return false;
+    n += at == block->n_bytes;
+    return n > UNWRITTEN_CHUNKS || (n >= 2 && (n_free != 0 || unwritten_top(block, last) != 0));
+}
+
+uint64_t hs_unwritten_rest(const struct hs_heap_block *block)
+{
+    uint64_t top = 0, from = 0;
+    unsigned n_free = 0;
+
+    if (block->span->form != HS_SPAN_HEADERS || block->bytes == NULL ||
+        block->n_bytes < UNWRITTEN_SEARCHED || block->n_bytes > UNWRITTEN_SEARCHED_MOST)
+        return UINT64_MAX;
+    for (uint64_t at = UNWRITTEN_WORD; at + UNWRITTEN_WORD <= block->n_bytes;
+         at += UNWRITTEN_ALIGN) {
+        if (!unwritten_is_header(block, at, &n_free))
+            continue;
+        uint64_t end = unwritten_top(block, at);
+        if (end != 0 && end == top)
+            return from - UNWRITTEN_WORD;
+        from = end != 0 ? at : from;
+        top = end != 0 ? end : top;
+        if (unwritten_is_tiled(block, at))
+            return at - UNWRITTEN_WORD;
+    }
+    return UINT64_MAX;
+}
+
+uint64_t hs_unwritten_from(const struct hs_image *image, const struct hs_heap_block *block)
+{
+    if (block->span->form != HS_SPAN_HEADERS || block->bytes == NULL ||
+        block->n_bytes < UNWRITTEN_LEAST)
+        return UINT64_MAX;
+    if (unwritten_is_linked(block))
+        return 0;
+    if (block->n_bytes < UNWRITTEN_SEARCHED)
+        return UINT64_MAX;
+    if (unwritten_is_in_ring(image, block))
+        return 0;
+    uint64_t from = hs_unwritten_rest(block);
+    return from < block->n_bytes / UNWRITTEN_LITTLE ? 0 : from;
 }

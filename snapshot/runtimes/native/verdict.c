@@ -6,7 +6,6 @@
 #include "owned.h"
 #include "qt.h"
 #include "rule_lines.h"
-#include "unwritten.h"
 #include "visits.h"
 
 enum { WORD = 8, WORDS_OF_A_MASK = 64 };
@@ -213,7 +212,7 @@ static bool is_number_beside_code(const struct word *w)
  * is. */
 static bool is_unwritten(const struct word *w)
 {
-    return hs_slack_is_led_to(w->said->slack, w->target->rank);
+    return w->at >= w->said->left_from && hs_slack_is_led_to(w->said->slack, w->target->rank);
 }
 
 static bool is_slack(const struct word *w)
@@ -355,7 +354,7 @@ static uint32_t rules_of_type(const struct hs_said *said)
            rule_if(type != NULL, HS_RULE_AT_NO_POINTER) |
            rule_if(is_array && type->n_bytes == WORD && !said->use.is_said, HS_RULE_AT_STALE) |
            rule_if(has_slots && said->has_rest, HS_RULE_AT_ALLOCATOR_PADDING) |
-           rule_if(type == NULL && hs_unwritten_is(said->block), HS_RULE_AT_UNWRITTEN) |
+           rule_if(said->left_from != UINT64_MAX, HS_RULE_AT_UNWRITTEN) |
            rule_if(type == NULL && hs_slack_has(said->block), HS_RULE_AT_SLACK_WORD);
 }
 
