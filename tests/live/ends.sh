@@ -25,8 +25,12 @@ done
 g++ -std=c++17 -g -O0 -o "$work/ends" "$fixtures/ends.cpp" || fail "building"
 under jemalloc.so.2 ends "g++ -O0"
 g++ -std=c++17 -O2 -o "$work/ends" "$fixtures/ends.cpp" || fail "building"
-# A pair of words alone does not tell: it may be two blocks in a row.
+# A pair of words alone does not tell: it may be two blocks in a row. What nobody wrote of a buffer
+# has the links of mimalloc and tcmalloc between free blocks, which are like those of a list.
 under jemalloc.so.2 ends "g++ -O2, without debug information" of_piece
+for allocator in mimalloc.so.2 tcmalloc_minimal.so.4; do
+    under "$allocator" ends "g++ -O2, without debug information" of_piece of_emptied of_deque
+done
 if command -v clang++ >/dev/null &&
     echo '#include <deque>' | clang++ -stdlib=libc++ -x c++ -fsyntax-only - 2>/dev/null; then
     clang++ -stdlib=libc++ -std=c++17 -g -fstandalone-debug -O1 -o "$work/ends" \

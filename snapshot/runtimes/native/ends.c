@@ -1,5 +1,6 @@
 #include "ends.h"
 
+#include "ends_alike.h"
 #include "flow.h"
 
 enum { ENDS_WORD = 8, ENDS_NEAR_WORDS = HS_ENDS_NEAR_WORDS };
@@ -72,6 +73,23 @@ static bool ends_agree(const struct ends_votes *votes)
            votes->before < 2 * ENDS_NEAR_WORDS && votes->before <= votes->own;
 }
 
+/* Returns how many words before it the word stands that leads to the start of the block before,
+ * where the two may be a pair (begin, end) by what stands beside them; 0: they are none. A row of
+ * nodes goes on, on either side. */
+static unsigned ends_pair(const struct ends_near *near, const struct ends_votes *votes,
+                          const struct hs_heap_block *before, const struct hs_heap_block *target)
+{
+    if (votes->n_begin != 1 || votes->n_middle != 0 || votes->before > ENDS_NEAR_WORDS ||
+        votes->before > votes->own)
+        return 0;
+    for (int i = 0; i < near->n; i++)
+        if ((near->distance[i] == 1 && near->words[i] == target->begin + target->n_bytes) ||
+            (near->distance[i] == -votes->before - 1 &&
+             near->words[i] + before->n_bytes == before->begin))
+            return 0;
+    return (unsigned)votes->before;
+}
+
 struct hs_ends_place hs_ends_place_of(const struct hs_native *native, hs_addr address)
 {
     const struct hs_image_range *range =
@@ -79,7 +97,8 @@ struct hs_ends_place hs_ends_place_of(const struct hs_native *native, hs_addr ad
 
     if (range == NULL)
         return (struct hs_ends_place){0};
-    return (struct hs_ends_place){range->bytes, range->end - range->begin, address - range->begin};
+    return (struct hs_ends_place){range->bytes, range->end - range->begin, address - range->begin,
+                                  NULL};
 }
 
 /* Finds the block that ends where `target` begins. In a slab it is as large, if it is there at all,
@@ -98,6 +117,16 @@ static bool ends_before(const struct hs_native *native, const struct hs_heap_blo
            ret->begin + ret->n_bytes == target->begin;
 }
 
+/* Tells whether a pair alone is (begin, end) by others in its place. */
+static bool ends_are_alike(const struct hs_native *native, const struct hs_ends_place *place,
+                           const struct ends_near *near, const struct ends_votes *votes,
+                           const struct hs_heap_block *before, const struct hs_heap_block *target)
+{
+    unsigned back = ends_pair(near, votes, before, target);
+
+    return back != 0 && hs_ends_are_alike(native, place, back, before);
+}
+
 bool hs_ends_is(const struct hs_native *native, const struct hs_ends_place *place,
                 const struct hs_heap_block *target, bool is_named, struct hs_heap_block *ret_before)
 {
@@ -110,7 +139,9 @@ bool hs_ends_is(const struct hs_native *native, const struct hs_ends_place *plac
     if (place->bytes != NULL) {
         ends_look(place, &near);
         const struct ends_votes votes = ends_count(&near, &before, target);
-        if (is_named ? votes.n_begin + votes.n_middle == 0 : !ends_agree(&votes))
+        if (is_named ? votes.n_begin + votes.n_middle == 0
+                     : !ends_agree(&votes) &&
+                           !ends_are_alike(native, place, &near, &votes, &before, target))
             return false;
     }
     if (hs_flow_resolve(native, target->begin - 1, &before) == HS_POINTER_NONE ||

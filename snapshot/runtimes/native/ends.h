@@ -13,6 +13,7 @@
  *                One alone does not tell: two nodes that were allocated one after the other, and
  *                whose addresses stand side by side, look the same. Nor does one that a word leads
  *                from into the block behind, when that word is nearer: it begins a group of its own
+ *   by others    a bare pair (begin, end) that stands in the same place of others (ends_alike.h)
  *
  * Rejected: any pair of neighbours that differ by a block's size. Every array of pointers to blocks
  * that were allocated in a row would lose all of them but the first. */
@@ -29,6 +30,7 @@ enum { HS_ENDS_NEAR_WORDS = 4 };
 struct hs_ends_place {
     const uint8_t *bytes; /* NULL: it is in a register */
     uint64_t n_bytes, at;
+    const struct hs_heap_block *holder; /* borrowed; whose words they are; NULL: nobody asks */
 };
 
 /* Returns the place of a word at an address of the image. */
@@ -54,7 +56,8 @@ static inline bool hs_ends_may_be(const struct hs_ends_place *place,
 }
 
 /* Tells whether the word there, which leads to the start of `target`, is rather the end of the
- * block before it. *ret_before is that one. O(1): eight words, before any look-up. */
+ * block before it. *ret_before is that one. O(1): eight words, before any look-up; a few dozen
+ * for a pair alone. */
 bool hs_ends_is(const struct hs_native *native, const struct hs_ends_place *place,
                 const struct hs_heap_block *target, bool is_named,
                 struct hs_heap_block *ret_before);

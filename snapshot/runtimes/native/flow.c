@@ -301,7 +301,7 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
         enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
         if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
             continue;
-        const struct hs_ends_place near = {block->bytes, block->n_bytes, at};
+        const struct hs_ends_place near = {block->bytes, block->n_bytes, at, NULL};
         struct hs_heap_block before;
         if (how == HS_POINTER_START && hs_ends_is(f->native, &near, &target, slot->is_end, &before))
             continue;

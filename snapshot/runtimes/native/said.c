@@ -196,7 +196,7 @@ bool hs_said_is_plain(const struct hs_said *said, uint64_t at)
 bool hs_said_is_end(const struct hs_said *said, uint64_t at, enum hs_pointer how,
                     const struct hs_heap_block *target, struct hs_heap_block *ret_before)
 {
-    const struct hs_ends_place place = {said->block->bytes, said->block->n_bytes, at};
+    const struct hs_ends_place place = {said->block->bytes, said->block->n_bytes, at, said->block};
 
     bool may_be_named = said->type != NULL &&
                         (said->type->has_ends || (said->tail != NULL && said->tail->has_ends));
