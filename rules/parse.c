@@ -60,6 +60,7 @@ static const struct directive {
     {"section", NULL, runtime, NULL, runtime, HS_RULE_SEEN_SECTION},
     {"mapping", NULL, "heap", NULL, "heap", HS_RULE_SEEN_MAPPING},
     {"mapping", NULL, runtime, NULL, runtime, HS_RULE_SEEN_MAPPING},
+    {"mapping", "ranges", runtime, NULL, runtime, HS_RULE_SEEN_RANGE},
     {"library", NULL, "interpreter", NULL, "interpreter", HS_RULE_INTERPRETER},
     {"library", NULL, "tier", "extension", "tier extension", HS_RULE_EXTENSION},
     {"symbol", "interpreted", "tier", "runtime", "in interpreted tier runtime",

@@ -31,13 +31,23 @@ static bool is_seen_in(const struct hs_rules *rules, const struct hs_rule *rule,
 static bool is_mapped(const struct hs_rules *rules, const struct hs_rule *rule,
                       const struct hs_target *target)
 {
-    for (size_t i = 0; rule->kind == HS_RULE_SEEN_MAPPING && i < target->n_mappings; i++)
+    bool by_range = rule->kind == HS_RULE_SEEN_RANGE;
+    char range[2 * 16 + 2];
+
+    if (!by_range && rule->kind != HS_RULE_SEEN_MAPPING)
+        return false;
+    for (size_t i = 0; i < target->n_mappings; i++) {
+        const struct hs_mapping *m = &target->mappings[i];
+        const char *text = by_range ? range : hs_mapping_path(target, m);
+        if (by_range)
+            snprintf(range, sizeof range, "%llx-%llx", (unsigned long long)m->begin,
+                     (unsigned long long)m->end);
         for (uint32_t k = 0; k < rule->n_patterns; k++) {
             const struct hs_rule_pattern *pattern = &rules->patterns[rule->first_pattern + k];
-            const char *path = hs_mapping_path(target, &target->mappings[i]);
-            if (hs_rules_glob(pattern->text, pattern->n, path, strlen(path)))
+            if (hs_rules_glob(pattern->text, pattern->n, text, strlen(text)))
                 return true;
         }
+    }
     return false;
 }
 
@@ -118,6 +128,21 @@ static void recognise_all(const struct hs_process_copy *process, const struct hs
         if (object != NULL)
             n += recognise_tell(name, object, text + n, n_bytes - n);
     }
+}
+
+const struct hs_object *hs_heaps_runtime(const struct hs_process_copy *process,
+                                         const struct hs_rules *rules, const char **ret_name)
+{
+    for (size_t i = 0; process->objects != NULL && rules != NULL && i < rules->n_rules; i++) {
+        const char *name = rules->rules[i].value;
+        const struct hs_object *object =
+            begins_name(rules, i, true) ? recognise_find(process, rules, name) : NULL;
+        if (object == NULL)
+            continue;
+        *ret_name = name;
+        return object;
+    }
+    return NULL;
 }
 
 uint64_t hs_heaps_in_use(const struct hs_heaps *heaps)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "fail_each.h"
 #include "fake_native.h"
+#include "native/foreign.h"
 static struct hs_error err;
 
 #define A_AT UINT64_C(0x7f6000000000)
@@ -113,6 +114,59 @@ static void without_a_pointer_to_a_block_no_heap_is_marked(void **state)
     fake_native_free(f);
 }
 
+/* The program is given a runtime's name while `collect` is asked. */
+static hs_status collect_foreign(struct fake_native *f)
+{
+    static char ruby[] = "libruby-3.1.so.3.1";
+    struct hs_object *object = &f->dump.objects.objects[0];
+    char *name = object->name;
+
+    f->dump.process.objects = &f->dump.objects;
+    f->dump.process.target = &f->dump.target;
+    object->name = ruby;
+    hs_status status = hs_native_collect_foreign(&f->native, &err);
+    object->name = name;
+    return status;
+}
+
+/* A variable leads into the second piece of A, another to block 1; B is a file's. */
+static void the_heap_of_a_runtime_is_one_owner(void **state)
+{
+    struct fake_native *f = with_mappings();
+    struct hs_heap_block piece;
+
+    root_to(f, A_AT + (1 << 20) + 64);
+    root_to(f, fake_native_block(1));
+    assert_int_equal(hs_native_collect_foreign(&f->native, &err), HS_OK);
+    assert_int_equal(f->native.roots.n_leaves, 2); /* no runtime is known */
+    assert_int_equal(collect_foreign(f), HS_OK);
+    const struct hs_root_leaf *leaves = f->native.roots.leaves;
+    assert_int_equal(leaves[0].root.tier, HS_TIER_DOUBTFUL);
+    assert_int_equal(leaves[0].root.reason, HS_REASON_UNREAD_HEAP);
+    assert_int_equal(leaves[1].root.tier, HS_TIER_FIRM);
+    assert_int_equal(n_unclaimed(f, A_AT) + n_unclaimed(f, A_AT + (1 << 20)), 2);
+    const struct hs_root_leaf *leaf = fake_native_leaf(f, "heap of Ruby+0x100000");
+    assert_non_null(leaf);
+    assert_int_equal(leaf->root.tier, HS_TIER_RUNTIME);
+    assert_string_equal(fake_native_text(f, leaf->group_variable), "heap of Ruby");
+    assert_true(f->native.is_blind);
+    assert_int_equal(hs_heap_map_resolve(&f->dump.heaps.map, A_AT, &piece), HS_POINTER_START);
+    assert_true(hs_native_is_foreign(&f->native, &piece));
+    hs_native_foreign_fini(&f->native.foreign);
+    fake_native_free(f);
+}
+
+static void every_allocation_of_it_may_fail(void **state)
+{
+    FAIL_EACH (each, .at_least = 3) {
+        struct fake_native *f = with_mappings();
+        root_to(f, A_AT);
+        (void)FAIL_EACH_TRY(each, collect_foreign(f));
+        hs_native_foreign_fini(&f->native.foreign);
+        fake_native_free(f);
+    }
+}
+
 static void every_allocation_may_fail(void **state)
 {
     FAIL_EACH (each, .at_least = 3) {
@@ -130,6 +184,8 @@ int main(void)
         cmocka_unit_test(what_a_root_reaches_through_the_heap_is_none),
         cmocka_unit_test(one_mapping_may_keep_another),
         cmocka_unit_test(without_a_pointer_to_a_block_no_heap_is_marked),
+        cmocka_unit_test(the_heap_of_a_runtime_is_one_owner),
+        cmocka_unit_test(every_allocation_of_it_may_fail),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

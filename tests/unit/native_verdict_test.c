@@ -34,6 +34,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     scan.named = NULL;
+    hs_range_set_fini(&w->native.foreign.ranges);
     scan.interpreter.model = NULL;
     hs_bitmap_fini(&bits);
     hs_scan_close(&scan);
@@ -217,6 +218,16 @@ static void end_pointer(void)
     *world_word(w, block.begin + 16) = target.begin;
     at = 8;
 }
+static void unread_heap(void)
+{
+    static struct hs_heap_span mapping;
+
+    mapping = *target.span;
+    mapping.owner = HS_OWNER_MAPPING;
+    target.span = &mapping;
+    WORLD_OK(hs_range_set_add(&w->native.foreign.ranges, target.begin,
+                              target.begin + target.n_bytes, &world_err));
+}
 static void visitor(void)
 {
     WORLD_OK(hs_bitmap_init(&scan.own, w->dump.heaps.map.n_blocks, &world_err));
@@ -257,6 +268,7 @@ static const struct verdict_case {
     {HS_REASON_TOKIO_TASK, 0, tokio_task},
     {HS_REASON_UNWRITTEN, 0, unwritten},
     {HS_REASON_STALE, NODE, stale},
+    {HS_REASON_UNREAD_HEAP, 0, unread_heap},
     {HS_REASON_END_POINTER, 0, end_pointer},
     {HS_REASON_VISITOR, 0, visitor},
     {HS_REASON_PAST_END, 0, past_end},

@@ -104,7 +104,13 @@ static void runtimes_apart(void **state)
     hs_heaps_recognise_runtimes(&process, shipped_rules(), text, sizeof text);
     assert_string_equal(text, "");
 
-    process.target = &target;
+    const char *runtime = NULL;
+    assert_null(hs_heaps_runtime(&process, shipped_rules(), &runtime));
+    process.target = &target; /* GHC's reserve of addresses is at this one */
+    assert_null(hs_heaps_runtime(&process, shipped_rules(), &runtime));
+    mapping = (struct hs_mapping){.begin = UINT64_C(0x4200000000), .end = UINT64_C(0x4200100000)};
+    assert_ptr_equal(hs_heaps_runtime(&process, shipped_rules(), &runtime), &object[0]);
+    assert_string_equal(runtime, "Haskell's runtime");
     assert_string_equal(recognise(1), "PartitionAlloc (app)\n");
     name[1] = 'b';
     assert_string_equal(recognise(1), "");

@@ -38,6 +38,7 @@ enum hs_rule_kind {
     HS_RULE_SEEN_SYMBOL,  /* symbol ... heap NAME: so has whatever defines it */
     HS_RULE_SEEN_SECTION, /* section ... heap NAME */
     HS_RULE_SEEN_MAPPING, /* mapping ... heap NAME: it calls its memory so, prctl(2) */
+    HS_RULE_SEEN_RANGE,   /* mapping ... in ranges runtime NAME: it has memory at such addresses */
     HS_RULE_CONTAINER,    /* container ...: where it says how many elements it has */
     HS_RULE_INTERPRETER,  /* library ... interpreter SYMBOL: it has a language's interpreter */
     HS_RULE_EXTENSION,    /* library ... tier extension: it is loaded by such */

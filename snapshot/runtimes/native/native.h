@@ -74,7 +74,10 @@ struct hs_native {
     uint64_t n_frames;                /* unwound so far, of all stacks */
     uint64_t n_reserves_without_room; /* see reserve.h */
     bool is_large;                    /* blocks are gone through by region: see queue.h */
-    uint64_t n_copy_looks;            /* for the library that a variable was copied from */
+    struct hs_native_foreign {
+        struct hs_range_set ranges; /* owned: see foreign.h */
+    } foreign;
+    uint64_t n_copy_looks; /* for the library that a variable was copied from */
 };
 
 /* ---- roots (all on the copy, after hs_heaps_mark) */

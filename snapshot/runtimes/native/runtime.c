@@ -15,6 +15,7 @@
 #include "facts.h"
 #include "firm.h"
 #include "flow.h"
+#include "foreign.h"
 #include "garbage.h"
 #include "guess.h"
 #include "prepare.h"
@@ -90,6 +91,7 @@ static void native_close(void *state)
     hs_native_tasks_fini(&s->native.tasks);
     hs_unions_fini(&s->native.unions);
     hs_free(s->native.ended);
+    hs_native_foreign_fini(&s->native.foreign);
     native_forget(s);
     hs_free(s);
 }
@@ -226,6 +228,7 @@ static hs_status native_collect(struct hs_native *native, struct hs_error *err)
     HS_TRY(hs_native_collect_tasks(native, err));
     HS_TRY(hs_rings_find(native, err));
     HS_TRY(hs_copies_find(native, err));
+    HS_TRY(hs_native_collect_foreign(native, err));
     return hs_native_collect_unclaimed(native, err);
 }
 

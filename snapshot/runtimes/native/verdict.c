@@ -3,6 +3,7 @@
 #include "agree.h"
 #include "base/load.h"
 #include "flow.h"
+#include "foreign.h"
 #include "owned.h"
 #include "qt.h"
 #include "rule_lines.h"
@@ -240,6 +241,16 @@ static bool is_overwritten_half(const struct word *w)
            ((low < HALF_SMALL && offset > low) || before + behind >= HALF_MUCH);
 }
 
+/* Tells whether a word from outside leads into a heap that is not read: its collector keeps what is
+ * there. */
+static bool is_into_unread(const struct word *w)
+{
+    const struct hs_native *native = scan_of(w)->native;
+
+    return hs_native_is_foreign(native, w->target) &&
+           (w->said->block == NULL || !hs_native_is_foreign(native, w->said->block));
+}
+
 static bool is_end(const struct word *w)
 {
     struct hs_heap_block before;
@@ -363,6 +374,7 @@ static uint32_t rules_of_target(const struct hs_scan *scan)
 {
     return rule_if(scan->entries.n_bits != 0, HS_RULE_AT_OWNED_ELSEWHERE) |
            rule_if(scan->named != NULL, HS_RULE_AT_PYTHON_NAMED) |
+           rule_if(scan->native->foreign.ranges.n != 0, HS_RULE_AT_UNREAD_HEAP) |
            rule_if(scan->native->tasks.n_tasks != 0, HS_RULE_AT_TOKIO_TASK) | HS_RULE_BIT(PAST_END);
 }
 
