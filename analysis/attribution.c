@@ -134,7 +134,19 @@ static void add_root(const struct hs_view *view, hs_node node, struct hs_attribu
         sum->to_modules_words += words;
 }
 
-static void add_set(const struct hs_view *view, uint32_t id, struct hs_attribution *sum)
+/* A bit for each set: more roots than a few keep it. A set is found in its page by reading those
+ * before it, so that each is asked once. */
+struct wide_sets {
+    uint64_t bits[(HS_SET_OTHERS + 63) / 64];
+};
+
+static bool set_is_wide(const struct wide_sets *wide, uint32_t set)
+{
+    return set == HS_SET_OTHERS || (wide->bits[set / 64] >> (set % 64) & 1) != 0;
+}
+
+static void add_set(const struct hs_view *view, uint32_t id, struct hs_attribution *sum,
+                    struct wide_sets *wide)
 {
     const struct hs_owner_set set = hs_index_set(view->index, id);
     uint64_t words = set.retained.words;
@@ -143,6 +155,8 @@ static void add_set(const struct hs_view *view, uint32_t id, struct hs_attributi
         sum->by_2_3_words += words;
     else if (set.n_roots <= HS_ATTRIBUTED_ROOTS)
         sum->by_4_8_words += words;
+    else
+        wide->bits[id / 64] |= (uint64_t)1 << (id % 64);
     if (set.n_roots <= HS_ATTRIBUTED_ROOTS && set_has_few(view, id, BY_NAME, HS_ATTRIBUTED_ROOTS))
         sum->attributed_words += words;
     if (set_has_few(view, id, BY_FILE, HS_ATTRIBUTED_ROOTS))
@@ -165,7 +179,7 @@ static void keep_largest(uint64_t largest[HS_ATTRIBUTED_ROOTS], uint64_t words)
 }
 
 /* Sums what hangs on the largest blocks of which more roots than a few keep each. */
-static uint64_t largest_blocks_words(const struct hs_view *view)
+static uint64_t largest_blocks_words(const struct hs_view *view, const struct wide_sets *wide)
 {
     uint64_t largest[HS_ATTRIBUTED_ROOTS] = {0}, sum = 0;
 
@@ -175,8 +189,7 @@ static uint64_t largest_blocks_words(const struct hs_view *view)
         struct hs_row row = hs_index_dominated(view->index, node);
         for (hs_node child; hs_row_next(&row, &child);) {
             uint32_t set = child < view->n_tree ? 0 : hs_index_set_of(view->index, child);
-            if (set == HS_SET_OTHERS ||
-                (set != 0 && hs_index_set(view->index, set).n_roots > HS_ATTRIBUTED_ROOTS))
+            if (set_is_wide(wide, set))
                 keep_largest(largest, hs_index_retained(view->index, child).words);
         }
     }
@@ -266,15 +279,17 @@ double hs_private_percent(const struct hs_attribution *of, uint64_t words, unsig
 void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
 {
     struct hs_attribution sum = {.reached_words = hs_index_reached_total(view->index).words};
+    struct wide_sets wide = {0};
 
     for (hs_node node = 0; node < view->n_tree; node++)
         if (hs_view_root_of(view, node) == node)
             add_root(view, node, &sum);
     sum.attributed_words = sum.owned_words;
     for (uint32_t id = 1; id <= hs_index_n_sets(view->index); id++)
-        add_set(view, id, &sum);
+        add_set(view, id, &sum, &wide);
     sum.by_more_words = sum.reached_words - sum.by_1_words - sum.by_2_3_words - sum.by_4_8_words;
-    sum.to_objects_words = sum.reached_words - sum.by_more_words + largest_blocks_words(view);
+    sum.to_objects_words =
+        sum.reached_words - sum.by_more_words + largest_blocks_words(view, &wide);
     sum.unread_words = unread_words(view, sum.reached_words);
     find_memory(view, sum.reached_words, &sum.memory);
     *ret = sum;
