@@ -355,6 +355,7 @@ static hs_status build_results(struct build *b, bool reachable, struct hs_error 
 static hs_status put_predecessors(struct build *b, struct hs_error *err)
 {
     HS_TRY(hs_graph_load(b->snap, HS_GRAPH_RETAINING, b->progress, &b->graph, err));
+    HS_TRY(index_write_note_single(b->writer, err));
     HS_TRY(index_rows_put_predecessors(b->writer, &b->graph, b->progress, err));
     if (b->work->policy->has_tiers)
         hs_graph_fini(&b->graph);
@@ -409,11 +410,12 @@ hs_status index_build_run(const struct index_work *work, struct index_writer *wr
 
 /* Bytes that are alive at a time: the graph is 4 per node and edge up to the end of the search,
  * beside which there are 8 more per node: when it is reversed, and in the search. Then 20 per
- * node for two numbers of the tree, a weight and two sums, or 12 and what reachable sizes want. */
+ * node for two numbers of the tree, a weight and two sums, or 12 and what reachable sizes want. And
+ * a bit for each node with one predecessor. */
 uint64_t index_build_bytes(const struct hs_reachable_counts *counts, uint64_t n_edges)
 {
     uint64_t n = counts->n_nodes, search = 12 * n + 4 * n_edges, sums = 20 * n;
     uint64_t sizes = hs_reachable_input_bytes(n) + hs_reachable_bytes(counts);
     uint64_t most = search > sums ? search : sums;
-    return (most > sizes ? most : sizes) + hs_tiers_bytes(n);
+    return (most > sizes ? most : sizes) + hs_tiers_bytes(n) + n / 8;
 }

@@ -91,6 +91,7 @@ static void section_fini(struct index_writer *writer)
 void index_write_fini(struct index_writer *writer)
 {
     section_fini(writer);
+    hs_bitmap_fini(&writer->single);
     *writer = (struct index_writer){0};
 }
 
@@ -136,7 +137,7 @@ hs_status index_write_begin(struct index_writer *writer, enum index_section sect
     writer->section = section;
     HS_TRY(hs_packed_writer_init(&sink, n_cells, &writer->packed, err));
     writer->packed.n_values = index_n_values(&writer->header, section);
-    if (section == INDEX_IDOM)
+    if (section == INDEX_IDOM && writer->single.words == NULL)
         HS_TRY(index_reader_open(writer, INDEX_PREDECESSORS, hs_packed_skip_row, &writer->sources,
                                  err));
     return index_output_pad(writer->out, index_page_end(index_output_size(writer->out)), err);
@@ -169,6 +170,8 @@ hs_status index_write_end(struct index_writer *writer, struct hs_error *err)
 
     if (section == INDEX_RETAINED)
         HS_TRY(unreached_find(writer, err));
+    if (section == INDEX_IDOM)
+        hs_bitmap_fini(&writer->single);
     HS_TRY(hs_packed_finish(&writer->packed, err));
     uint64_t n_bytes = writer->packed.n_bytes;
     *extent = (struct index_extent){index_output_size(writer->out) - n_bytes, n_bytes};
@@ -176,12 +179,28 @@ hs_status index_write_end(struct index_writer *writer, struct hs_error *err)
     return header_write(writer, err);
 }
 
+hs_status index_write_note_single(struct index_writer *writer, struct hs_error *err)
+{
+    assert(writer->single.words == NULL);
+    return hs_bitmap_init(&writer->single, writer->header.n_nodes, err);
+}
+
+static void single_note(struct index_writer *writer, const struct hs_piece *piece)
+{
+    for (uint32_t i = 0; piece->of_row == 0 && i < piece->n; i++)
+        if (piece->begin[i + 1] - piece->begin[i] == 1)
+            hs_bitmap_set(&writer->single, piece->first + i);
+}
+
 hs_status index_write_rows(struct index_writer *writer, const struct hs_piece *piece,
                            struct hs_error *err)
 {
     assert(writer->section == INDEX_PREDECESSORS || writer->section == INDEX_DOMINATED);
-    if (writer->section == INDEX_PREDECESSORS)
+    if (writer->section == INDEX_PREDECESSORS) {
         writer->header.n_predecessors += piece->begin[piece->n] - piece->begin[0];
+        if (writer->single.words != NULL)
+            single_note(writer, piece);
+    }
     return hs_packed_piece(&writer->packed, piece, err);
 }
 
@@ -195,18 +214,31 @@ struct hs_piece_sink index_write_sink(struct index_writer *writer)
     return (struct hs_piece_sink){put_rows, writer};
 }
 
+/* Finds the only predecessor of a node, or HS_NO_NODE: of one that is reached it is the immediate
+ * dominator. */
+static hs_status idom_only(struct index_writer *writer, hs_node node, hs_node idom, hs_node *ret,
+                           struct hs_error *err)
+{
+    if (writer->single.words != NULL) {
+        *ret = hs_bitmap_get(&writer->single, node) ? idom : HS_NO_NODE;
+        return HS_OK;
+    }
+    HS_TRY(index_cells_only(&writer->sources.packed, node, ret, err));
+    if (node % HS_PACKED_PAGE == 0)
+        hs_packed_release(&writer->sources.packed);
+    if (*ret != HS_NO_NODE && idom != HS_NO_NODE && idom != *ret && node != 0)
+        return hs_fail(err, HS_BUG, "block %llu is not dominated by its only predecessor",
+                       (unsigned long long)node);
+    return HS_OK;
+}
+
 hs_status index_write_idom(struct index_writer *writer, hs_node node, hs_node idom,
                            struct hs_error *err)
 {
     hs_node only;
 
     assert(writer->section == INDEX_IDOM && node == writer->packed.next);
-    HS_TRY(index_cells_only(&writer->sources.packed, node, &only, err));
-    if (only != HS_NO_NODE && idom != HS_NO_NODE && idom != only && node != 0)
-        return hs_fail(err, HS_BUG, "block %llu is not dominated by its only predecessor",
-                       (unsigned long long)node);
-    if (node % HS_PACKED_PAGE == 0)
-        hs_packed_release(&writer->sources.packed);
+    HS_TRY(idom_only(writer, node, idom, &only, err));
     uint64_t code = index_idom_code(node, idom, only);
     return hs_packed_cell(&writer->packed, &code, 1, err);
 }

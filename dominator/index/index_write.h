@@ -39,6 +39,7 @@ struct index_writer {
     struct hs_packed_writer packed; /* its pages */
     uint64_t reserved_bytes;        /* from the budget */
     struct index_reader sources;    /* the predecessors, while IDOM is written */
+    struct hs_bitmap single;        /* which nodes have one; no words: IDOM asks `sources` */
 };
 
 /* Takes over from `out` what is whole of an index of this snapshot and policy (its key); the rest
@@ -55,6 +56,10 @@ bool index_write_has(const struct index_writer *writer, enum index_section secti
 hs_status index_write_begin(struct index_writer *writer, enum index_section section,
                             struct hs_error *err);
 hs_status index_write_end(struct index_writer *writer, struct hs_error *err);
+
+/* Has the writer note, while it writes PREDECESSORS, which nodes have one alone, so that IDOM need
+ * not read them again: a bit for each node, until IDOM is written. */
+hs_status index_write_note_single(struct index_writer *writer, struct hs_error *err);
 
 /* Writes rows of PREDECESSORS (no self loops) and DOMINATED. */
 hs_status index_write_rows(struct index_writer *writer, const struct hs_piece *piece,
