@@ -385,8 +385,8 @@ static size_t starts_with(const char *text, const char *const *of, size_t n)
 static const char *behind_links(const char *text)
 {
     static const char *const links[] = {".root", ".first", ".last", ".buckets", ".head"};
-    static const char *const steps[] = {"->left", "->right", "->parent",
-                                        "->next", "->prev",  "->..."};
+    static const char *const steps[] = {"->left", "->right", "->parent", "->next",
+                                        "->prev", "->edges", "->..."};
     const char *at = text + starts_with(text, links, sizeof links / sizeof *links);
 
     for (size_t n = at == text ? 0 : 1; n != 0;) {

@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 6
+#define KEPT_SUSPECTS_VERSION 7
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -211,6 +211,10 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     size(c, &row->n_copies);
     accumulation(c, &row->at);
     equal_groups(c, &row->equal);
+    size(c, &row->elements);
+    accumulated(c, &row->within);
+    for (unsigned i = 0; i < 2; i++)
+        type(c, &row->class_within[i]);
     size(c, &row->entries);
     size(c, &row->room);
     text(c, &row->holder);
@@ -225,7 +229,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1464 && sizeof(struct hs_accumulation) == 712 &&
+static_assert(sizeof(struct hs_suspect) == 1512 && sizeof(struct hs_accumulation) == 712 &&
               sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

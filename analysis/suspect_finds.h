@@ -19,6 +19,11 @@ hs_status hs_suspect_add_folds(const struct hs_view *view, const uint8_t *tiers,
 hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_query *query,
                                struct hs_suspects *found, struct hs_error *err);
 
+/* Finds how many elements the container of an owner's members counts, and the array of records in
+ * which they hang. After what has accumulated is known. O(1). */
+hs_status hs_suspect_take_elements(struct hs_view *view, struct hs_suspect *suspect,
+                                   struct hs_error *err);
+
 /* Finds what has to be said beside what owners and joint owners keep. */
 hs_status hs_suspect_find_reserves(struct hs_view *view, struct hs_suspects *found,
                                    struct hs_error *err);

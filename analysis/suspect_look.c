@@ -3,13 +3,18 @@
 
 #include "analysis/attribution.h"
 #include "analysis/block_name.h"
+#include "analysis/field_path.h"
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
 #include "analysis/root_folds.h"
 #include "base/alloc.h"
+#include "base/append.h"
 #include "equal_groups.h"
+#include "member_place.h"
 #include "suspect_finds.h"
 #include "type_rank.h"
+
+enum { MANY = 8 };
 
 static bool is_of_set(struct hs_view *view, uint32_t set, hs_node root)
 {
@@ -117,17 +122,24 @@ static bool is_nested(const struct hs_accumulation *at)
            members->words / 100 * OWN_PERCENT > members->own_words;
 }
 
-/* The members, and where they hang. */
-static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
+/* The members, and where they hang: on a table, unless that is one of them. */
+static hs_status take_members(struct hs_view *view, struct hs_suspect *suspect,
+                              struct hs_error *err)
 {
     const struct hs_accumulation *at = &suspect->at;
     const struct hs_accumulated *members = &at->steps[at->members];
-    bool is_block = at->point != HS_NO_NODE && at->point >= view->n_tree;
+    bool is_table = at->point != HS_NO_NODE && at->point >= view->n_tree;
+    struct hs_node_facts facts;
+    if (is_table && members->type != HS_UNTYPED) {
+        HS_TRY(hs_view_facts(view, at->point, &facts, err));
+        is_table = facts.type != members->type;
+    }
     suspect->type = members->type;
     suspect->is_class = tells_what_it_is(view, members->type);
     suspect->count = is_nested(at) ? at->n_heads : members->n_blocks;
     suspect->each_words = at->median_words;
-    suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
+    suspect->evidence = hs_suspect_has_table(suspect) && is_table ? at->point : at->top;
+    return HS_OK;
 }
 
 /* The words that are most of a suspect. */
@@ -244,11 +256,72 @@ static hs_status name_equal(struct hs_view *view, struct hs_suspect *suspect, st
     return HS_OK;
 }
 
+/* Replaces the indices of the way to one of many members that hang on many blocks: which array of
+ * these, and which element, is chance. */
+static void fold_spread(struct hs_suspect *suspect)
+{
+    static const char any[] = "[*]";
+    const struct hs_accumulation *at = &suspect->at;
+
+    if (suspect->holder == NULL || at->n_heads < MANY || at->n_direct >= at->n_heads / 2)
+        return;
+    hs_fold_indices(suspect->holder);
+    size_t n = strlen(suspect->holder);
+    if (n > strlen(any) && strcmp(suspect->holder + n - strlen(any), any) == 0)
+        suspect->holder[n - strlen(any)] = '\0';
+}
+
+/* Adds to the name of a block the member by which it leads to blocks of a type, where it has
+ * several: a list's two ends and an index lead there, so that no dominator is between. *is_added:
+ * whether there is such a member. */
+static hs_status add_member(struct hs_view *view, hs_node block, uint32_t type, char **holder,
+                            bool *is_added, struct hs_error *err)
+{
+    hs_auto_free char *member = NULL, *text = NULL;
+
+    *is_added = false;
+    if (*holder == NULL || block < view->n_tree)
+        return HS_OK;
+    HS_TRY(hs_member_place(view, block, type, &member, err));
+    if (member == NULL)
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&text, HS_FIELD_PATH_BYTES, err));
+    hs_append(text, HS_FIELD_PATH_BYTES, "%s%s", *holder, member);
+    hs_free(*holder);
+    *holder = NULL;
+    *is_added = true;
+    HS_TRY(hs_strdup(text, holder, err));
+    hs_holder_trim(*holder, /* is_one_of_many= */ true);
+    return HS_OK;
+}
+
+/* Names the place of a part: the member of the block that all of it hangs on, if one has it; else
+ * the way to the largest block. */
+static hs_status name_part(struct hs_view *view, struct hs_suspect *suspect, unsigned i,
+                           struct hs_error *err)
+{
+    hs_node root, top = suspect->at.class_tops[i];
+    hs_node above = hs_index_idom(view->index, top);
+    const struct hs_accumulated *class = &suspect->at.classes[i];
+    bool is_added = false;
+
+    if (above != HS_NO_NODE && above >= view->n_tree && class->n_blocks >= MANY) {
+        HS_TRY(name_by_path(view, above, suspect, &suspect->class_holders[i], &root, err));
+        HS_TRY(add_member(view, above, class->type, &suspect->class_holders[i], &is_added, err));
+    }
+    if (is_added)
+        return HS_OK;
+    hs_free(suspect->class_holders[i]);
+    suspect->class_holders[i] = NULL;
+    HS_TRY(name_by_path(view, top, suspect, &suspect->class_holders[i], &root, err));
+    hs_holder_trim(suspect->class_holders[i], class->n_blocks >= MANY);
+    return HS_OK;
+}
+
 static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspect *suspect,
                              struct hs_error *err)
 {
-    enum { MANY = 8 };
-    bool is_point = suspect->evidence == suspect->at.point || suspect->is_heavy;
+    bool is_added, is_point = suspect->evidence == suspect->at.point || suspect->is_heavy;
 
     if (suspect->list == HS_SUSPECT_JOINT)
         HS_TRY(name_by_path(kinds->view, suspect->evidence, suspect, &suspect->holder,
@@ -260,13 +333,14 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
     if (is_equal)
         HS_TRY(name_equal(kinds->view, suspect, err));
     hs_holder_trim(suspect->holder, !is_point && suspect->count >= MANY);
-    for (unsigned i = 0; i < 2; i++) {
-        hs_node root, top = suspect->at.class_tops[i];
-        if (top == HS_NO_NODE)
-            continue;
-        HS_TRY(name_by_path(kinds->view, top, suspect, &suspect->class_holders[i], &root, err));
-        hs_holder_trim(suspect->class_holders[i], suspect->at.classes[i].n_blocks >= MANY);
-    }
+    if (!is_point && !is_equal)
+        fold_spread(suspect);
+    if (is_point && !suspect->is_heavy && !is_equal && suspect->evidence >= kinds->view->n_tree)
+        HS_TRY(add_member(kinds->view, suspect->evidence, suspect->type, &suspect->holder,
+                          &is_added, err));
+    for (unsigned i = 0; i < 2; i++)
+        if (suspect->at.class_tops[i] != HS_NO_NODE)
+            HS_TRY(name_part(kinds->view, suspect, i, err));
     HS_TRY(name_bulk(kinds->view, suspect, err));
     if (suspect->holder != NULL && (suspect->is_heavy || is_equal))
         cut_offsets(suspect->holder);
@@ -290,7 +364,8 @@ static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_g
     hs_group_tree_fini(&tree);
     HS_TRY(status);
     if (suspect->at.members != 0)
-        take_members(kinds->view, suspect);
+        HS_TRY(take_members(kinds->view, suspect, err));
+    HS_TRY(hs_suspect_take_elements(kinds->view, suspect, err));
     if (!suspect->is_class && suspect->untyped_words >= suspect->words / 2) {
         HS_TRY(hs_equal_groups_find(kinds, place, n_blocks, &suspect->equal, err));
         suspect->is_heavy = suspect->at.members != 0 && !has_type(kinds->view, suspect->type) &&

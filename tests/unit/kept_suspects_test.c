@@ -87,6 +87,10 @@ static void fill(struct hs_suspects *found)
     row->class_holders[0] = text("first");
     row->class_holders[1] = text("second");
     row->holder_root = 2;
+    row->elements = 68;
+    row->within = (struct hs_accumulated){1, 69, 70, 71};
+    row->class_within[0] = 1;
+    row->class_within[1] = HS_UNTYPED;
     row->entries = 61;
     row->room = 62;
     row->site = text("main at a.c:1");

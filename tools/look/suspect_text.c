@@ -174,6 +174,25 @@ static void put_room(struct writer *w, const struct hs_suspect *suspect)
             (unsigned long)suspect->room);
 }
 
+/* " of 40000 elements", of one array; ", 40000 elements in all", of nodes that have several. */
+static void put_elements(struct writer *w, const struct hs_suspect *suspect)
+{
+    if (suspect->elements == 0 || suspect->room != 0)
+        return;
+    put(w, suspect->count == 1 ? " of %lu elements" : ", %lu elements in all",
+        (unsigned long)suspect->elements);
+}
+
+/* ", in one sample_t[]" */
+static void put_within(struct writer *w, const struct hs_view *view,
+                       const struct hs_suspect *suspect)
+{
+    if (suspect->within.n_blocks == 0)
+        return;
+    put(w, ", in ");
+    put_blocks(w, view, suspect->within.type, suspect->within.n_blocks, 0);
+}
+
 /* Writes the members at which the memory has come together: the members, and what hangs on them
  * below: "1000 struct entry, 96 B each with what hangs on them, mostly char[]". */
 static void put_members(struct writer *w, const struct hs_view *view,
@@ -189,6 +208,8 @@ static void put_members(struct writer *w, const struct hs_view *view,
         return;
     }
     put_blocks(w, view, suspect->type, suspect->count, 0);
+    if (suspect->count == 1)
+        put_elements(w, suspect);
     put(w, ", ");
     put_bytes(w, view, members->words / suspect->count);
     put(w, suspect->count == 1 ? " with what hangs on it" : " each with what hangs on them");
@@ -255,6 +276,11 @@ static void put_part(struct writer *w, const struct hs_view *view, const struct 
         part->words / 10 * 9 <= part->own_words ? ""
         : part->n_blocks == 1                   ? " with what hangs on it"
                                                 : " with what hangs on them");
+    if (suspect->class_within[i] != HS_UNTYPED) {
+        put(w, ", in ");
+        put_name(w, hs_view_string(view, hs_snap_type(view->snap, suspect->class_within[i])->name),
+                 NAME_COLUMNS);
+    }
     if (is_told_place(view, suspect, suspect->class_holders[i]))
         return;
     put(w, ", at ");
@@ -349,6 +375,9 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
         put(w, is_most ? ", most of it " : ": ");
         put_members(w, view, suspect);
         put_room(w, suspect);
+        if (suspect->count != 1)
+            put_elements(w, suspect);
+        put_within(w, view, suspect);
         put_peer(w, view, suspect);
         put_holder(w, view, suspect);
     }

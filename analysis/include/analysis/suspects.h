@@ -138,6 +138,11 @@ struct hs_suspect {
                             each_words and held_words are the smallest and the largest */
     struct hs_accumulation at;    /* owner and joint */
     struct hs_equal_groups equal; /* n 0: types tell more, or they are not alike */
+    uint64_t elements;            /* of the one container that has the members, as it counts them;
+                                     0: not known, or no more than the members */
+    struct hs_accumulated within; /* arrays of records in which members without a class hang;
+                                     n_blocks 0: none */
+    uint32_t class_within[2];     /* the same of at.classes, one array each; HS_UNTYPED: none */
     uint64_t entries, room;       /* of members or bulk that are bodies of containers with much room
                                      that is not in use, and of such waste; room 0: not so */
     char *holder;                 /* owned: "server.db[0].dict"; NULL: not known */
