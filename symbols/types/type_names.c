@@ -48,6 +48,43 @@ static const char *name_of_nameless(uint16_t tag)
     }
 }
 
+/* Tells whether a class without a name is a closure of C++: it has a call operator. */
+static bool name_is_closure(struct debug_info *info, const struct debug_entry *class)
+{
+    struct debug_walk walk = hs_walk_begin_(info, class);
+    struct debug_entry entry;
+    if (class->tag != DW_TAG_structure_type && class->tag != DW_TAG_class_type)
+        return false;
+    while (hs_walk_next_(&walk, &entry)) {
+        const char *name = hs_entry_text_(info, &entry, DW_AT_name);
+        if (entry.tag == DW_TAG_subprogram && name != NULL && strcmp(name, "operator()") == 0)
+            return true;
+        hs_walk_skip_(&walk, &entry);
+    }
+    return false;
+}
+
+/* Names a closure by the function that it is made in: "Shop::fill::<lambda>". */
+static size_t name_closure(struct hs_ctypes *types, hs_type_file file,
+                           const struct debug_entry *entry, char *text, size_t n_text)
+{
+    static const char lambda[] = "<lambda>";
+    char raw[CTYPES_MAX_NAME];
+    struct debug_entry scope;
+    size_t n = 0;
+    if (hs_ctypes_scope_around_(types, file, entry, &scope) &&
+        hs_ctypes_qualified_(types, file, &scope, raw, sizeof(raw)) > 0)
+        n = hs_ctypes_pretty_(raw, text, n_text);
+    if (n != 0 && n + 2 < n_text) {
+        memcpy(text + n, "::", 3);
+        n += 2;
+    }
+    if (n + sizeof lambda > n_text)
+        return n;
+    memcpy(text + n, lambda, sizeof lambda);
+    return n + sizeof lambda - 1;
+}
+
 /* The name of a type with an entry and a name of its own. */
 static size_t name_own(struct hs_ctypes *types, const struct ctypes_type *type, char *text,
                        size_t n_text)
@@ -63,6 +100,8 @@ static size_t name_own(struct hs_ctypes *types, const struct ctypes_type *type, 
         n = (size_t)snprintf(text, n_text, "%s", keyword);
         return n + hs_ctypes_pretty_(raw, text + n, n_text - n);
     }
+    if (type->alias == NULL && name_is_closure(info, &entry))
+        return name_closure(types, type->file, &entry, text, n_text);
     const char *name = type->alias != NULL ? type->alias : name_of_nameless(entry.tag);
     n = strnlen(name, n_text - 1);
     memcpy(text, name, n);
