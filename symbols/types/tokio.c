@@ -12,17 +12,21 @@
 #define TOKIO_CELL "tokio::runtime::task::core::Cell"
 #define TOKIO_POLL "tokio::runtime::task::raw::poll<"
 
-bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, uint64_t *ret_table_offset)
+bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, struct hs_ctask_header *ret)
 {
     struct ctypes_type header = *hs_ctypes_get_(types, hs_ctypes_find(types, file, TOKIO_HEADER));
+    bool has_table = false, has_state = false;
     for (uint32_t i = 0; i < header.n_members; i++) {
         struct ctypes_member member = types->members[header.first_member + i];
-        if (strcmp(member.name, "vtable") != 0)
-            continue;
-        *ret_table_offset = member.offset;
-        return hs_ctypes_get_(types, member.type)->kind == HS_CTYPE_POINTER;
+        if (strcmp(member.name, "vtable") == 0) {
+            ret->table_offset = member.offset;
+            has_table = hs_ctypes_get_(types, member.type)->kind == HS_CTYPE_POINTER;
+        } else if (strcmp(member.name, "state") == 0) {
+            ret->state_offset = member.offset;
+            has_state = true;
+        }
     }
-    return false;
+    return has_table && has_state;
 }
 
 bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret)

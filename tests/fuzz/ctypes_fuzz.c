@@ -120,8 +120,8 @@ static void fuzz_unit(struct hs_ctypes *types, hs_type_file file, struct debug_i
     }
     for (uint64_t i = 0; i < 4; i++)
         hs_ctypes_file_name_(types, file, unit, i);
-    uint64_t table_offset;
-    (void)hs_ctypes_task_header(types, file, &table_offset);
+    struct hs_ctask_header header;
+    (void)hs_ctypes_task_header(types, file, &header);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)

@@ -12,6 +12,9 @@ compare()
     "$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "types"
     "$HEAPSNAP" paths "$work/heap.snap" --to 'type:alloc::string::String[]' >"$work/paths" ||
         fail "paths"
+    "$HEAPSNAP" roots "$work/heap.snap" -n 0 >"$work/kept" || fail "roots"
+    grep -q 'tokio::DOWNLOADS' "$work/kept" ||
+        fail "$1: who keeps what is over: $(cat "$work/kept")"
     grep -q 'backlog' "$work/paths" || { cat "$work/paths"; fail "$1: no variable is named"; }
     python3 - "$work/log" "$work/roots.json" "$work/types.json" "$1" "$n" <<'PYTHON' || fail "$1"
 import json, sys
@@ -28,8 +31,11 @@ for line in open(log):
     wrong += root.get("thread") is not None or root["kind"] != "stack"
 cells = sum(row["objects"] for row in json.load(open(types))["types"]
             if row["type"].startswith("tokio::runtime::task::core::Cell<"))
-if cells != 2 * int(n):
-    print(f"{cells} tasks, there are {2 * int(n)}")
+if cells != 3 * int(n):
+    print(f"{cells} tasks, there are {3 * int(n)}")
+    wrong += 1
+if any("download" in name for name in found):
+    print("a task that is over is a root")
     wrong += 1
 sys.exit(wrong != 0)
 PYTHON

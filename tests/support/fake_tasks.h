@@ -4,9 +4,9 @@
 
 #include "symbols/ctypes.h"
 
-bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, uint64_t *ret_table_offset)
+bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, struct hs_ctask_header *ret)
 {
-    (void)types, (void)file, (void)ret_table_offset;
+    (void)types, (void)file, (void)ret;
     return false;
 }
 

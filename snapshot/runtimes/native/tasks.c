@@ -8,6 +8,7 @@
 #include "native.h"
 #include "process/constants.h"
 
+enum { COMPLETE = 2 }; /* a bit of a task's state: src/runtime/task/state.rs of 1.x */
 enum { WORD = 8, TASKS_MAX_TABLES = 1 << 16, TASKS_NAME_BYTES = 512 };
 
 void hs_native_tasks_fini(struct hs_native_tasks *tasks)
@@ -37,7 +38,7 @@ static bool tasks_are_possible(struct hs_native *native)
         return false;
     hs_type_file file = native->of_object[rust - objects->objects].types;
     file = file != 0 ? file : native->of_object[0].types;
-    return file != 0 && hs_ctypes_task_header(native->ctypes, file, &native->tasks.table_offset);
+    return file != 0 && hs_ctypes_task_header(native->ctypes, file, &native->tasks.header);
 }
 
 /* Tells whether the name ends behind "{async_fn_env#0}". `more`: that many characters follow. */
@@ -100,7 +101,7 @@ static hs_status tasks_kind(struct hs_native *native, const struct hs_heap_block
                             uint64_t *ret, struct hs_error *err)
 {
     struct hs_native_tasks *tasks = &native->tasks;
-    uint64_t at = tasks->table_offset;
+    uint64_t at = tasks->header.table_offset;
 
     *ret = 0;
     if (block->bytes == NULL || block->n_bytes < WORD || at > block->n_bytes - WORD ||
@@ -140,6 +141,14 @@ static hs_status tasks_add(struct hs_native *native, const struct hs_heap_block 
     return hs_roots_add(&native->roots, &leaf, err);
 }
 
+/* Tells whether a task's future has come to its end. */
+static bool tasks_is_over(const struct hs_native_tasks *tasks, const struct hs_heap_block *block)
+{
+    uint64_t at = tasks->header.state_offset;
+    return block->n_bytes >= WORD && at <= block->n_bytes - WORD &&
+           (hs_load_u64(block->bytes + at) & COMPLETE) != 0;
+}
+
 hs_status hs_native_collect_tasks(struct hs_native *native, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
@@ -152,7 +161,7 @@ hs_status hs_native_collect_tasks(struct hs_native *native, struct hs_error *err
     HS_TRY(hs_strtab_add(&native->dump->strings, "tokio tasks", &group, err));
     while (hs_heap_map_next(&it, &block)) {
         HS_TRY(tasks_kind(native, &block, &kind, err));
-        if (kind != 0)
+        if (kind != 0 && !tasks_is_over(&native->tasks, &block))
             HS_TRY(tasks_add(native, &block, &native->tasks.kinds[kind - 1], group, err));
     }
     return HS_OK;
@@ -160,9 +169,10 @@ hs_status hs_native_collect_tasks(struct hs_native *native, struct hs_error *err
 
 hs_ctype hs_native_task_type(const struct hs_native_tasks *tasks, const struct hs_heap_block *block)
 {
+    uint64_t at = tasks->header.table_offset;
+    bool has_room = tasks->n_kinds != 0 && block->bytes != NULL && block->n_bytes >= WORD &&
+                    at <= block->n_bytes - WORD && (block->span->states & HS_BLOCK_MAPPING) == 0;
     const uint64_t *kind =
-        hs_native_is_task(tasks, block->rank)
-            ? hs_dict_find(&tasks->by_table, hs_load_u64(block->bytes + tasks->table_offset))
-            : NULL;
+        has_room ? hs_dict_find(&tasks->by_table, hs_load_u64(block->bytes + at)) : NULL;
     return kind == NULL || *kind == 0 ? 0 : tasks->kinds[*kind - 1].cell;
 }

@@ -1,6 +1,7 @@
 /* Roots of the tasks of tokio that wait: of each the block that has its future, and so the
  * variables that the future holds across an await. All tasks of one function are one root, "task
- * app::serve".
+ * app::serve". A task that is over has a type and is no root: its result is kept by whoever has the
+ * handle to join it.
  *
  * The runtime leads to every task, by its lists, timers and wakers; none of that is why a task is
  * there: so these edges keep only what nothing else keeps, as those to what has a name in Python
@@ -20,7 +21,7 @@
 struct hs_native;
 
 struct hs_native_tasks {
-    uint64_t table_offset; /* in a task's header */
+    struct hs_ctask_header header;
     struct hs_task_kind {
         hs_ctype cell;
         uint32_t name, function; /* hs_str: "task app::serve", "app::serve" */

@@ -231,9 +231,12 @@ size_t hs_ctypes_tags(struct hs_ctypes *types, hs_ctype record, uint64_t offset,
 hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
                         hs_addr vaddr, hs_ctype declared);
 
-/* Tasks of tokio (Rust). Where a header has its table of functions; false when the file has no
- * tokio. */
-bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, uint64_t *ret_table_offset);
+/* Tasks of tokio (Rust). The offsets of a header's table of functions and of its state; false when
+ * the file has no tokio. */
+struct hs_ctask_header {
+    uint64_t table_offset, state_offset;
+};
+bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, struct hs_ctask_header *ret);
 struct hs_ctask {
     hs_ctype cell;      /* the whole task, with its future */
     const char *future; /* "app::serve::{async_fn_env#0}"; valid until free */
