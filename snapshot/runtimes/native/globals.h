@@ -11,13 +11,17 @@ const struct hs_elf *hs_native_symbols(const struct hs_object *object);
 /* Writes a symbol's name as people do, without the version that linkers append. */
 void hs_native_symbol_name(const char *name, char *text, size_t n_bytes);
 
+/* Shortens the name of a variable that a macro of Rust declared (thread_local!, lazy_static!) to
+ * the one that the program has for it. */
+void hs_native_cut_macros(char *text);
+
 /* Sets module and group of a variable's leaf: the object, or "system: libc.so.6". */
 hs_status hs_native_set_module(struct hs_native *native, const struct hs_object *object,
                                struct hs_root_leaf *leaf, struct hs_error *err);
 
 /* Fills in name, type, source, begin and length from debug information. `base` is added to
- * addresses in the file (or offsets in the TLS block). *ret_is_valid is false when the variable
- * does not hold `at`. */
+ * addresses in the file (or offsets in the TLS block). *ret_is_valid is false when the
+ * variable does not hold `at`. */
 hs_status hs_native_describe(struct hs_native *native, const struct hs_cvariable *found,
                              hs_addr base, hs_addr at, struct hs_native_variable *ret,
                              bool *ret_is_valid, struct hs_error *err);

@@ -31,6 +31,63 @@ void hs_native_symbol_name(const char *name, char *text, size_t n_bytes)
     hs_demangle(plain, text, n_bytes);
 }
 
+/* Cuts off what Rust's thread_local! puts behind the name of a variable: the block that fills it,
+ * and a variable of the macro's own, whose name is with the version. */
+static void cut_thread_local(char *text)
+{
+    static const char *const begins[] = {"::{constant#", "::{{constant}}", "::__getit"};
+    static const char *const ends[] = {"::__RUST_STD_INTERNAL_VAL", "::VAL", "::__KEY"};
+    size_t n = strlen(text);
+    bool is_macros = false;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        is_macros |= n > strlen(ends[i]) && strcmp(text + n - strlen(ends[i]), ends[i]) == 0;
+    for (size_t i = 0; is_macros && i < sizeof begins / sizeof *begins; i++) {
+        char *begin = strstr(text, begins[i]);
+        if (begin != NULL && begin != text)
+            *begin = '\0';
+    }
+}
+
+/* Leaves of a static variable of lazy_static! the name that the program has for it:
+ * "<app::REGISTRY as core::ops::deref::Deref>::deref::__stability::LAZY" is "app::REGISTRY". */
+static void cut_lazy_static(char *text)
+{
+    static const char as[] = " as core::ops::deref::Deref>::deref::__stability::LAZY";
+    char *begin = strstr(text, as);
+
+    if (text[0] != '<' || begin == NULL || strcmp(begin, as) != 0)
+        return;
+    *begin = '\0';
+    memmove(text, text + 1, strlen(text));
+}
+
+void hs_native_cut_macros(char *text)
+{
+    cut_thread_local(text);
+    cut_lazy_static(text);
+}
+
+/* Takes the name of a variable of lazy_static! from its symbol: debug information has "{impl#3}" in
+ * the place of the type that stands for it. */
+static void name_lazy_static(const struct hs_object *object, struct hs_cvariable *found, char *text,
+                             size_t n_bytes)
+{
+    static const char lazy[] = "::{impl#", end[] = "::deref::__stability::LAZY";
+    size_t n = found->name == NULL ? 0 : strlen(found->name);
+    uint64_t offset = 0;
+
+    if (n <= strlen(end) || strcmp(found->name + n - strlen(end), end) != 0 ||
+        strstr(found->name, lazy) == NULL)
+        return;
+    const struct hs_elf_symbol *symbol =
+        hs_elf_symbol_at(hs_native_symbols(object), found->vaddr, &offset);
+    if (symbol == NULL || offset != 0)
+        return;
+    hs_native_symbol_name(symbol->name, text, n_bytes);
+    found->name = text;
+}
+
 hs_status hs_native_set_module(struct hs_native *native, const struct hs_object *object,
                                struct hs_root_leaf *leaf, struct hs_error *err)
 {
@@ -48,6 +105,7 @@ hs_status hs_native_describe(struct hs_native *native, const struct hs_cvariable
                              hs_addr base, hs_addr at, struct hs_native_variable *ret,
                              bool *ret_is_valid, struct hs_error *err)
 {
+    char text[HS_VARIABLE_NAME_BYTES];
     hs_addr begin = found->vaddr + base;
     *ret_is_valid = found->name != NULL && found->name[0] != '\0' && at >= begin &&
                     at - begin < found->n_bytes && found->n_bytes <= UINT64_MAX - begin;
@@ -58,7 +116,9 @@ hs_status hs_native_describe(struct hs_native *native, const struct hs_cvariable
     ret->type = found->type;
     ret->is_whole = found->n_bytes > HS_WORD_BYTES;
     ret->leaf.root.line = found->line;
-    HS_TRY(hs_strtab_add(&native->dump->strings, found->name, &ret->name, err));
+    bool has_room = (size_t)snprintf(text, sizeof text, "%s", found->name) < sizeof text;
+    hs_native_cut_macros(text);
+    HS_TRY(hs_strtab_add(&native->dump->strings, has_room ? text : found->name, &ret->name, err));
     HS_TRY(hs_strtab_add(&native->dump->strings, found->file, &ret->leaf.root.file, err));
     ret->leaf.root.symbol = ret->name;
     return HS_OK;
@@ -70,12 +130,14 @@ static hs_status find_described(struct hs_native *native, size_t object, hs_addr
 {
     const struct hs_object *o = &native->dump->objects.objects[object];
     struct hs_cvariable found = {0};
+    char lazy[HS_VARIABLE_NAME_BYTES];
     hs_native_set_tier(native, object, NULL, false, &ret->leaf.root);
     *ret_found = native->ctypes != NULL && native->of_object[object].types != 0 &&
                  hs_ctypes_variable_at(native->ctypes, native->of_object[object].types,
                                        at - o->bias, &found);
     if (!*ret_found)
         return HS_OK;
+    name_lazy_static(o, &found, lazy, sizeof lazy);
     HS_TRY(hs_native_describe(native, &found, o->bias, at, ret, ret_found, err));
     if (*ret_found)
         hs_native_set_tier(native, object, found.name, false, &ret->leaf.root);
@@ -148,6 +210,7 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
     const struct hs_elf_symbol *other = hs_elf_find(hs_native_symbols(o), symbol->name);
     char text[HS_VARIABLE_NAME_BYTES], plain[HS_VARIABLE_NAME_BYTES];
     hs_native_symbol_name(symbol->name, text, sizeof text);
+    hs_native_cut_macros(text);
     /* Of several static variables of one name each is one of its own. */
     if (other != NULL && other->vaddr != symbol->vaddr)
         HS_TRY(hs_native_name(native, &v->name, err, "%s (at 0x%llx)", text,

@@ -5,6 +5,7 @@
 
 #include "rule_lines.h"
 #include "rules/rules.h"
+#include "symbols/demangle.h"
 
 enum { TIERS_NAME_BYTES = 256 };
 
@@ -124,6 +125,11 @@ void hs_native_set_tier(const struct hs_native *native, size_t object, const cha
     bool is_runtimes = known->is_runtime || is_interpreters(native, object, plain);
     if (!is_runtimes && !known->is_interpreter && plain[0] != '\0') {
         rule = rule_of(native, object, plain);
+        if (rule == NULL && strncmp(plain, "_R", 2) == 0) { /* Rust's, in which a crate is a hash */
+            char text[TIERS_NAME_BYTES];
+            hs_demangle(plain, text, sizeof text);
+            rule = rule_of(native, object, text);
+        }
         is_runtimes = rule != NULL || (native->dump->objects.objects[object].is_executable &&
                                        is_global && is_copied(native, object, plain));
     }

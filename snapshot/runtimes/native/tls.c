@@ -115,6 +115,7 @@ static hs_status find_by_symbol(struct tls *t, const struct tls_block *block, hs
     if (symbol == NULL)
         return hs_native_name(t->native, &v->name, t->err, HS_PLACE_TLS "%s", object->name);
     hs_native_symbol_name(symbol->name, text, sizeof text);
+    hs_native_cut_macros(text);
     v->is_whole = n > HS_WORD_BYTES;
     HS_TRY(hs_strtab_add(&t->native->dump->strings, text, &v->name, t->err));
     v->leaf.root.symbol = v->name;
