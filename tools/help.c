@@ -167,24 +167,51 @@ static hs_status example_lines(struct hs_out *out, const char *examples, struct 
     return HS_OK;
 }
 
+/* The commands that a newcomer needs, in the order of need; all others stand below "more". */
+static const char *const first_commands[] = {"suspects", "roots", "paths",  "types", "leaks",
+                                             "dump",     "diff",  "report", "watch"};
+
+static bool is_first(const struct hs_command *command)
+{
+    for (size_t i = 0; i < sizeof first_commands / sizeof *first_commands; i++)
+        if (strcmp(command->name, first_commands[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A command with as many of its arguments, or of what the first may be, as fit the column. */
+static hs_status command_line(struct hs_out *out, const struct hs_command *command,
+                              struct hs_error *err)
+{
+    enum { COLUMNS = 22 };
+    char left[64];
+    (void)snprintf(left, sizeof left, "%s %s", command->name, command->arguments);
+    while (strlen(left) > COLUMNS) {
+        char *space = strrchr(left, ' '), *bar = strrchr(left, '|');
+        *(bar > space ? bar : space) = '\0';
+    }
+    return hs_print(out, err, "  %-22s %s\n", left, command->summary);
+}
+
 hs_status hs_help_overview(struct hs_out *out, struct hs_error *err)
 {
-    HS_TRY(hs_print(out, err,
-                    "heapsnap: which root keeps how much memory alive in a running program\n\n"
-                    "  heapsnap dump PID > heap.snap\n"
-                    "  heapsnap suspects heap.snap             who keeps the memory, in sentences\n"
-                    "  heapsnap roots heap.snap                every owner with its part\n"
-                    "  heapsnap paths heap.snap --to type:T    why objects of a type are alive\n"));
-    const char *group = "";
-    for (size_t i = 0; i < hs_n_commands; i++) {
-        const struct hs_command *command = &hs_commands[i];
-        if (strcmp(group, command->group) != 0)
-            HS_TRY(hs_print(out, err, "\n%s\n", command->group));
-        group = command->group;
-        char left[40];
-        snprintf(left, sizeof left, "%s %s", command->name, command->arguments);
-        HS_TRY(hs_print(out, err, "  %-22s %s\n", left, command->summary));
+    HS_TRY(
+        hs_print(out, err,
+                 "heapsnap: which root keeps how much memory alive in a running program\n\n"
+                 "  heapsnap suspects PID                   who keeps the memory, in sentences\n"
+                 "  heapsnap suspects PID --again 1m        what grows\n"
+                 "  heapsnap dump PID > heap.snap           a snapshot, for all that follows\n"
+                 "  heapsnap roots heap.snap                every owner with its part\n"
+                 "  heapsnap paths heap.snap --to type:T    why objects of a type are alive\n\n"));
+    for (size_t i = 0; i < sizeof first_commands / sizeof *first_commands; i++) {
+        const struct hs_command *command = hs_find_command(first_commands[i]);
+        if (command != NULL)
+            HS_TRY(command_line(out, command, err));
     }
+    HS_TRY(hs_print(out, err, "\nmore\n"));
+    for (size_t i = 0; i < hs_n_commands; i++)
+        if (!is_first(&hs_commands[i]))
+            HS_TRY(command_line(out, &hs_commands[i], err));
     return hs_print(
         out, err,
         "\nEvery command explains itself with -h (short) and --help. A word is 8 bytes.\n"
