@@ -1,6 +1,7 @@
 #include "symbols/locals.h"
 
 #include <dwarf.h>
+#include <string.h>
 
 #include "location.h"
 #include "types/pool.h"
@@ -19,6 +20,13 @@ struct locals_inlined {
     unsigned depth; /* of its entry in the walk */
 };
 
+/* The declaration of a variable that has one place for all of its scope; line 0: unknown, or such a
+ * one does not say when the variable begins. */
+struct locals_declared {
+    uint64_t file; /* in the function's line table */
+    uint32_t line;
+};
+
 struct locals_walk {
     struct hs_ctypes *types;
     struct debug_info *info;
@@ -31,6 +39,7 @@ struct locals_walk {
     struct locals_inlined inlined[HS_INLINED_MAX - 1]; /* from the outermost on */
     size_t n_inlined, n_open; /* the chain, and how much of it is around the entry visited */
     size_t n_variables;
+    struct locals_declared declared[HS_LOCALS_MAX]; /* of ret->locals */
 };
 
 static const char *text_or_empty(const char *text)
@@ -40,7 +49,7 @@ static const char *text_or_empty(const char *text)
 
 /* A place that holds all or a piece of a variable. */
 static void local_add(struct locals_walk *walk, const struct debug_entry *entry,
-                      const struct location_piece *piece)
+                      const struct location_piece *piece, const struct locals_declared *declared)
 {
     struct hs_locals *ret = walk->ret;
     if (ret->n_locals == HS_LOCALS_MAX) {
@@ -50,6 +59,7 @@ static void local_add(struct locals_walk *walk, const struct debug_entry *entry,
     struct hs_ctype_facts facts;
     hs_ctype type = hs_ctypes_type_of_(walk->types, walk->frame->file, entry);
     hs_ctype_facts(walk->types, type, &facts);
+    walk->declared[ret->n_locals] = *declared;
     ret->locals[ret->n_locals++] = (struct hs_local){
         .name = text_or_empty(hs_ctypes_short_name_of_(walk->types, walk->frame->file, entry)),
         .function = walk->n_open > 0 ? walk->inlined[walk->n_open - 1].function : walk->function,
@@ -81,6 +91,27 @@ static bool find_expression(struct locals_walk *walk, const struct debug_entry *
     return false;
 }
 
+/* Finds where a variable of C or C++ is declared, if it lies in the frame for all of its scope:
+ * where the expression is the only one. Lines of other languages may be those of macros. */
+static struct locals_declared declared_of(struct locals_walk *walk, const struct debug_entry *entry,
+                                          const struct debug_bytes *expression)
+{
+    struct debug_value location, line, file;
+    struct debug_entry holder;
+    uint8_t op = expression->n_bytes > 0 ? expression->bytes[0] : 0;
+    bool is_in_frame = op == DW_OP_fbreg || (op >= DW_OP_breg0 && op <= DW_OP_breg31);
+    uint16_t language = walk->unit->language;
+
+    if (!is_in_frame || entry->tag != DW_TAG_variable ||
+        !(hs_language_is_c_(language) || hs_language_is_cpp_(language)) ||
+        !hs_entry_value_(walk->info, entry, DW_AT_location, &location) || location.bytes == NULL ||
+        !hs_entry_inherited_(walk->info, entry, DW_AT_decl_line, &line, &holder) ||
+        !hs_entry_inherited_(walk->info, entry, DW_AT_decl_file, &file, &holder) ||
+        holder.unit != walk->unit || line.number > UINT32_MAX)
+        return (struct locals_declared){0};
+    return (struct locals_declared){file.number, (uint32_t)line.number};
+}
+
 static void visit_variable(struct locals_walk *walk, const struct debug_entry *entry)
 {
     struct debug_bytes expression;
@@ -88,12 +119,13 @@ static void visit_variable(struct locals_walk *walk, const struct debug_entry *e
     if (hs_entry_flag_(walk->info, entry, DW_AT_declaration) ||
         !find_expression(walk, entry, &expression))
         return;
+    const struct locals_declared declared = declared_of(walk, entry, &expression);
     hs_location_evaluate_(&walk->location, expression.bytes, expression.n_bytes, &location);
     walk->ret->is_complete &= location.is_known;
     for (size_t i = 0; i < location.n_pieces; i++) {
         uint8_t kind = location.pieces[i].kind;
         if (kind == LOCATION_MEMORY || kind == LOCATION_REGISTER || kind == LOCATION_ENTRY)
-            local_add(walk, entry, &location.pieces[i]);
+            local_add(walk, entry, &location.pieces[i], &declared);
         walk->ret->is_complete &= kind != LOCATION_NOWHERE;
     }
 }
@@ -192,6 +224,23 @@ static void chain_build(struct locals_walk *walk)
     ret->chain[ret->n_chain++] = (struct hs_inlined){walk->function, file_name(walk, file), line};
 }
 
+/* Leaves out the variables that are declared behind what their function executes: the scope of a
+ * block begins with the block, not with the declaration, and what lies in their place is left from
+ * something else. A loop that comes back to before them has ended them, too. */
+static void leave_out_ahead(struct locals_walk *walk)
+{
+    struct hs_locals *ret = walk->ret;
+    size_t n = 0;
+    for (size_t i = 0; i < ret->n_locals; i++) {
+        const struct hs_inlined *place = &ret->chain[ret->n_chain - 1 - ret->locals[i].n_inlined];
+        const struct locals_declared *declared = &walk->declared[i];
+        if (place->line == 0 || declared->line <= place->line ||
+            strcmp(file_name(walk, declared->file), place->file) != 0)
+            ret->locals[n++] = ret->locals[i];
+    }
+    ret->n_locals = n;
+}
+
 static void walk_begin(struct locals_walk *walk, const struct debug_entry *function)
 {
     const struct hs_frame_place *frame = walk->frame;
@@ -235,6 +284,7 @@ hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *fra
         walk_begin(&walk, &function);
         walk_function(&walk, &function);
         chain_build(&walk);
+        leave_out_ahead(&walk);
         locals.is_complete &= walk.info->n_damaged == n_damaged && !hs_debug_is_spent_(walk.info);
     }
     if (hs_ctypes_ran_out_(types))

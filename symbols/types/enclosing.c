@@ -56,6 +56,11 @@ static bool is_of_c(struct hs_ctypes *types, hs_ctype type)
     return is_of(types, type, hs_language_is_c_);
 }
 
+bool hs_ctypes_is_c_or_cpp(struct hs_ctypes *types, hs_ctype type)
+{
+    return is_of_c(types, type) || is_of(types, type, hs_language_is_cpp_);
+}
+
 static bool enclosing_add(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record,
                           uint64_t key)
 {

@@ -3,7 +3,7 @@
 # std::function, std::any, std::optional, another alternative of a std::variant, of libstdc++ and
 # libc++; the other alternatives of unions of C; what arrays of C have beyond what another member
 # counts; the last word of blocks of glibc that were not asked for it; pointers to other records in
-# arrays; and virtual tables.
+# arrays; virtual tables; and variables of calls that are not written yet.
 . "$(dirname "$0")/_native.sh"
 need g++ gcc
 
@@ -86,6 +86,21 @@ stale_arrays()
         }' "$work/log" - || fail "what is left in arrays"
 }
 stale_arrays
+
+# stale_variables COMPILER: variables of calls that are not written yet say and have nothing.
+stale_variables()
+{
+    "$1" -std=c++17 -g -O0 -o "$work/inactive" "$fixtures/stale_variables.cpp" ||
+        fail "building: variables, $1"
+    start "$work/inactive"
+    rm -f "$work"/heap.snap.idx
+    dump
+    owned "variables, $1"
+    types_are "variables, $1"
+    leave
+}
+stale_variables g++
+command -v clang++ >/dev/null && stale_variables clang++
 
 # stale_tables COMPILER [OPTION]...: where an allocator leaves what it frees.
 stale_tables()

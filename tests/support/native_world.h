@@ -309,6 +309,12 @@ bool hs_ctypes_has_heir(struct hs_ctypes *types, hs_ctype part, uint64_t least_b
     return hs_ctypes_heirs(types, part, 0, least_bytes, most_bytes, found) != 0;
 }
 
+bool hs_ctypes_is_c_or_cpp(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types, (void)type;
+    return true;
+}
+
 size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file file, uint64_t least_bytes,
                          uint64_t most_bytes, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE])
 {

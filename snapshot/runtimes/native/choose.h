@@ -32,6 +32,7 @@ struct hs_native_chosen {
     uint8_t used_by;  /* enum hs_cused_by */
     bool is_there; /* else the value has no pointer there: what stands there was left by another */
     bool is_end;   /* its name says that it is one behind what another leads to */
+    bool is_bare;  /* its variable is a plain pointer, or an array of such */
     bool is_alone; /* what stands beside it is not of its variable */
     uint64_t used, used_from;
     int64_t list_at; /* see struct hs_cchosen */

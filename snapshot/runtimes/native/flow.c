@@ -170,7 +170,6 @@ static bool flow_is_lent(const struct flow *f, const struct hs_heap_block *block
                          const struct flow_place *place)
 {
     const struct hs_objects *objects = &f->native->dump->objects;
-
     bool is_text = facts->kind == HS_CTYPE_SCALAR && facts->n_bytes <= 1;
     bool fills = facts->kind != HS_CTYPE_SCALAR && hs_native_fills(block, facts->n_bytes);
 
@@ -204,12 +203,15 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     enum hs_flow_strength strength = hs_flow_strength_(f, block, had);
     struct hs_ctype_facts facts;
     struct hs_enclosing_answer enclosing = {0};
+    bool is_denied = false;
 
     if (f->is_confirming)
         return hs_flow_confirm_(f, block, pointee, err);
-    if (f->is_counting)
+    if (offset == 0)
+        HS_TRY(hs_flow_denies_(f, block, pointee, &is_denied, err));
+    if (f->is_counting && !is_denied)
         return flow_count(f, block, offset, pointee, place, err);
-    if (!flow_is_news(f, block, offset, pointee, had, strength))
+    if (is_denied || !flow_is_news(f, block, offset, pointee, had, strength))
         return HS_OK;
     hs_ctype_facts(f->native->ctypes, pointee, &facts);
     if ((facts.kind == HS_CTYPE_SCALAR && strength > HS_FLOW_SCALAR) ||
@@ -479,9 +481,10 @@ static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
                                             .used = seed->used,
                                             .used_from = seed->used_from};
         f->is_of_call = seed->is_of_call;
+        f->is_bare = seed->is_bare;
         HS_TRY(flow_by(f, &block, seed->word, &to, &place, err));
     }
-    f->is_of_call = false;
+    f->is_of_call = f->is_bare = false;
     return HS_OK;
 }
 
@@ -553,7 +556,6 @@ static hs_status flow_settle_groups(struct flow *f, struct hs_error *err)
 static hs_status flow_from_heads(struct flow *f, struct hs_error *err)
 {
     bool is_any = true;
-
     for (int round = 0; round < FLOW_PASSES && is_any; round++) {
         hs_bitmap_fini(&f->led_on); /* makes room for a bit of each block */
         HS_TRY(hs_flow_heads_(f, &is_any, err));
@@ -566,7 +568,6 @@ static hs_status flow_from_heads(struct flow *f, struct hs_error *err)
 static hs_status flow_from_objects(struct flow *f, struct hs_error *err)
 {
     bool is_any = true;
-
     for (int round = 0; round < FLOW_ROUNDS && is_any; round++) {
         HS_TRY(hs_flow_objects_(f, &is_any, err));
         HS_TRY(flow_drain(f, err));

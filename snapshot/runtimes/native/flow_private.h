@@ -62,6 +62,7 @@ struct flow {
     bool has_stale_room, lacks_stale_room; /* for these, once asked */
     bool is_confirming; /* nothing is given a type: what agrees with tables is noted */
     bool is_of_call;    /* what is said is said by a variable of a call */
+    bool is_bare;       /* by one that is a plain pointer */
 };
 
 static inline bool hs_flow_may_have_type_(const struct hs_heap_block *block)
@@ -165,7 +166,8 @@ hs_status hs_flow_decide_(struct flow *f, bool *ret, struct hs_error *err);
 /* Tells whether there is anything to be counted for. */
 bool hs_flow_is_contested_(const struct flow *f);
 
-/* ---- flow_stale.c: finds blocks whose first word is the virtual table of an object that is gone.
+/* ---- flow_stale.c: finds blocks whose first word is the virtual table of an object that is gone,
+ * and variables of calls that lead to one.
  * An object of C++ that is freed leaves its table in memory, where the allocator leaves it, until
  * whoever has that memory next writes the word. A record that begins with a number has no table, so
  * the pointer to it or the table is of what is gone: the table, if no pointer agrees with it. */
@@ -184,6 +186,12 @@ static inline bool hs_flow_is_stale_(const struct flow *f, uint64_t rank)
  * left from the object whose table the block still has. */
 bool hs_flow_is_left_(const struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                       hs_ctype pointee);
+/* Tells whether a plain pointer of C or C++ in a variable of a call, which leads to the start of
+ * the block, is not written yet, or is left from what the memory held before: more of the block's
+ * words speak against the `pointee`, a record, than for it. What the heap or a global variable says
+ * is not asked. O(words of the record). Fails with HS_LIMIT. */
+hs_status hs_flow_denies_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
+                          bool *ret, struct hs_error *err);
 /* Takes a pointer into a block with a suspected table, while is_confirming. If the two may agree
  * the block is an object, and is queued: what it leads to may be, too. */
 hs_status hs_flow_confirm_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,

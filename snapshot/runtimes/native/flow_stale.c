@@ -1,4 +1,5 @@
-/* Virtual tables of objects that are gone, in memory that something else has by now. */
+/* The remains of objects that are gone, in memory that something else has by now: their virtual
+ * tables, and pointers to them in variables of calls. */
 #include "base/load.h"
 #include "flow_private.h"
 
@@ -62,6 +63,50 @@ bool hs_flow_is_left_(const struct flow *f, const struct hs_heap_block *block, u
 {
     return f->is_of_call && offset == 0 && hs_flow_is_stale_(f, block->rank) &&
            hs_ctypes_first(f->native->ctypes, pointee) == HS_CFIRST_UNKNOWN;
+}
+
+/* Returns how much more of a block's words speaks against the record than for it: a pointer of it
+ * that leads nowhere or a word that is no pointer of it and leads to the start of a block, and
+ * pointers of it that lead somewhere. */
+static int64_t odds_against(struct flow *f, const struct hs_heap_block *block,
+                            const struct hs_native_type *type)
+{
+    uint64_t mask = ~f->native->dump->options->pointer_mask;
+    struct hs_heap_block found;
+    int64_t odds = 0;
+    size_t slot = 0;
+
+    for (uint64_t at = 0; at + WORD <= type->n_bytes; at += WORD) {
+        uint64_t word = hs_load_u64(block->bytes + at);
+        while (slot < type->n_slots && type->slots[slot].offset_bytes < at)
+            slot++;
+        const struct hs_cslot *here = slot < type->n_slots ? &type->slots[slot] : NULL;
+        if (word == 0)
+            continue;
+        if (here == NULL || here->offset_bytes >= at + WORD)
+            odds += hs_flow_resolve(f->native, word, &found) == HS_POINTER_START;
+        else if (!here->may_be_pointer_only && !hs_cslot_dangles(here, word))
+            odds += hs_target_mapping_at(&f->native->dump->target, word & mask) == NULL ? 1 : -1;
+    }
+    return odds;
+}
+
+hs_status hs_flow_denies_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
+                          bool *ret, struct hs_error *err)
+{
+    hs_ntype one;
+
+    *ret = false;
+    if (!f->is_of_call || !f->is_bare || !hs_flow_may_have_type_(block) ||
+        !hs_ctypes_is_c_or_cpp(f->native->ctypes, pointee))
+        return HS_OK;
+    HS_TRY(hs_native_types_of_ctype(&f->result->types, pointee, false, &one, err));
+    if (one == 0)
+        return HS_OK;
+    const struct hs_native_type type = *hs_native_type_of(&f->result->types, one);
+    bool is_record = type.type.form == HS_FORM_RECORD && type.ctype != 0 && !type.is_table;
+    *ret = is_record && type.n_bytes <= block->n_bytes && odds_against(f, block, &type) > 0;
+    return HS_OK;
 }
 
 hs_status hs_flow_confirm_(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,

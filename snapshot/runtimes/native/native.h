@@ -32,6 +32,7 @@ struct hs_native_seed {
     uint8_t used_by; /* of an array: see struct hs_native_chosen */
     uint64_t used, used_from;
     bool is_of_call; /* of a call's variable, which may not be written yet, or no more used */
+    bool is_bare;    /* the variable is a plain pointer */
 };
 
 /* A loaded object with what is known of it; same index as objects.objects. */

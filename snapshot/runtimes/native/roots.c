@@ -44,7 +44,8 @@ static hs_status add_seed(struct hs_native *native, const struct hs_root_leaf *l
                                                                .used_by = to->used_by,
                                                                .used = to->used,
                                                                .used_from = to->used_from,
-                                                               .is_of_call = is_of_call};
+                                                               .is_of_call = is_of_call,
+                                                               .is_bare = to->is_bare};
     return HS_OK;
 }
 
@@ -352,6 +353,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     if (slot != NULL && slot->n_choices != 0 && address != 0)
         HS_TRY(hs_native_choose_at(native, slot, address, &to, err));
     to.is_alone = variable->is_alone;
+    to.is_bare = slot == NULL && form == HS_SLOT_POINTER;
     to.is_end = slot != NULL ? slot->is_end : form == HS_SLOT_POINTER && is_named_end(variable);
     if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;

@@ -335,6 +335,9 @@ bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part
 /* Returns the file that describes it; 0: none. */
 hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type);
 
+/* Tells whether it is described by a unit of C or C++. */
+bool hs_ctypes_is_c_or_cpp(struct hs_ctypes *types, hs_ctype type);
+
 /* The content of the first word of a value. UNKNOWN where that may be a virtual table's pointer, or
  * characters that are room for anything. */
 enum hs_cfirst { HS_CFIRST_UNKNOWN, HS_CFIRST_NUMBER, HS_CFIRST_POINTER };

@@ -24,7 +24,8 @@ struct hs_frame_place {
 enum { HS_LOCALS_MAX = 512, HS_INLINED_MAX = 32 };
 
 /* A variable, or a piece of one that is in several places. Those that have none here (optimised
- * out, kept as a value only, in a vector register) are not listed. */
+ * out, kept as a value only, in a vector register) are not listed, nor those of C and C++ that are
+ * declared behind what executes. */
 struct hs_local {
     const char *name, *function; /* the (inlined) function that declares it; "" when unknown */
     hs_ctype type;               /* of the whole variable */
@@ -57,7 +58,7 @@ struct hs_locals {
 };
 
 /* Text borrowed from `types` until its end. Fails with HS_LIMIT only. Cost: the unit on first
- * touch, then the entries of one function and the unit's line program up to the instruction. 30 KB
+ * touch, then the entries of one function and the unit's line program up to the instruction. 40 KB
  * of stack. */
 hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *frame,
                        struct hs_locals *ret, struct hs_error *err);
