@@ -29,6 +29,10 @@ bool hs_go_line(const struct hs_go_heap *heap, const struct hs_go_function *func
  * damaged table is a value, never a read beyond. */
 bool hs_go_pc_value(const struct hs_go_heap *heap, const struct hs_go_function *function,
                     uint32_t offset, hs_addr pc, int32_t *ret);
+/* Names the outermost of the calls that were inlined at an instruction of the function. False:
+ * there is none. */
+bool hs_go_inlined_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                        hs_addr pc, char *text, size_t n);
 /* The offset of table `which` of those by address; 0: none. And the address of one of the whole
  * function; 0: none. */
 uint32_t hs_go_pcdata(const struct hs_go_heap *heap, const struct hs_go_function *function,

@@ -185,15 +185,15 @@ hs_status hs_go_name_goroutines(struct hs_go_goroutines *gs, struct hs_error *er
         struct hs_go_goroutine *g = &gs->goroutines[i];
         hs_addr start = hs_go_member(heap, g->g, heap->layout->g_startpc);
         hs_addr made = hs_go_member(heap, g->g, heap->layout->g_gopc);
-        const struct hs_go_function *outer, *inner;
+        struct hs_go_outline outline;
         struct hs_go_function first = {.id = 0};
         if (hs_go_function_at(heap, start, &first))
             HS_TRY(name_function(heap, &first, &g->function, err));
         g->is_runtime = is_of_runtime(hs_strtab_get(&heap->dump->strings, g->function));
-        HS_TRY(hs_go_outline(gs, g, &outer, &inner, err));
-        if (heap->layout->function_wrapper == first.id)
-            HS_TRY(name_function(heap, outer, &g->function, err));
-        HS_TRY(name_function(heap, inner, &g->waits_in, err));
+        HS_TRY(hs_go_outline(gs, g, &outline, err));
+        if (heap->layout->function_wrapper == first.id && outline.outer[0] != '\0')
+            HS_TRY(hs_strtab_add(&heap->dump->strings, outline.outer, &g->function, err));
+        HS_TRY(hs_strtab_add(&heap->dump->strings, outline.inner, &g->waits_in, err));
         HS_TRY(name_maker(heap, made == 0 ? 0 : made - 1, g, err));
     }
     return HS_OK;

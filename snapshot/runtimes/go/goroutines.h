@@ -65,11 +65,14 @@ hs_status hs_go_find_goroutines(struct hs_go_heap *heap, struct hs_go_goroutines
 /* Names them, and says where they wait. */
 hs_status hs_go_name_goroutines(struct hs_go_goroutines *gs, struct hs_error *err);
 
-/* Finds the outermost function of a goroutine that the compiler did not make up, and the innermost
- * that is not the runtime's; NULL where there is none. */
+/* The frames of a stack that name it. */
+struct hs_go_outline {
+    char outer[HS_GO_NAME_BYTES]; /* the outermost function that the compiler did not make up,
+                                     inlined or not; "": none */
+    char inner[HS_GO_NAME_BYTES]; /* the innermost that is not the runtime's */
+};
 hs_status hs_go_outline(struct hs_go_goroutines *gs, const struct hs_go_goroutine *g,
-                        const struct hs_go_function **ret_outer,
-                        const struct hs_go_function **ret_inner, struct hs_error *err);
+                        struct hs_go_outline *ret, struct hs_error *err);
 
 /* Visits the words of a stack that may be pointers, those that are 0 left out. Again and again:
  * what was learnt of frames is kept. */

@@ -11,7 +11,7 @@ void hs_go_heap_fini(struct hs_go_heap *heap)
     hs_free(heap->manual);
     hs_free(heap->pages);
     hs_bitmap_fini(&heap->live);
-    *heap = (struct hs_go_heap){.dump = heap->dump, .layout = heap->layout};
+    *heap = (struct hs_go_heap){.dump = heap->dump, .layout = heap->layout, .masks = heap->masks};
 }
 
 const uint8_t *hs_go_bytes(const struct hs_go_heap *heap, hs_addr address, size_t n)

@@ -37,6 +37,8 @@ struct hs_go_module {
 };
 enum { HS_GO_DATA, HS_GO_BSS, HS_GO_NOPTRDATA, HS_GO_NOPTRBSS, HS_GO_N_DATA };
 
+struct hs_go_masks;
+
 struct hs_go_arena {
     hs_addr begin;    /* of its 64 MiB */
     hs_addr metadata; /* its heapArena */
@@ -60,6 +62,7 @@ struct hs_go_heap {
     struct hs_dump *dump; /* borrowed */
     const struct hs_go_layout *layout;
     struct hs_go_module module;
+    struct hs_go_masks *masks;  /* borrowed: those of types that were met (masks.h) */
     hs_addr mheap, arena_map;   /* runtime.mheap_, and the array of arenas it leads to */
     struct hs_go_arena *arenas; /* owned: ascending */
     size_t n_arenas, arenas_capacity;
@@ -76,7 +79,7 @@ struct hs_go_heap {
     uint64_t n_damaged;    /* spans that make no sense, and are left out */
 };
 
-/* Takes a heap that is zero but for `dump` and `layout`. */
+/* Leaves a heap that is zero but for `dump`, `layout` and `masks`. */
 void hs_go_heap_fini(struct hs_go_heap *heap);
 
 /* ---- words of the process, writable or not */

@@ -12,7 +12,7 @@ static const uint8_t magic_120[8] = {0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8};
 enum {
     FUNCNAME_AT = 32,
     WINDOW_BYTES = 1 << 16,
-    STEP = 16,
+    STEP = 8,        /* it stands at a multiple of 32, and of 8 in 1.27 */
     TABLES_MAX = 16, /* places that look like a table of functions */
     MODULE_BYTES_MAX = 1 << 30,
     FUNCTIONS_MAX = 1 << 24

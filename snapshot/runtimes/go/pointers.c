@@ -1,9 +1,14 @@
 #include "pointers.h"
 
+#include <limits.h>
+
 #include "base/bisect.h"
 #include "base/load.h"
 
-enum { GROUP_WORDS = 64, WORDS_OF_BYTE = 4, LOW = 15, NIBBLE_BITS = 4 };
+enum { GROUP_WORDS = 64, WORDS_OF_BYTE = 4, NIBBLE_BITS = 4 };
+enum { MINOR_OF_BITS = 20, MINOR_OF_HEADERS = 22, MINOR_OF_MARKS = 26 };
+/* mbitmap.go: minSizeForMallocHeader; mgcmark_greenteagc.go: spanInlineMarkBits. */
+enum { HEADER_FROM_BYTES = 512, MARKS_FROM_BYTES = 16, MARKS_BYTES = 128 };
 
 /* Finds the arena that holds an address, of which a span is known to have it. */
 static const struct hs_go_arena *arena_of(const struct hs_go_heap *heap, hs_addr address)
@@ -46,13 +51,98 @@ static uint64_t group_of_nibbles(const struct hs_go_heap *heap, hs_addr address,
     return mask;
 }
 
+/* Go 1.20 and 1.21: a bit of the arena's bitmap for each word. */
+static uint64_t group_of_arena(const struct hs_go_heap *heap, hs_addr address, uint64_t n_words)
+{
+    const struct hs_go_arena *arena = NULL;
+    uint64_t mask = 0;
+
+    for (uint64_t i = 0; i < n_words; i++) {
+        hs_addr at = address + i * HS_WORD_BYTES;
+        uint8_t byte;
+        if (arena == NULL || at - arena->begin >= HS_GO_ARENA_BYTES)
+            arena = arena_of(heap, at);
+        if (arena == NULL)
+            break;
+        uint64_t word = (at - arena->begin) / HS_WORD_BYTES;
+        if (hs_image_u8(&heap->dump->image,
+                        arena->metadata + (uint64_t)heap->layout->heapArena_bitmap +
+                            word / CHAR_BIT,
+                        &byte))
+            mask |= (uint64_t)(byte >> word % CHAR_BIT & 1) << i;
+    }
+    return mask;
+}
+
+static uint64_t group_of_bits(const struct hs_go_pointers *it, uint64_t n_words)
+{
+    uint64_t mask = 0;
+
+    for (uint64_t i = 0; i < n_words; i++) {
+        uint64_t bit = it->first_bit + it->at + i;
+        mask |= (uint64_t)(it->bits[bit / CHAR_BIT] >> bit % CHAR_BIT & 1) << i;
+    }
+    return mask;
+}
+
+/* Goes over the values of the type that lie in the object, one after the other. */
+static uint64_t group_of_type(const struct hs_go_pointers *it, uint64_t n_words)
+{
+    const struct hs_go_mask *type = it->mask_of_type;
+    uint64_t mask = 0;
+
+    for (uint64_t i = it->at < it->header_words ? it->header_words - it->at : 0; i < n_words; i++) {
+        uint64_t word = (it->at + i - it->header_words) % type->n_words;
+        if (word < type->n_masked_words)
+            mask |= (uint64_t)(type->bits[word / CHAR_BIT] >> word % CHAR_BIT & 1) << i;
+    }
+    return mask;
+}
+
 static void read_group(struct hs_go_pointers *it)
 {
-    uint64_t left = it->n_words - it->at;
+    uint64_t left = it->n_words - it->at, n = left < GROUP_WORDS ? left : GROUP_WORDS;
     hs_addr address = it->address + it->at * HS_WORD_BYTES;
 
-    it->mask =
-        group_of_nibbles(it->heap, address, left < GROUP_WORDS ? left : GROUP_WORDS, &it->ends);
+    if (it->mask_of_type != NULL)
+        it->mask = group_of_type(it, n);
+    else if (it->bits != NULL)
+        it->mask = group_of_bits(it, n);
+    else if (it->heap->layout->minor < MINOR_OF_BITS)
+        it->mask = group_of_nibbles(it->heap, address, n, &it->ends);
+    else
+        it->mask = group_of_arena(it->heap, address, n);
+}
+
+/* Go 1.22: small objects have their bits at the end of the span, before the marks that 1.26 has
+ * there; larger ones begin with their type, and the type of one that fills a span stands in its
+ * record. Without any of them no word is a pointer yet. */
+static bool find_source(const struct hs_go_block *block, struct hs_go_pointers *it)
+{
+    const struct hs_go_heap *heap = it->heap;
+    const struct hs_go_span *span = block->span;
+    uint64_t n_bytes = span->n_pages * HS_GO_PAGE_BYTES, type = 0;
+
+    if (span->elem_bytes <= HEADER_FROM_BYTES && span->spanclass / 2 != 0) {
+        hs_addr bits = span->begin + n_bytes - n_bytes / (CHAR_BIT * HS_WORD_BYTES);
+        if (heap->layout->minor >= MINOR_OF_MARKS && span->elem_bytes >= MARKS_FROM_BYTES)
+            bits -= MARKS_BYTES;
+        it->bits = hs_image_bytes(&heap->dump->image, bits, n_bytes / (CHAR_BIT * HS_WORD_BYTES));
+        it->first_bit = (block->begin - span->begin) / HS_WORD_BYTES;
+        return it->bits != NULL;
+    }
+    if (span->spanclass / 2 == 0) {
+        type = hs_go_member(heap, span->record, heap->layout->mspan_largeType);
+    } else {
+        it->header_words = 1;
+        if (it->bytes != NULL)
+            type = hs_load_u64(it->bytes);
+    }
+    it->mask_of_type = type == 0
+                           ? NULL
+                           : hs_go_mask_of(heap, heap->masks, type,
+                                           span->elem_bytes - it->header_words * HS_WORD_BYTES);
+    return it->mask_of_type != NULL;
 }
 
 struct hs_go_pointers hs_go_pointers_begin(const struct hs_go_heap *heap,
@@ -62,8 +152,10 @@ struct hs_go_pointers hs_go_pointers_begin(const struct hs_go_heap *heap,
 
     if (block->span->is_stack || (block->span->spanclass & 1) != 0)
         return it;
-    it.n_words = block->span->elem_bytes / HS_WORD_BYTES;
     it.bytes = hs_image_bytes(&heap->dump->image, block->begin, block->span->elem_bytes);
+    if (heap->layout->minor >= MINOR_OF_HEADERS && !find_source(block, &it))
+        return it;
+    it.n_words = block->span->elem_bytes / HS_WORD_BYTES;
     if (it.n_words != 0)
         read_group(&it);
     return it;

@@ -3,13 +3,17 @@
 #ifndef HS_GO_POINTERS_H
 #define HS_GO_POINTERS_H
 
-#include "heap.h"
+#include "masks.h"
 
 /* Goes over the pointer words of one object: `begin`, then `next` until it is false. */
 struct hs_go_pointers {
     const struct hs_go_heap *heap;
     hs_addr address;
     uint64_t n_words;
+    const struct hs_go_mask *mask_of_type; /* where a type says which words are; else NULL */
+    uint64_t header_words;                 /* before the values of that type */
+    const uint8_t *bits; /* where the span has them: from bit first_bit on; else NULL */
+    uint64_t first_bit;
     const uint8_t *bytes; /* the object, borrowed; NULL: not in one piece of the copy */
     uint64_t at;          /* the first word of the group of 64 that is looked at */
     uint64_t mask;        /* of that group: those that are still to be told */

@@ -15,7 +15,7 @@ struct counts {
     int64_t objects[HS_GO_N_CLASSES];
     int64_t cached[HS_GO_N_CLASSES]; /* of them, those that a P has not told yet */
     uint64_t bytes[HS_GO_N_CLASSES]; /* of each object */
-    int64_t large_bytes;
+    uint64_t large_bytes;
     unsigned n_classes; /* with objects */
 };
 
@@ -31,7 +31,7 @@ static void count_objects(const struct hs_go_heap *heap, struct counts *c)
         c->objects[class] += (int64_t)n;
         c->bytes[class] = span->elem_bytes;
         if (class == 0)
-            c->large_bytes += (int64_t)(n * span->elem_bytes);
+            c->large_bytes += n * span->elem_bytes;
     }
     for (unsigned i = 1; i < HS_GO_N_CLASSES; i++)
         c->n_classes += c->objects[i] != 0;
@@ -60,29 +60,50 @@ static void count_cached(const struct hs_go_session *s, struct counts *c)
 }
 
 /* Sums a member over the generations. */
-static int64_t sum(const struct hs_go_layout *l, const uint8_t *stats, int32_t member, unsigned i)
+static uint64_t sum(const struct hs_go_layout *l, const uint8_t *stats, int32_t member, unsigned i)
 {
     uint64_t n = 0;
 
     for (int32_t k = 0; k < GENERATIONS; k++)
         n += hs_load_u64(stats + k * l->heapStatsDelta_size + member + i * HS_WORD_BYTES);
-    return (int64_t)n;
+    return n;
 }
 
+/* Counts are what the program has there: sums of them may wrap. */
 static int64_t live_of(const struct hs_go_layout *l, const uint8_t *stats, unsigned class,
                        const struct counts *c)
 {
-    return (int64_t)((uint64_t)sum(l, stats, l->heapStatsDelta_smallAllocCount, class) -
-                     (uint64_t)sum(l, stats, l->heapStatsDelta_smallFreeCount, class)) +
-           c->cached[class];
+    return (int64_t)(sum(l, stats, l->heapStatsDelta_smallAllocCount, class) -
+                     sum(l, stats, l->heapStatsDelta_smallFreeCount, class) +
+                     (uint64_t)c->cached[class]);
 }
 
-/* Counts the classes that do not agree; stops when it is no better than `most`. */
-static unsigned n_wrong(const struct hs_go_layout *l, const uint8_t *stats, const struct counts *c,
+static uint64_t large_of(const struct hs_go_layout *l, const uint8_t *stats)
+{
+    return sum(l, stats, l->heapStatsDelta_largeAlloc, 0) -
+           sum(l, stats, l->heapStatsDelta_largeFree, 0);
+}
+
+static uint64_t manual_of(const struct hs_go_layout *l, const uint8_t *stats)
+{
+    return sum(l, stats, l->heapStatsDelta_inStacks, 0) +
+           sum(l, stats, l->heapStatsDelta_inWorkBufs, 0) +
+           (l->heapStatsDelta_inPtrScalarBits < 0
+                ? 0
+                : sum(l, stats, l->heapStatsDelta_inPtrScalarBits, 0));
+}
+
+/* Counts the classes and the sums that do not agree; stops when it is no better than `most`. All
+ * are asked: where only some are, a place one generation before the true one fits as well. */
+static unsigned n_wrong(const struct hs_go_session *s, const uint8_t *stats, const struct counts *c,
                         unsigned most)
 {
+    const struct hs_go_layout *l = s->layout;
     unsigned n = 0;
 
+    n += large_of(l, stats) != c->large_bytes;
+    n += sum(l, stats, l->heapStatsDelta_inHeap, 0) != s->heap.span_bytes;
+    n += manual_of(l, stats) != s->heap.manual_bytes;
     for (unsigned i = 1; i < HS_GO_N_CLASSES && n < most; i++)
         n += live_of(l, stats, i, c) != c->objects[i];
     return n;
@@ -102,7 +123,7 @@ static const uint8_t *find_stats(const struct hs_go_session *s, const struct cou
         const uint8_t *bytes = hs_image_bytes(&s->dump->image, data->begin, n_bytes);
         for (uint64_t at = 0; bytes != NULL && at + n_stats <= n_bytes && wrong != 0;
              at += HS_WORD_BYTES) {
-            unsigned n = n_wrong(l, bytes + at, c, wrong);
+            unsigned n = n_wrong(s, bytes + at, c, wrong);
             best = n < wrong ? bytes + at : best;
             wrong = n < wrong ? n : wrong;
         }
@@ -115,24 +136,21 @@ static hs_status prove_by(struct hs_go_session *s, const uint8_t *stats, const s
 {
     const struct hs_go_layout *l = s->layout;
     struct hs_findings *f = &s->findings;
-    uint64_t n_bytes = (uint64_t)(sum(l, stats, l->heapStatsDelta_largeAlloc, 0) -
-                                  sum(l, stats, l->heapStatsDelta_largeFree, 0));
-    uint64_t n = (uint64_t)(sum(l, stats, l->heapStatsDelta_largeAllocCount, 0) -
-                            sum(l, stats, l->heapStatsDelta_largeFreeCount, 0));
+    uint64_t n_bytes = large_of(l, stats), in_heap = sum(l, stats, l->heapStatsDelta_inHeap, 0);
+    uint64_t n = sum(l, stats, l->heapStatsDelta_largeAllocCount, 0) -
+                 sum(l, stats, l->heapStatsDelta_largeFreeCount, 0);
 
     for (unsigned i = 1; i < HS_GO_N_CLASSES; i++) {
         n += (uint64_t)live_of(l, stats, i, c);
         n_bytes += (uint64_t)live_of(l, stats, i, c) * c->bytes[i];
     }
-    s->dump->findings.n_torn += n_bytes != s->heap.object_bytes || n != s->heap.n_objects;
+    s->dump->findings.n_torn += n_bytes != s->heap.object_bytes || n != s->heap.n_objects ||
+                                in_heap != s->heap.span_bytes ||
+                                manual_of(l, stats) != s->heap.manual_bytes;
     HS_TRY(hs_findings_proof(f, "Go: HeapAlloc", n_bytes, s->heap.object_bytes, err));
     HS_TRY(hs_findings_proof(f, "Go: Mallocs - Frees", n, s->heap.n_objects, err));
-    HS_TRY(hs_findings_proof(f, "Go: HeapInuse",
-                             (uint64_t)sum(l, stats, l->heapStatsDelta_inHeap, 0),
-                             s->heap.span_bytes, err));
-    return hs_findings_proof(f, "Go: stacks and work buffers",
-                             (uint64_t)sum(l, stats, l->heapStatsDelta_inStacks, 0) +
-                                 (uint64_t)sum(l, stats, l->heapStatsDelta_inWorkBufs, 0),
+    HS_TRY(hs_findings_proof(f, "Go: HeapInuse", in_heap, s->heap.span_bytes, err));
+    return hs_findings_proof(f, "Go: stacks and work buffers", manual_of(l, stats),
                              s->heap.manual_bytes, err);
 }
 

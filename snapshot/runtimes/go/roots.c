@@ -6,7 +6,12 @@
 #include "session.h"
 
 /* The kinds of mheap.go, special. */
-enum { SPECIAL_FINALIZER_OLD = 1, SPECIALS_MAX = 1 << 24, LABEL_BYTES = 640 };
+enum {
+    MINOR_OF_LONG_OFFSETS = 24,
+    MINOR_OF_ARGUMENTS = 26,
+    SPECIALS_MAX = 1 << 24,
+    LABEL_BYTES = 640
+};
 
 /* ---- goroutines */
 
@@ -79,6 +84,19 @@ static hs_status add_finalizer(struct hs_go_session *s, hs_addr target, const ch
     return hs_roots_add(&s->roots, &leaf, err);
 }
 
+/* Adds what a cleanup keeps: its function, since 1.26 its argument, too. */
+static hs_status add_cleanup(struct hs_go_session *s, hs_addr at, struct hs_error *err)
+{
+    unsigned n = s->layout->minor < MINOR_OF_ARGUMENTS ? 1 : 3;
+
+    for (unsigned i = 0; i < n; i++)
+        HS_TRY(add_finalizer(
+            s,
+            hs_go_member(&s->heap, at, s->layout->specialfinalizer_fn + (int)(i * HS_WORD_BYTES)),
+            "a cleanup", err));
+    return HS_OK;
+}
+
 /* Adds the finalizers of a span's objects: a list of records by offset. */
 static hs_status add_specials(struct hs_go_session *s, const struct hs_go_span *span,
                               uint64_t *n_left, struct hs_error *err)
@@ -88,13 +106,18 @@ static hs_status add_specials(struct hs_go_session *s, const struct hs_go_span *
     uint64_t bytes = span->end - span->begin;
 
     for (hs_addr at = span->specials; at != 0 && *n_left != 0; at = hs_go_member(&s->heap, at, 0)) {
-        uint16_t offset;
+        uint64_t offset = hs_go_member(&s->heap, at, HS_WORD_BYTES);
         uint8_t kind;
         --*n_left;
-        if (!hs_image_u8(image, at + (uint64_t)l->special_kind, &kind) ||
-            !hs_image_u16(image, at + HS_WORD_BYTES, &offset) || offset >= bytes)
+        offset = l->minor < MINOR_OF_LONG_OFFSETS ? (uint16_t)offset : offset;
+        if (!hs_image_u8(image, at + (uint64_t)l->special_kind, &kind) || offset >= bytes)
             return HS_OK;
-        if (kind != SPECIAL_FINALIZER_OLD)
+        if (kind == l->special_cleanup)
+            HS_TRY(add_cleanup(s, at, err));
+        if (kind == l->special_weakhandle)
+            HS_TRY(add_finalizer(s, hs_go_member(&s->heap, at, l->specialfinalizer_fn),
+                                 "a weak handle", err));
+        if (kind != l->special_finalizer)
             continue;
         HS_TRY(add_finalizer(s, span->begin + offset, "an object with a finalizer", err));
         HS_TRY(add_finalizer(s, hs_go_member(&s->heap, at, l->specialfinalizer_fn), "a finalizer",

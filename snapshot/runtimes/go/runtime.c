@@ -54,9 +54,10 @@ static void go_forget(void *state)
 
     hs_go_goroutines_fini(&s->goroutines);
     hs_go_heap_fini(&s->heap);
+    hs_go_masks_fini(&s->masks);
     hs_findings_fini(&s->findings);
     s->findings = (struct hs_findings){.strings = &s->dump->strings};
-    s->heap = (struct hs_go_heap){.dump = s->dump, .layout = s->layout};
+    s->heap = (struct hs_go_heap){.dump = s->dump, .layout = s->layout, .masks = &s->masks};
 }
 
 static void go_close(void *state)
@@ -156,7 +157,7 @@ static hs_status note_reach(struct hs_go_session *s, struct hs_error *err)
                             "has yet to take: no root reaches them",
                             garbage, heap, (unsigned long long)(s->heap.n_objects - s->n_reached)));
     if (s->n_dangling != 0)
-        HS_TRY(hs_findings_note(&s->findings, true, err,
+        HS_TRY(hs_findings_note(&s->findings, s->goroutines.n_interrupted == 0, err,
                                 "Go: %llu words of reached objects lead to objects that are not in "
                                 "use",
                                 (unsigned long long)s->n_dangling));

@@ -4,15 +4,14 @@
 #define HS_GO_SESSION_H
 
 #include "goroutines.h"
+#include "masks.h"
 #include "runtimes/runtime.h"
-
-/* The numbers of types of blocks. */
-enum hs_go_type { HS_GO_TYPE_STACK, HS_GO_TYPE_SCAN, HS_GO_TYPE_NOSCAN, HS_GO_N_TYPES };
 
 struct hs_go_session {
     struct hs_dump *dump; /* borrowed */
     const struct hs_go_layout *layout;
     struct hs_go_heap heap;
+    struct hs_go_masks masks;
     struct hs_go_goroutines goroutines;
     struct hs_findings findings;
     struct hs_runtime_fact fact;
@@ -26,9 +25,8 @@ struct hs_go_session {
     size_t span_hint;
     struct hs_edge *edges; /* owned: of one block */
     size_t n_edges, edges_capacity;
-    uint64_t reached_bytes, n_reached, garbage_bytes;
+    uint64_t reached_bytes, n_reached;
     uint64_t n_dangling; /* words of reached objects that lead to no object of the heap */
-    bool is_listed;
 };
 
 /* ---- statics.c: words of package variables that lead to objects */

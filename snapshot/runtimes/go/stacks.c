@@ -337,28 +337,41 @@ static bool walk_begin(struct walk *w)
     return w->bytes != NULL;
 }
 
+/* Takes a frame's function as the outermost so far; of one that the compiler made, the call that it
+ * was made for, where that was inlined. */
+static void outline_frame(const struct walk *w, const struct frame *frame,
+                          struct hs_go_outline *ret)
+{
+    const struct hs_go_heap *heap = w->gs->heap;
+    const struct hs_go_function *function = &frame->map->function;
+    char text[HS_GO_NAME_BYTES];
+
+    bool is_named = function->id == heap->layout->function_wrapper
+                        ? hs_go_inlined_name(heap, function, frame->pc - 1, text, sizeof text)
+                        : hs_go_function_name(heap, function, text, sizeof text);
+    if (!is_named)
+        return;
+    memcpy(ret->outer, text, sizeof text);
+    if (ret->inner[0] == '\0' && !frame->map->is_of_runtime)
+        memcpy(ret->inner, text, sizeof text);
+}
+
 hs_status hs_go_outline(struct hs_go_goroutines *gs, const struct hs_go_goroutine *g,
-                        const struct hs_go_function **ret_outer,
-                        const struct hs_go_function **ret_inner, struct hs_error *err)
+                        struct hs_go_outline *ret, struct hs_error *err)
 {
     struct walk w = {.gs = gs, .g = g, .err = err};
     const struct hs_regs *regs;
-    uint64_t outer = UINT64_MAX, inner = UINT64_MAX;
     bool goes_on = walk_begin(&w);
     struct frame frame = first_frame(&w, &regs);
 
+    ret->outer[0] = ret->inner[0] = '\0';
     while (goes_on) {
         HS_TRY(complete(&w, &frame, &goes_on));
         if (!goes_on || frame.map->kind == FRAME_LAST)
             break;
-        if (frame.map->function.id != gs->heap->layout->function_wrapper)
-            outer = (uint64_t)(frame.map - gs->frames);
-        if (inner == UINT64_MAX && !frame.map->is_of_runtime)
-            inner = (uint64_t)(frame.map - gs->frames);
+        outline_frame(&w, &frame, ret);
         frame = caller_of(&w, &frame);
     }
-    *ret_outer = outer == UINT64_MAX ? NULL : &gs->frames[outer].function;
-    *ret_inner = inner == UINT64_MAX ? NULL : &gs->frames[inner].function;
     return HS_OK;
 }
 
