@@ -111,13 +111,16 @@ static bool has_type(const struct hs_view *view, uint32_t type)
     return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
 }
 
-/* Tells whether members stand in each other, a few at a time: views and the arrays that they are
- * of. Then the outermost are what there is so many of. A list has few of these. */
-static bool is_nested(const struct hs_accumulation *at)
+/* Tells whether members stand in each other, a few at a time: views of Python and the arrays that
+ * they are of. Then the outermost are what there is so many of. In other languages they may be a
+ * list or the entries of a bucket, and all count. */
+static bool is_nested(const struct hs_view *view, const struct hs_accumulation *at)
 {
     enum { LEAST = 8, MOST_EACH = 4, OWN_PERCENT = 90 };
     const struct hs_accumulated *members = &at->steps[at->members];
-    return at->n_heads >= LEAST && members->n_blocks > at->n_heads &&
+    return members->type != HS_UNTYPED &&
+           hs_snap_type(view->snap, members->type)->form == HS_FORM_PYTHON &&
+           at->n_heads >= LEAST && members->n_blocks > at->n_heads &&
            members->n_blocks / MOST_EACH < at->n_heads &&
            members->words / 100 * OWN_PERCENT > members->own_words;
 }
@@ -136,7 +139,7 @@ static hs_status take_members(struct hs_view *view, struct hs_suspect *suspect,
     }
     suspect->type = members->type;
     suspect->is_class = tells_what_it_is(view, members->type);
-    suspect->count = is_nested(at) ? at->n_heads : members->n_blocks;
+    suspect->count = is_nested(view, at) ? at->n_heads : members->n_blocks;
     suspect->each_words = at->median_words;
     suspect->evidence = hs_suspect_has_table(suspect) && is_table ? at->point : at->top;
     return HS_OK;
@@ -216,8 +219,8 @@ static hs_status name_bulk(struct hs_view *view, struct hs_suspect *suspect, str
     if (at->members == 0 || at->bulk.n_blocks == 0 || at->bulk_top == HS_NO_NODE ||
         !suspect->is_class)
         return HS_OK;
-    HS_TRY(
-        hs_name_below(view, at->bulk_top, suspect->type, is_nested(at), &suspect->bulk_place, err));
+    HS_TRY(hs_name_below(view, at->bulk_top, suspect->type, is_nested(view, at),
+                         &suspect->bulk_place, err));
     if (suspect->bulk_place != NULL)
         hs_fold_indices(suspect->bulk_place);
     return HS_OK;

@@ -607,8 +607,7 @@ def beside_and_below():
         shown(row["command"])
         return row["sentence"]
     said = sentence(200, "DeferredDelete")
-    # Of two in each other the outermost count, and the way goes from these.
-    check("200 Session, 544 B each with what hangs on them, mostly 200 char[] at .peer->text"
+    check("400 Session, 272 B each with what hangs on them, mostly 200 char[] at .text"
           in said, said)
     check("beside" not in said, said)  # of 400 there are not as many
     check("beside" not in sentence(20, "DeferredDelete"), "a tenth is no pair")

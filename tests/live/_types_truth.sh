@@ -23,7 +23,7 @@ truth()
     "$HEAPSNAP" paths "$work/$program.snap" --to type:Ocaml_types.also -n 0 >"$work/paths" ||
         fail "$program: paths"
     grep -q 'closure Ocaml_types.keep.second' "$work/paths" &&
-        grep -q 'closure Ocaml_types.(fun).third' "$work/paths" ||
+        grep -q 'closure Ocaml_types.(fun at ocaml_types.ml:[0-9]*).third' "$work/paths" ||
         fail "$program: a captured variable: $(cat "$work/paths")"
     grep -q 'source types: [1-9][0-9]* of these blocks only probably' "$work/info" ||
         fail "$program: $(grep 'source types' "$work/info")"

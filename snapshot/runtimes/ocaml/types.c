@@ -167,6 +167,20 @@ static bool type_starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+/* Puts the place of a function without a name into its own: "closure Stm.(fun at stm.ml:7)". */
+static void put_place(const struct hs_ocaml_types *types, hs_addr code, char *name)
+{
+    static const char anonymous[] = "(fun)";
+    const struct hs_lambda *lambda = hs_lambda_at(types->lambdas, code);
+    size_t n = strlen(name), n_anonymous = sizeof anonymous - 1;
+
+    if (lambda == NULL || n < n_anonymous || strcmp(name + n - n_anonymous, anonymous) != 0)
+        return;
+    name[n - 1] = '\0';
+    hs_append(name, NAME_BYTES, " at %s:%u)", hs_strtab_get(types->rt->strings, lambda->file),
+              lambda->line);
+}
+
 static void type_describe_closure(const struct hs_ocaml_types *types, hs_addr code, char *name,
                                   bool *ret_is_wrapper)
 {
@@ -191,10 +205,7 @@ static void type_describe_closure(const struct hs_ocaml_types *types, hs_addr co
     else
         snprintf(name, NAME_BYTES, "closure %s+%llu", function,
                  (unsigned long long)(code - symbol.address));
-    const struct hs_lambda *lambda = hs_lambda_at(types->lambdas, code);
-    if (lambda != NULL)
-        hs_append(name, NAME_BYTES, " at %s:%u", hs_strtab_get(rt->strings, lambda->file),
-                  lambda->line);
+    put_place(types, code, name);
     type_sanitise(name);
 }
 

@@ -1,6 +1,6 @@
 /* Type ids of OCaml blocks: form and shape, for nothing in the process says more.
  *
- *   closure Stm.observe | closure Stm.(fun) at stm.ml:7 | partial application of Stm.observe |
+ *   closure Stm.observe | closure Stm.(fun at stm.ml:7) |
  * custom _z | string | float | float array | abstract | weak array ephemeron | object | lazy |
  * forward | block tag 0, 2 fields | block tag 0, 17+ fields
  *
@@ -26,7 +26,7 @@ struct hs_ocaml_types {
     size_t n_types, types_capacity;
     struct hs_dict by_address; /* of code or operations, twice, plus 1 for operations: the type,
                                  twice, plus 1 for caml_curryN, caml_tuplifyN: the function proper
-                                 is in field 2. Of code as of operations: what was applied to it */
+                                 is in field 2. */
     uint32_t *by_name;         /* owned: from name id to type id plus 1 */
     size_t by_name_capacity;
     uint32_t shapes[HS_SHAPE_TAGS][HS_SHAPE_FIELDS + 1]; /* type id plus 1 */
