@@ -33,13 +33,15 @@ line_of()
     grep -nF -m 1 -- "$1" "$fixtures/ocaml_suspects.ml" | cut -d: -f1
 }
 
-told memo "Ocaml_suspects.Store.Cache.table (ocaml_suspects.ml:$(line_of "let table")) alone keeps" \
+table=$(line_of "let table")
+told memo "Ocaml_suspects.Store.Cache.table (ocaml_suspects.ml:$table) alone keeps" \
     "3000 (string, Ocaml_suspects.entry) Hashtbl.bucketlist"
 told callbacks \
     "Ocaml_suspects.listeners (ocaml_suspects.ml:$(line_of "let listeners")) alone keeps" \
     "3000 Ocaml_suspects.conn" ".buffer.buffer"
 "$HEAPSNAP" types "$work/heap.snap" -n 0 >"$work/types" 2>"$work/talk" || fail "types"
-function="closure Ocaml_suspects.(fun at ocaml_suspects.ml:$(line_of "Buffer.add_string conn.buffer (text"))"
+line=$(line_of "Buffer.add_string conn.buffer (text")
+function="closure Ocaml_suspects.(fun at ocaml_suspects.ml:$line)"
 grep -F "$function" "$work/types" | awk '$1 == 3000 { found = 1 } END { exit !found }' ||
     { cat "$work/types"; fail "no 3000 '$function'"; }
 told registry "Ocaml_suspects.seen (ocaml_suspects.ml:$(line_of "let seen")) alone keeps"

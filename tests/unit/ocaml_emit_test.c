@@ -172,6 +172,33 @@ static void writes_weak_and_ephemeron_edges(void **state)
     fake_heap_free(fake);
 }
 
+/* Of a weak array that has some slots it is told how many are in use, of an ephemeron with data
+ * nothing. */
+static void counts_weak_arrays(void **state)
+{
+    struct fake_heap *fake = fake_heap_new();
+    hs_addr key = fake_block(fake, 0, 1, NULL);
+    const uint64_t weak_fields[] = {1, FAKE_NONE, FAKE_NONE, key, FAKE_NONE, 3, FAKE_NONE};
+    const uint64_t data_fields[] = {1, key, key, key, key, key};
+    hs_addr weak = fake_block(fake, HS_TAG_ABSTRACT, 7, weak_fields);
+    hs_addr ephemeron = fake_block(fake, HS_TAG_ABSTRACT, 6, data_fields);
+    hs_addr all[] = {weak, ephemeron, key};
+    for (unsigned i = 0; i < 3; i++)
+        fake_root(fake, all[i], false);
+    fake_ephemeron(fake, weak);
+    fake_ephemeron(fake, ephemeron);
+    struct hs_chunk chunk = {0};
+    struct hs_snap *snap = read_back(fake, &chunk);
+
+    assert_int_equal(chunk.n_counts, 1);
+    assert_int_equal(chunk.counts[0].at, index_of(&chunk, weak));
+    assert_int_equal(chunk.counts[0].entries, 2);
+    assert_int_equal(chunk.counts[0].room, 5);
+    hs_chunk_fini(&chunk);
+    hs_snap_close(snap);
+    fake_heap_free(fake);
+}
+
 static void leaves_module_blocks_without_edges(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -286,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_blocks_and_edges),
         cmocka_unit_test(writes_weak_and_ephemeron_edges),
+        cmocka_unit_test(counts_weak_arrays),
         cmocka_unit_test(leaves_module_blocks_without_edges),
         cmocka_unit_test(writes_samples_in_order_of_id),
         cmocka_unit_test(holds_no_byte_of_the_heap_and_repeats),

@@ -226,6 +226,24 @@ static void emit_foreign(const struct hs_block *block, uint64_t header,
     ret->foreign_offset_words = first;
 }
 
+/* Counts the slots of a weak array that lead to something, of those it has. Of one that was cleared
+ * by the collector the array is left, which nobody clears. */
+static void emit_count_weak(const struct hs_ocaml_emitter *e, const struct hs_block *block,
+                            uint64_t header, struct hs_block_record *record)
+{
+    enum { LEAST_SLOTS = 4 };
+    const uint8_t *fields = hs_map_bytes(block->span, block->address);
+    uint64_t none = e->map->rt->ephe_none, wosize = HS_HEADER_WOSIZE(header);
+
+    if (wosize < HS_EPHE_FIRST_KEY + LEAST_SLOTS ||
+        hs_load_u64(fields + HS_EPHE_DATA * HS_WORD) != none)
+        return;
+    record->is_counted = true;
+    record->room = wosize - HS_EPHE_FIRST_KEY;
+    for (uint64_t i = HS_EPHE_FIRST_KEY; i < wosize; i++)
+        record->entries += hs_load_u64(fields + i * HS_WORD) != none;
+}
+
 static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *block,
                             struct hs_runtime_block *ret, struct hs_error *err)
 {
@@ -249,6 +267,8 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
         HS_TRY(hs_ocaml_source_count(&e->types, block, header, record.type, &record.is_counted,
                                      &record.entries, err));
     record.room = HS_NO_ROOM;
+    if (ephemeron != NULL)
+        emit_count_weak(e, block, header, &record);
     if (!is_source)
         HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
     if (HS_HEADER_TAG(header) == HS_TAG_CLOSURE && HS_HEADER_WOSIZE(header) >= 2)
