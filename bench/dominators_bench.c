@@ -21,12 +21,12 @@
 #endif
 
 #include "base/units.h"
-#include "dominator/lengauer_tarjan.h"
 #include "dominator/reachable.h"
 #include "dominator/retained.h"
 #include "graph/pages.h"
 #include "heap_edges.h"
 #include "heap_generator.h"
+#include "lengauer_tarjan.h"
 
 struct bench {
     uint64_t n_nodes, n_runs;

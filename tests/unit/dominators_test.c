@@ -4,9 +4,9 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "dominator/lengauer_tarjan.h"
 #include "edge_list.h"
 #include "graph/pages.h"
+#include "lengauer_tarjan.h"
 #include "seeds.h"
 
 static struct hs_error err;

@@ -1,15 +1,11 @@
 /* links: hs_native */
 /* What blocks of one size say together: which record they are, of which heir. native_flow_test.c
  * has what flows from there. */
-#include "unit.h"
+#include "flow_world.h"
 
 #include "native/enclosing.h"
-#include "native_world.h"
 
 enum { NODE = 1, LINK, USER, SHAPE, CIRCLE, BOX };
-
-static struct world *w;
-static struct hs_flow flow;
 
 static int set_up(void **state)
 {
@@ -18,25 +14,6 @@ static int set_up(void **state)
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
     world_slot(NODE, "next", 0, NODE);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    hs_flow_fini(&flow);
-    world_free(w);
-    return 0;
-}
-
-static void run(void)
-{
-    world_seal(w);
-    if (hs_native_flow(&w->native, &flow, &world_err) != HS_OK)
-        fail_msg("%s", world_err.message);
-}
-
-static void is(hs_addr block, const char *name)
-{
-    assert_string_equal(world_type_of(w, &flow, block), name);
 }
 
 /* struct user { struct node *owner; struct link { struct link *next, *prev; } link; void *a, *b; }:

@@ -1,58 +1,5 @@
 /* links: hs_native */
-#include "unit.h"
-
-#include "native_world.h"
-
-enum { NODE = 1, NODE_POINTER, TEXT, NUMBER, BUFFER, UNION, VOID, PAIR, DECLARED, NODES };
-enum { LINK = NODES + 1, USER, GUEST, LINK_POINTER };
-
-static struct world *w;
-static struct hs_flow flow;
-
-/* struct node { struct node *next; char *text; long n; void *any; } and what leads to it. */
-static int set_up(void **state)
-{
-    w = world_new();
-    world_no_types();
-    world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
-    world_slot(NODE, "next", 0, NODE);
-    world_slot(NODE, "text", 8, TEXT);
-    world_slot(NODE, "any", 24, 0);
-    world_type(NODE_POINTER, "struct node *", HS_CTYPE_POINTER, 8);
-    world_slot(NODE_POINTER, NULL, 0, NODE);
-    world_type(TEXT, "char", HS_CTYPE_SCALAR, 1);
-    world_type(NUMBER, "int", HS_CTYPE_SCALAR, 4);
-    world_type(BUFFER, "struct buffer", HS_CTYPE_RECORD, 4); /* { int n; char bytes[]; } */
-    world_type(UNION, "union any", HS_CTYPE_UNION, 8);
-    world_slot(UNION, NULL, 0, 0);
-    world_types[UNION].slots[0].may_be_pointer_only = true;
-    world_type(VOID, "void", HS_CTYPE_VOID, 0);
-    world_type(PAIR, "struct pair", HS_CTYPE_RECORD, 16); /* two numbers */
-    world_type(DECLARED, "struct hidden", HS_CTYPE_RECORD, 0);
-    world_types[DECLARED].facts.is_declaration = true;
-    world_type(NODES, "struct node [3]", HS_CTYPE_ARRAY, 96);
-    world_types[NODES].facts.of = NODE;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    hs_flow_fini(&flow);
-    world_free(w);
-    return 0;
-}
-
-static void run(void)
-{
-    world_seal(w);
-    if (hs_native_flow(&w->native, &flow, &world_err) != HS_OK)
-        fail_msg("%s", world_err.message);
-}
-
-static void is(hs_addr block, const char *name)
-{
-    assert_string_equal(world_type_of(w, &flow, block), name);
-}
+#include "flow_nodes.h"
 
 /* struct user { struct node *owner; struct link { struct link *next, *prev; } link; void *a, *b; }:
  * lists that are linked by a member of what they hold. */

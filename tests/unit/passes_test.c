@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "dominator/lengauer_tarjan.h"
+#include "lengauer_tarjan.h"
 #include "odd_graphs.h"
 #include "piece_sweep.h"
 #include "seeds.h"

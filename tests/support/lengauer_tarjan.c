@@ -1,4 +1,5 @@
-#include "dominator/lengauer_tarjan.h"
+/* links: hs_dominator hs_graph hs_base */
+#include "lengauer_tarjan.h"
 
 #include <assert.h>
 

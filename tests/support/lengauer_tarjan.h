@@ -1,8 +1,8 @@
 /* The simple Lengauer-Tarjan algorithm as published (1979, figure "simple LINK and EVAL"), with
  * path compression made iterative: the oracle that tests and benchmarks hold hs_domtree_build
  * against. Shares nothing with it. O(m log n); about 40 bytes per node and 4 per edge. */
-#ifndef HS_DOMINATOR_LENGAUER_TARJAN_H
-#define HS_DOMINATOR_LENGAUER_TARJAN_H
+#ifndef HS_TESTS_LENGAUER_TARJAN_H
+#define HS_TESTS_LENGAUER_TARJAN_H
 
 #include "dominator/dominators.h"
 
