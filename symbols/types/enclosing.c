@@ -505,3 +505,32 @@ bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part
     }
     return false;
 }
+
+bool hs_ctypes_has_code_at(struct hs_ctypes *types, hs_ctype type, uint64_t offset)
+{
+    for (int hop = 0; hop < CTYPES_MAX_HOPS; hop++) {
+        const struct ctypes_type t = *hs_ctypes_get_(types, type);
+        if (t.kind == HS_CTYPE_UNION)
+            return true;
+        if (t.kind == HS_CTYPE_SCALAR)
+            return offset == 0 && (t.flags & TYPE_CODE) != 0;
+        if (t.kind == HS_CTYPE_ARRAY) {
+            uint64_t n_bytes = hs_ctypes_size_(types, t.of);
+            type = t.of;
+            offset = n_bytes == 0 ? offset : offset % n_bytes;
+            continue;
+        }
+        uint32_t i = 0;
+        for (; i < t.n_members; i++) {
+            const struct ctypes_member *member = &types->members[t.first_member + i];
+            if (offset >= member->offset &&
+                offset - member->offset < hs_ctypes_size_(types, member->type))
+                break;
+        }
+        if (t.kind != HS_CTYPE_RECORD || i == t.n_members)
+            return false;
+        offset -= types->members[t.first_member + i].offset;
+        type = types->members[t.first_member + i].type;
+    }
+    return false;
+}

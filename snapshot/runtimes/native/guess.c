@@ -13,6 +13,7 @@ enum { SITE_TYPED_LEAST = 2, SITE_ODD_ONE_IN = 8 };
 enum {
     SOLE_SIZES = HS_HELD_GUESSES,
     SOLE_LEAST = 8,
+    SOLE_TYPED_ONE_IN = 64, /* blocks of the size that may have a type */
     SOLE_HEAP_ONE_IN = 1000,
     SOLE_LOOK = 64,
     SOLE_PERCENT = 60
@@ -247,7 +248,8 @@ static hs_status guess_by_size(struct guess *g, struct hs_error *err)
 
 /* ---- by the one record of its size */
 
-/* A size of lost blocks of which no other block has a type, and the records that they may be. */
+/* A size of lost blocks of which hardly another block has a type, and the records that they may be.
+ */
 struct sole {
     uint64_t n_bytes, n_lost;
     hs_ntype records[HS_CTYPE_MAX_OF_SIZE];
@@ -279,7 +281,7 @@ static size_t find_soles(const struct guess *g, struct sole soles[SOLE_SIZES])
         const struct guess_size *size = &g->sizes[block.n_bytes * GUESS_HASH_FACTOR >> SIZE_SHIFT];
         bool is_large = size->n_lost >= SOLE_LEAST &&
                         block.n_bytes >= g->heap_bytes / SOLE_HEAP_ONE_IN / size->n_lost;
-        if (block.bytes != NULL && is_large && size->n_typed == 0 &&
+        if (block.bytes != NULL && is_large && size->n_typed <= size->n_lost / SOLE_TYPED_ONE_IN &&
             hs_flow_type(g->flow, block.rank) == 0 && sole_of(soles, n, block.n_bytes) == NULL)
             soles[n++] = (struct sole){.n_bytes = block.n_bytes, .n_lost = size->n_lost};
     }
@@ -317,15 +319,42 @@ static hs_status list_records(struct guess *g, struct sole *sole, struct hs_erro
     return HS_OK;
 }
 
+/* Counts the words that lead to code where the record has a pointer to code. *ret_denies: one does
+ * where it has a number. */
+static unsigned count_code(const struct guess *g, const struct hs_heap_block *block,
+                           const struct hs_native_type *record, bool *ret_denies)
+{
+    unsigned n = 0;
+    size_t slot = 0;
+    *ret_denies = false;
+    for (uint64_t at = 0; at + WORD <= record->n_bytes; at += WORD) {
+        uint64_t word = hs_load_u64(block->bytes + at);
+        while (slot < record->n_slots && record->slots[slot].offset_bytes < at)
+            slot++;
+        bool is_slot = slot < record->n_slots && record->slots[slot].offset_bytes == at;
+        const struct hs_mapping *mapping =
+            is_slot || word == 0 ? NULL : hs_target_mapping_at(&g->native->dump->target, word);
+        if (mapping == NULL || !mapping->executable)
+            continue;
+        bool has_code = hs_ctypes_has_code_at(g->native->ctypes, record->ctype, at);
+        n += has_code;
+        *ret_denies |= !has_code;
+    }
+    return n;
+}
+
 /* Tells whether the words of a block speak for a record of which nothing else does: two pointers at
- * least lead to blocks, one of them to what it says. */
+ * least lead to blocks, or to code as the record says, one of them to what it says. */
 static bool speaks_for(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
 {
+    const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
     const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
-    const struct hs_agreement found =
-        hs_native_agree(&by, block, hs_native_type_of(&g->flow->types, type), 0, 0);
+    const struct hs_agreement found = hs_native_agree(&by, block, record, 0, 0);
+    bool is_denied;
+    unsigned n_code = count_code(g, block, record, &is_denied);
 
-    return !found.disagrees && found.n_shown != 0 && found.n_leading >= 2;
+    return !found.disagrees && !is_denied && found.n_shown + n_code != 0 &&
+           found.n_leading + n_code >= 2;
 }
 
 static void ask_records(const struct guess *g, struct sole *soles, size_t n)
@@ -434,7 +463,7 @@ static hs_status guess_by_record(struct guess *g, struct hs_error *err)
 
 /* ---- blocks that are held, by the one record of their size */
 
-enum { HELD_LEAST = 64, HELD_HEAP_ONE_IN = 100, HELD_PERCENT = 80, HELD_LARGE = 128 };
+enum { HELD_LEAST = 64, HELD_HEAP_ONE_IN = 100, HELD_PERCENT = 80, HELD_LARGE = 96 };
 
 /* Counts the words of a block that lead to the same place in another block of its size, the links
  * of lists that are in the records: at pointers of the record, which speak for it, and elsewhere.
@@ -457,19 +486,23 @@ static void count_links(const struct guess *g, const struct hs_heap_block *block
     }
 }
 
-/* Tells whether the words of a held block speak for a record: two pointers that lead to blocks, or
- * to the same place in another such block; of a large record one, as few records have its size. */
+/* Tells whether the words of a held block speak for a record: two pointers that lead to blocks, to
+ * code as the record says, or to the same place in another such block; of a large record one, as
+ * few records have its size. */
 static bool held_speaks_for(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
 {
     const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
     const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
     const struct hs_agreement found = hs_native_agree(&by, block, record, 0, 0);
     unsigned n_links, n_other;
+    bool is_denied;
+    unsigned n_code = count_code(g, block, record, &is_denied);
 
-    if (found.disagrees)
+    if (found.disagrees || is_denied)
         return false;
     count_links(g, block, record, &n_links, &n_other);
-    return n_other == 0 && found.n_leading + n_links >= (record->n_bytes >= HELD_LARGE ? 1U : 2U);
+    return n_other == 0 &&
+           found.n_leading + n_links + n_code >= (record->n_bytes >= HELD_LARGE ? 1U : 2U);
 }
 
 /* Asks where the words of a block lead, if it has no type and its size is large enough for a guess:
@@ -489,7 +522,7 @@ static hs_status ask_place(const struct guess *g, const struct hs_heap_block *bl
 }
 
 /* Finds the sizes of many held blocks without a type that together have a hundredth of the heap,
- * and of which no block has one. In the same pass the votes for places are cast. */
+ * and of which hardly a block has one. In the same pass the votes for places are cast. */
 static hs_status find_held(const struct guess *g, struct sole soles[SOLE_SIZES], size_t *ret_n,
                            struct hs_place_votes *votes, struct hs_error *err)
 {
@@ -502,9 +535,10 @@ static hs_status find_held(const struct guess *g, struct sole soles[SOLE_SIZES],
         if (block.bytes == NULL)
             continue;
         HS_TRY(ask_place(g, &block, size, votes, err));
-        bool is_large = n < SOLE_SIZES && size->n_untyped >= HELD_LEAST && !size->is_mixed &&
+        bool is_large = n < SOLE_SIZES && size->n_untyped >= HELD_LEAST &&
                         block.n_bytes >= g->heap_bytes / HELD_HEAP_ONE_IN / size->n_untyped;
-        if (is_large && size->n_typed == 0 && sole_of(soles, n, block.n_bytes) == NULL)
+        if (is_large && size->n_typed <= size->n_untyped / SOLE_TYPED_ONE_IN &&
+            sole_of(soles, n, block.n_bytes) == NULL)
             soles[n++] = (struct sole){.n_bytes = block.n_bytes};
     }
     *ret_n = n;

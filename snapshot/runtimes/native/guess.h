@@ -13,14 +13,15 @@
  *
  * A program that lost all of a kind holds none of that size. Then the records that debug
  * information has of that size are asked, where the lost blocks of a size are eight at least and a
- * thousandth of the heap: of one alone the words of most must be, two pointers leading to blocks
- * and one to what it says.
+ * thousandth of the heap: of one alone the words of most must be, two pointers leading to blocks or
+ * code and one to what it says.
  *
  * Asks the same of held blocks without a type, of sizes that have 64 blocks and a hundredth of the
  * heap at least: of 64 of them four fifths must speak for one record, by two pointers that lead to
- * blocks or to the same place in another of that size (links of a list that are in the record); one
- * is enough where the record has 128 bytes or more. That is a name alone: their words count as
- * before.
+ * blocks, to code where the record has a pointer to code, or to the same place in another of that
+ * size (links of a list that are in the record); one is enough where the record has 96 bytes or
+ * more. A pointer to code where a record has a number speaks against it. That is a name alone:
+ * their words count as before.
  *
  * Cost: a look at the types of all blocks, three at each sample, and at the words of the lost ones;
  * records of more than 256 pointers are left out. */

@@ -332,6 +332,10 @@ uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
  * or it has all members of it, in their places. */
 bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part);
 
+/* Tells whether a pointer to code stands at an offset of a type, in its members at any depth; of a
+ * union whether one may. O(members on the way). */
+bool hs_ctypes_has_code_at(struct hs_ctypes *types, hs_ctype type, uint64_t offset);
+
 /* Returns the file that describes it; 0: none. */
 hs_type_file hs_ctypes_file_of(struct hs_ctypes *types, hs_ctype type);
 
