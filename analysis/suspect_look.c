@@ -259,6 +259,29 @@ static hs_status name_equal(struct hs_view *view, struct hs_suspect *suspect, st
     return HS_OK;
 }
 
+/* Replaces runs of places without a name, as in a table of a library, by one star: "->(+48)->(+8)"
+ * by "[*]". The way begins with a name. */
+static void fold_offsets(char *text)
+{
+    static const char offset[] = "->(+", any[] = "[*]";
+    char *to = text;
+    bool is_in_run = false;
+
+    for (const char *at = text; *at != '\0';) {
+        const char *end = strncmp(at, offset, strlen(offset)) == 0 ? strchr(at, ')') : NULL;
+        if (end == NULL) {
+            *to++ = *at++;
+            is_in_run = false;
+            continue;
+        }
+        if (!is_in_run) /* it is shorter than what it stands for */
+            to = (char *)memcpy(to, any, strlen(any)) + strlen(any);
+        is_in_run = true;
+        at = end + 1;
+    }
+    *to = '\0';
+}
+
 /* Replaces the indices of the way to one of many members that hang on many blocks: which array of
  * these, and which element, is chance. */
 static void fold_spread(struct hs_suspect *suspect)
@@ -269,6 +292,7 @@ static void fold_spread(struct hs_suspect *suspect)
     if (suspect->holder == NULL || at->n_heads < MANY || at->n_direct >= at->n_heads / 2)
         return;
     hs_fold_indices(suspect->holder);
+    fold_offsets(suspect->holder);
     size_t n = strlen(suspect->holder);
     if (n > strlen(any) && strcmp(suspect->holder + n - strlen(any), any) == 0)
         suspect->holder[n - strlen(any)] = '\0';
@@ -335,7 +359,8 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
     bool is_equal = suspect->equal.n != 0 && !suspect->is_heavy;
     if (is_equal)
         HS_TRY(name_equal(kinds->view, suspect, err));
-    hs_holder_trim(suspect->holder, !is_point && suspect->count >= MANY);
+    hs_holder_trim(suspect->holder,
+                   is_equal ? suspect->equal.n >= MANY : !is_point && suspect->count >= MANY);
     if (!is_point && !is_equal)
         fold_spread(suspect);
     if (is_point && !suspect->is_heavy && !is_equal && suspect->evidence >= kinds->view->n_tree)

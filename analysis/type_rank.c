@@ -107,6 +107,7 @@ static const char *wrapped(const char *name)
         "alloc::rc::RcInner<",
         "alloc::rc::RcBox<",
         "alloc::boxed::Box<",
+        "std::__future_base::_Result<",
         "std::unique_ptr<",
         "std::shared_ptr<",
         "ArcInner<",
@@ -166,6 +167,16 @@ static enum hs_type_rank block_rank(const char *name)
     return HS_RANK_RECORD;
 }
 
+/* Returns the name behind a tag of C's and the underscore of GLib's tags: "struct _GPtrArray" is
+ * GPtrArray. */
+static const char *untagged(const char *name)
+{
+    static const char glib[] = "struct _", tag[] = "struct ";
+    if (begins(name, glib))
+        return name + strlen(glib);
+    return begins(name, tag) ? name + strlen(tag) : name;
+}
+
 static enum hs_type_rank known_rank(const char *name, unsigned form)
 {
     const struct named_rank *known;
@@ -194,7 +205,7 @@ static enum hs_type_rank known_rank(const char *name, unsigned form)
             break;
         name = inner;
     }
-    known = find(beginnings, sizeof beginnings / sizeof *beginnings, name);
+    known = find(beginnings, sizeof beginnings / sizeof *beginnings, untagged(name));
     /* "closure list" is a list. */
     if (known != NULL && (known->rank != HS_RANK_CLOSURE || form == HS_FORM_CLOSURE))
         return known->rank;
