@@ -11,7 +11,8 @@ reasons()
     for text in 'shifted left by 16 bits, such as at 0x' 'shifted left by 3 bits' \
         'shifted left by 1 bit,' 'shifted right by 4 bits' 'shifted right by 1 bit,' \
         'bytes in the other order' 'exclusive or of addresses and a constant' \
-        'packed in six bytes' \
+        'packed in six bytes' 'with tags above them' 'complements or negatives' \
+        'shifted left by 17 bits' \
         'distances from 0x[0-9a-f]* in units of 1 byte' \
         'distances from 0x[0-9a-f]* in units of 8' \
         'distances from 0x[0-9a-f]* in units of 16 bytes' "the block's size, before the block"; do

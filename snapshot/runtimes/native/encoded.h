@@ -1,19 +1,22 @@
 /* Addresses that are written in one of the usual disguises. Before a block is called a certain leak
  * all memory is searched once for its address
  *
- *   shifted     to either side by 1 to 16 bits, with any bits below (numbers of Lisp and Scheme,
- *               tables of pages, pointers beside counters)
- *   swapped     its bytes in the other order; its complement (disguise.h has it in all but stacks)
+ *   shifted     to either side by 1 to 17 bits, with any bits below and tags in the last three of
+ *               the address (numbers of Lisp and Scheme, tables of pages, pointers beside counters,
+ *               tagged pointers of Go); to the right by 3 or 4 also with tags above
+ *   tagged      with other bits above the 47 of an address (disguise.h has it in all but stacks)
+ *   swapped     its bytes in the other order, also six of them with any others before or behind;
+ *               its complement, also with tags above, and what is less than 0 by it
  *   packed      in six bytes, at any place
  *   masked      by the exclusive or with one constant, which stands in data of the program
  *   before      less the size of the block or of one element: tables that are counted from 1
- *   offset      in 32 bits, in units of 1, 8 or 16 bytes, from 0 or from an address that the
- *               program holds (compressed pointers)
+ *   offset      in 32 bits, in units of 1 (then with tags in the last three bits), 8 or 16 bytes,
+ *               from 0 or from an address that the program holds (compressed pointers)
  *
- * The first four are strong: a word of 64 bits that is one of these by chance is rarer than any
- * heap is large, and one of them makes a block possible. The others are numbers that a program has
- * many of. For these a sample of each group (lost blocks of one size) is looked for together with
- * addresses beside it, at which no block begins: a tenth of the sample and eight of it must be
+ * All but the last two are strong: a word of 64 bits that is one of these by chance is rarer than
+ * any heap is large, and one of them makes a block possible. The others are numbers that a program
+ * has many of. For these a sample of each group (lost blocks of one size) is looked for together
+ * with addresses beside it, at which no block begins: a tenth of the sample and eight of it must be
  * found, and many times as many as of the others. Of what lies before blocks of different sizes
  * four in a row are enough. Where a tenth of a group is found all of it is possible: see decision
  * 053. A note says which encoding, and where.

@@ -18,7 +18,7 @@ enum {
     TENTH = 10,
     CHANCE = 6
 };
-enum { NOTES_MOST = 24, TEXT_BYTES = 160, PLACE_BYTES = 120 };
+enum { NOTES_MOST = 48, TEXT_BYTES = 160, PLACE_BYTES = 120 };
 
 /* The matches of one group by one encoding. */
 struct judged {
@@ -53,9 +53,11 @@ static void encoding_text(const struct hs_encoded *e, unsigned id, char text[TEX
     } else if (id == ENCODED_SWAPPED) {
         (void)snprintf(text, TEXT_BYTES, "addresses with their bytes in the other order");
     } else if (id == ENCODED_COMPLEMENT) {
-        (void)snprintf(text, TEXT_BYTES, "complements of addresses");
+        (void)snprintf(text, TEXT_BYTES, "complements or negatives of addresses");
     } else if (id == ENCODED_PACKED) {
         (void)snprintf(text, TEXT_BYTES, "addresses packed in six bytes");
+    } else if (id == ENCODED_TAGGED) {
+        (void)snprintf(text, TEXT_BYTES, "addresses with tags above them");
     } else if (id < ENCODED_BEFORE) {
         (void)snprintf(text, TEXT_BYTES, "exclusive or of addresses and a constant");
     } else if (id == ENCODED_BEFORE) {

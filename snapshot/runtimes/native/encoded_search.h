@@ -6,12 +6,13 @@
 
 /* Ways of writing an address, by number. */
 enum {
-    ENCODED_LEFT = 0, /* by 1 to ENCODED_SHIFTS bits */
-    ENCODED_SHIFTS = 16,
+    ENCODED_LEFT = 0,    /* by 1 to ENCODED_SHIFTS bits */
+    ENCODED_SHIFTS = 17, /* an address of 47 bits then begins with the word's first bit */
     ENCODED_RIGHT = ENCODED_LEFT + ENCODED_SHIFTS,
     ENCODED_SWAPPED = ENCODED_RIGHT + ENCODED_SHIFTS,
     ENCODED_COMPLEMENT,
     ENCODED_PACKED,
+    ENCODED_TAGGED,
     ENCODED_MASKED, /* by one of the constants that led to lost blocks */
     ENCODED_MASKS = 64,
     ENCODED_N_STRONG = ENCODED_MASKED + ENCODED_MASKS,

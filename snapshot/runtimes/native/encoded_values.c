@@ -7,7 +7,7 @@
 #include "encoded_search.h"
 
 enum { WORD = 8, HALF = 4, TWO_WORDS = 16 };
-enum { ROOT_BASES = 40, MAPPING_BASES = 20, BEFORE_BYTES = 5 };
+enum { ROOT_BASES = 40, MAPPING_BASES = 20, BEFORE_BYTES = 7 };
 enum { BEFORE_FILTER_BITS = 18, OFFSET_FILTER_BITS = 22 };
 enum { BEFORE_MOST = ENCODED_SAMPLES * (BEFORE_BYTES + 1) * 2 };
 #define FLOOR_BYTES (UINT64_C(1) << 32)
@@ -69,8 +69,8 @@ static void add_before(struct hs_encoded *e, size_t number)
 {
     const struct hs_encoded_sample *sample = &e->samples[number];
     uint64_t power = UINT64_C(1) << (63 - __builtin_clzll(sample->n_bytes));
-    const uint64_t bytes[BEFORE_BYTES] = {HALF, WORD, TWO_WORDS, sample->n_bytes,
-                                          sample->n_bytes - WORD};
+    const uint64_t bytes[BEFORE_BYTES] = {
+        1, 2, HALF, WORD, TWO_WORDS, sample->n_bytes, sample->n_bytes - WORD};
 
     for (size_t i = 0; i <= BEFORE_BYTES; i++) {
         uint64_t n = i < BEFORE_BYTES ? bytes[i] : power;

@@ -5,12 +5,16 @@
 #include "flow.h"
 
 enum { WORD = 8, HALF = 4, PAGE = 4096, ROW_BYTES = 64, NEIGHBOURS = 3 };
+enum { UPPER_BITS = 32 };
 enum { SIXTH = 5, IN_TABLE = 4, MOST_STEP = 4 };
 enum { LEAST_CONSTANT_BITS = 12, MOST_CONSTANT_BITS = 52, LEAST_OFFSET = 8 };
 #define PACKED_MASK UINT64_C(0xffffffffffff)
 #define LOW_BITS UINT64_C(0x0101010101010101)
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 #define USER_BITS 47
+#define USER_MASK ((UINT64_C(1) << USER_BITS) - 1)
+/* The bits of an address that are a tag where blocks are aligned. */
+#define TAG_BITS UINT64_C(7)
 
 static bool leads_to_lost(struct hs_encoded *e, uint64_t address, struct hs_heap_block *ret)
 {
@@ -60,13 +64,47 @@ static void look_for_shift(struct hs_encoded *e, uint64_t word, hs_addr at)
         int n = length - __builtin_ctzll(lengths);
         if (n > 0 && n <= ENCODED_SHIFTS) {
             if (hs_encoded_may_be_lost(e, word >> n))
-                meet(e, ENCODED_LEFT + (unsigned)n - 1, word >> n, WORD, at);
+                meet(e, ENCODED_LEFT + (unsigned)n - 1, (word >> n) & ~TAG_BITS, WORD, at);
         } else if (n < 0 && n >= -ENCODED_SHIFTS) {
             if (hs_encoded_may_be_lost(e, word << -n))
                 meet(e, ENCODED_RIGHT + (unsigned)-n - 1, word << -n,
                      -n > 3 ? UINT64_C(1) << -n : WORD, at);
         }
     }
+}
+
+/* Looks at a word with other bits above the 47 of an address: tags, above the address, its
+ * complement, or one that is shifted right by 3 or 4 bits. */
+static void look_for_tags(struct hs_encoded *e, uint64_t word, hs_addr at)
+{
+    if (hs_encoded_may_be_lost(e, word & USER_MASK))
+        meet(e, ENCODED_TAGGED, word & USER_MASK, WORD, at);
+    for (unsigned n = 3; n <= 4; n++) {
+        uint64_t address = word << n & USER_MASK;
+        if (hs_encoded_may_be_lost(e, address))
+            meet(e, ENCODED_RIGHT + n - 1, address, n > 3 ? UINT64_C(1) << n : WORD, at);
+    }
+}
+
+/* Looks at a word as the complement of an address, with any bits above, or as its negative. */
+static void look_for_complement(struct hs_encoded *e, uint64_t word, hs_addr at)
+{
+    if (hs_encoded_may_be_lost(e, ~word & USER_MASK))
+        meet(e, ENCODED_COMPLEMENT, ~word & USER_MASK, WORD, at);
+    if (hs_encoded_may_be_lost(e, 0 - word))
+        meet(e, ENCODED_COMPLEMENT, 0 - word, WORD, at);
+}
+
+/* Looks at a word that has an address's bytes in the other order: eight of them, or six that stand
+ * at its beginning or its end. */
+static void look_for_swapped(struct hs_encoded *e, uint64_t word, hs_addr at)
+{
+    const uint64_t begins = __builtin_bswap64(word << 16), ends = __builtin_bswap64(word);
+
+    if (hs_encoded_may_be_lost(e, ends & PACKED_MASK))
+        meet(e, ENCODED_SWAPPED, ends & PACKED_MASK, WORD, at);
+    if (hs_encoded_may_be_lost(e, begins))
+        meet(e, ENCODED_SWAPPED, begins, WORD, at);
 }
 
 static unsigned mask_number(struct hs_encoded *e, uint64_t constant)
@@ -78,6 +116,14 @@ static unsigned mask_number(struct hs_encoded *e, uint64_t constant)
         return ENCODED_MASKS;
     e->masks[e->n_masks] = constant;
     return (unsigned)e->n_masks++;
+}
+
+static bool is_upper(const struct hs_encoded *e, uint64_t word)
+{
+    for (size_t i = 0; i < e->n_uppers; i++)
+        if (word >> UPPER_BITS == e->uppers[i])
+            return true;
+    return false;
 }
 
 /* Looks at a word as the exclusive or of an address and a constant: one whose upper half makes that
@@ -240,22 +286,22 @@ static hs_addr by_distance(const struct hs_encoded *e, unsigned id, uint32_t hal
 }
 
 /* Tells whether four numbers in a row, one in so many words, all lead to beginnings of blocks, or
- * all beside such, as this one does. */
+ * all beside such, as this one does without its tag. */
 static bool is_in_table(const struct hs_encoded *e, const struct hs_encoded_part *part,
-                        const struct hs_encoded_value *value, uint64_t at)
+                        const struct hs_encoded_value *value, uint64_t at, uint32_t tag_bits)
 {
     const hs_addr begin = e->samples[value->sample & (HS_ENCODED_IS_BESIDE - 1)].begin;
     uint64_t beside = by_distance(e, value->id, value->key) - begin;
     struct hs_heap_block block;
 
     for (int64_t step = -MOST_STEP; step <= MOST_STEP; step++) {
-        uint32_t last = hs_load_u32(part->bytes + at);
+        uint32_t last = hs_load_u32(part->bytes + at) & ~tag_bits;
         unsigned n = 0;
         for (int64_t i = 1; step != 0 && i <= IN_TABLE; i++) {
             uint64_t there = at + (uint64_t)(i * step * HALF); /* wraps: then it is too large */
             if (there > part->n_bytes - HALF)
                 break;
-            uint32_t half = hs_load_u32(part->bytes + there);
+            uint32_t half = hs_load_u32(part->bytes + there) & ~tag_bits;
             hs_addr address = by_distance(e, value->id, half) - beside;
             if (half == last || half < LEAST_OFFSET ||
                 hs_heap_map_resolve(e->map, address, &block) != HS_POINTER_START)
@@ -269,34 +315,29 @@ static bool is_in_table(const struct hs_encoded *e, const struct hs_encoded_part
     return false;
 }
 
-static void look_for_offset(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at)
+/* Looks at 32 bits as a distance; one in bytes may have a tag below. */
+static void look_for_offset(struct hs_encoded *e, const struct hs_encoded_part *part, uint64_t at,
+                            uint32_t tag_bits)
 {
     const struct hs_encoded_value *values;
-    uint32_t half = hs_load_u32(part->bytes + at);
-    size_t n = half < LEAST_OFFSET ? 0 : hs_encoded_find(&e->offsets, half, &values);
+    uint32_t half = hs_load_u32(part->bytes + at) & ~tag_bits;
 
-    for (size_t i = 0; i < n; i++)
-        set_hit(e, &values[i], is_in_table(e, part, &values[i], at), part->begin + at);
-}
-
-static bool is_upper(const struct hs_encoded *e, uint64_t word)
-{
-    for (size_t i = 0; i < e->n_uppers; i++)
-        if (word >> 32 == e->uppers[i])
-            return true;
-    return false;
+    if (half < LEAST_OFFSET || !hs_encoded_may_have(&e->offsets, half))
+        return;
+    for (size_t i = 0, n = hs_encoded_find(&e->offsets, half, &values); i < n; i++)
+        if (tag_bits == 0 || (values[i].id - ENCODED_OFFSET) % ENCODED_UNITS == 0)
+            set_hit(e, &values[i], is_in_table(e, part, &values[i], at, tag_bits),
+                    part->begin + at);
 }
 
 static inline void look_for_strong(struct hs_encoded *e, uint64_t word, hs_addr at)
 {
-    uint64_t swapped = __builtin_bswap64(word);
-
     look_for_shift(e, word, at);
-    if (hs_encoded_may_be_lost(e, swapped))
-        meet(e, ENCODED_SWAPPED, swapped, WORD, at);
-    if (hs_encoded_may_be_lost(e, ~word))
-        meet(e, ENCODED_COMPLEMENT, ~word, WORD, at);
-    if (word >> USER_BITS != 0 && e->n_constants != 0)
+    look_for_swapped(e, word, at);
+    look_for_complement(e, word, at);
+    if (word >> USER_BITS != 0)
+        look_for_tags(e, word, at);
+    if (word >> UPPER_BITS != 0 && e->n_constants != 0 && !is_upper(e, word))
         look_for_mask(e, word, at);
 }
 
@@ -310,10 +351,11 @@ static inline void look_for_weak(struct hs_encoded *e, const struct hs_encoded_p
     }
     if (e->offsets.n == 0)
         return;
-    if ((uint32_t)word >= LEAST_OFFSET && hs_encoded_may_have(&e->offsets, (uint32_t)word))
-        look_for_offset(e, part, at);
-    if (word >> 32 >= LEAST_OFFSET && hs_encoded_may_have(&e->offsets, word >> 32))
-        look_for_offset(e, part, at + HALF);
+    for (uint64_t half_at = at; half_at < at + WORD; half_at += HALF, word >>= UPPER_BITS) {
+        look_for_offset(e, part, half_at, 0);
+        if ((word & TAG_BITS) != 0)
+            look_for_offset(e, part, half_at, TAG_BITS);
+    }
 }
 
 void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
@@ -340,11 +382,15 @@ void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
 }
 
 /* Tells whether a word may be a constant that hides an address: it has about as many ones as zeros.
- * Small numbers, addresses, text and round fractions do not. */
-static bool may_be_constant(uint64_t word)
+ * Small numbers, text and round fractions do not; addresses are none. */
+static bool may_be_constant(const struct hs_encoded *e, uint64_t word)
 {
     int n = __builtin_popcountll(word);
-    return word >> USER_BITS != 0 && n >= LEAST_CONSTANT_BITS && n <= MOST_CONSTANT_BITS;
+    bool is_mixed = n >= LEAST_CONSTANT_BITS && n <= MOST_CONSTANT_BITS;
+
+    return is_mixed && (word >> USER_BITS != 0 ||
+                        (word >> UPPER_BITS != 0 &&
+                         hs_target_mapping_at(&e->scan->native->dump->target, word) == NULL));
 }
 
 hs_status hs_encoded_add_constants(struct hs_encoded *e, const uint8_t *bytes, uint64_t n)
@@ -353,7 +399,7 @@ hs_status hs_encoded_add_constants(struct hs_encoded *e, const uint8_t *bytes, u
         uint64_t word = hs_load_u64(bytes + at);
         if (word != 0 && word % PAGE == 0 && word < e->high)
             hs_encoded_add_base(e, word);
-        if (!may_be_constant(word))
+        if (!may_be_constant(e, word))
             continue;
         uint64_t hash = hs_hash(word >> 32);
         if (HS_TABLE_FIND(&e->by_upper, hash, i, e->constants[i] == word) != HS_NO_NUMBER)
