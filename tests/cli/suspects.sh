@@ -186,7 +186,8 @@ def many_without_names():
             several.root(kept, f"poll slot sp+{8 * n}", kind="stack", binary=f"thread {thread}",
                          unit="#1 poll", thread=thread, frame=1)
     row, = of(several.write())
-    entry = "One block of 40000 bytes, {} referrers (#{}), keeps 39.1 KiB, 100.0 % of the heap; "
+    entry = ("One struct state of 40000 bytes, {} referrers (#{}), keeps 39.1 KiB, 100.0 % of the "
+             "heap; ")
     check(row["sentence"].startswith(entry.format(16, len(several.tree())) + "calls of 2 threads, "
                                      "such as poll slot sp+0 (set:1, 16 roots) keep"),
           row["sentence"])

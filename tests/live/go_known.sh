@@ -74,6 +74,17 @@ dump --heaps all
 compare all names
 "$HEAPSNAP" info "$work/heap.snap" >"$work/said" || fail "info"
 ! grep -q "Go's runtime" "$work/said" || { cat "$work/said"; fail "its heap is not read"; }
+# What an interface leads to has a type, and the function of a closure its name.
+"$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "types"
+python3 - "$work/types.json" <<'PYTHON' || fail "types"
+import json, sys
+there = {row["type"]: row["objects"] for row in json.load(open(sys.argv[1]))["types"]}
+least = {"main.session": 2500, "stack of a goroutine": 51}
+few = {name: there.get(name, 0) for name, n in least.items() if there.get(name, 0) < n}
+closures = [name for name in there if name.startswith("closure main.main.func")]
+print(f"{len(there)} types, {closures}")
+sys.exit(f"too few: {few}" if few else None if closures else "no closure is named")
+PYTHON
 "$HEAPSNAP" doctor "$pid" >"$work/said" 2>&1 || fail "doctor"
 grep -q 'a program of Go 1\.' "$work/said" || { cat "$work/said"; fail "doctor"; }
 "$HEAPSNAP" leaks "$work/heap.snap" >"$work/said" 2>&1 || fail "leaks"

@@ -494,7 +494,16 @@ static void trim(struct writer *w)
         w->text[n - 1] = '\0';
 }
 
-/* "One block of 16003056 bytes, 4 referrers (#77), keeps 15.3 MiB, 67.2 % of the heap; " */
+/* Returns the type of a block, where more is known of it than a size. */
+static const char *entry_type(const struct hs_view *view, const struct hs_node_facts *facts)
+{
+    unsigned form = hs_snap_type(view->snap, facts->type)->form;
+    bool is_plain = form == HS_FORM_BYTES || form == HS_FORM_MAPPING ||
+                    strncmp(facts->label, "block ", sizeof "block " - 1) == 0;
+    return is_plain ? "block" : facts->label;
+}
+
+/* "One tsdb.Head of 1024 bytes, 43 referrers (#77), keeps 15.3 MiB, 67.2 % of the heap; " */
 static void put_entry(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
 {
     char much[HS_SUSPECT_MUCH_BYTES];
@@ -506,7 +515,7 @@ static void put_entry(struct writer *w, struct hs_view *view, const struct hs_su
     if (w->status != HS_OK)
         return;
     hs_suspect_much(view, suspect->entry_words, much);
-    put(w, "One block of %lu bytes, %lu %s (#%lu), keeps %s; ",
+    put(w, "One %s of %lu bytes, %lu %s (#%lu), keeps %s; ", entry_type(view, &facts),
         (unsigned long)(facts.words * view->facts->word_bytes),
         (unsigned long)suspect->n_entry_referrers,
         suspect->n_entry_referrers == 1 ? "referrer" : "referrers", (unsigned long)suspect->entry,

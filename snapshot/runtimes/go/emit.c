@@ -8,7 +8,7 @@
 #include "session.h"
 #include "snapshot/reader.h"
 
-enum { EDGES_PER_PART = 1 << 20, NAME_BYTES = 64, MASK_WORDS = 64 };
+enum { EDGES_PER_PART = 1 << 20, NAME_BYTES = 64, TYPE_NAME_BYTES = 1024 };
 
 /* ---- types */
 
@@ -25,11 +25,31 @@ static hs_status add_type(struct hs_go_session *s, uint64_t key, const char *nam
     return HS_OK;
 }
 
-/* Finds the type of a block of which nothing more is known than its size. */
-static hs_status size_type(struct hs_go_session *s, const struct hs_go_block *block, uint32_t *ret,
-                           struct hs_error *err)
+/* Finds the row of a type that is known; keys of sizes are below 2^48. */
+static hs_status named_type(struct hs_go_session *s, uint32_t number, uint32_t *ret,
+                            struct hs_error *err)
+{
+    uint64_t key = UINT64_C(1) << 48 | number;
+    const uint64_t *known = hs_dict_find(&s->size_types, key);
+    const struct hs_go_named_type *type = &s->typing.types[number];
+    char name[TYPE_NAME_BYTES];
+
+    if (known != NULL) {
+        *ret = (uint32_t)*known;
+        return HS_OK;
+    }
+    snprintf(name, sizeof name, "%s", hs_strtab_get(&s->dump->strings, type->name));
+    return add_type(s, key, name, type->form, ret, err);
+}
+
+/* Finds the type of a block; where none is known, its size tells. */
+static hs_status block_type(struct hs_go_session *s, const struct hs_go_block *block, uint32_t *ret,
+                            struct hs_error *err)
 {
     const struct hs_go_span *span = block->span;
+    uint32_t number = s->typing.of_rank[hs_bitmap_rank(&s->heap.live, block->slot)];
+    if (number != 0)
+        return named_type(s, number - 1, ret, err);
     uint64_t key = span->is_stack ? 0 : span->elem_bytes << 1 | (span->spanclass & 1);
     const uint64_t *known = hs_dict_find(&s->size_types, key);
     char name[NAME_BYTES];
@@ -145,7 +165,7 @@ hs_status hs_go_next(struct hs_go_session *s, struct hs_runtime_block *ret, stru
     if (s->dump->n_listing > 1 && !hs_bitmap_get(&s->reached, block.slot))
         record.state = HS_BLOCK_UNSURE;
     s->n_edges = 0;
-    HS_TRY(size_type(s, &block, &record.type, err));
+    HS_TRY(block_type(s, &block, &record.type, err));
     HS_TRY(block.span->is_stack ? add_stack(s, &block, err) : add_pointers(s, &block, err));
     *ret = (struct hs_runtime_block){.record = record, .edges = s->edges, .n_edges = s->n_edges};
     if (!block.span->is_stack && (block.span->spanclass & 1) == 0) {

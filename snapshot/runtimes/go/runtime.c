@@ -68,6 +68,7 @@ static void go_close(void *state)
         return;
     go_forget(s);
     hs_findings_fini(&s->findings);
+    hs_go_typing_fini(&s->typing);
     hs_roots_fini(&s->roots);
     hs_bitmap_fini(&s->reached);
     hs_bitmap_fini(&s->records);
@@ -182,6 +183,8 @@ static hs_status go_roots(void *state, struct hs_error *err)
     HS_TRY(hs_go_collect_roots(s, err));
     HS_TRY(hs_progress_tell(s->dump->options->progress, "marking", 0, s->heap.n_objects, err));
     HS_TRY(hs_go_reach(s, err));
+    HS_TRY(hs_progress_tell(s->dump->options->progress, "naming types", 0, 0, err));
+    HS_TRY(hs_go_find_types(&s->heap, &s->goroutines, &s->typing, err));
     return note_reach(s, err);
 }
 
@@ -293,7 +296,7 @@ const struct hs_runtime hs_runtime_go = {
     .name = "go",
     .known_as = "Go's runtime",
     .has_own_heap = true,
-    .bytes_of_a_block = sizeof(uint64_t),
+    .bytes_of_a_block = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(struct hs_go_typed),
     .serves = go_serves,
     .describe = go_describe,
     .open = go_open,

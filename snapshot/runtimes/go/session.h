@@ -6,6 +6,7 @@
 #include "goroutines.h"
 #include "masks.h"
 #include "runtimes/runtime.h"
+#include "typing.h"
 
 struct hs_go_session {
     struct hs_dump *dump; /* borrowed */
@@ -13,6 +14,7 @@ struct hs_go_session {
     struct hs_go_heap heap;
     struct hs_go_masks masks;
     struct hs_go_goroutines goroutines;
+    struct hs_go_typing typing;
     struct hs_findings findings;
     struct hs_runtime_fact fact;
     struct hs_roots roots;
