@@ -133,8 +133,9 @@ static enum hs_type_rank python_rank(const char *name)
 
     if (module != NULL)
         return is_of_instance && module->rank == HS_RANK_MAIN ? HS_RANK_ATTRIBUTES : module->rank;
+    /* The call whose variables they are: more than the tuple that it is in, less than an error. */
     if (begins(class, "frame "))
-        return HS_RANK_BUILTIN;
+        return HS_RANK_COLLECTION;
     if (begins(class, "generator ") || begins(class, "coroutine "))
         return HS_RANK_CLOSURE;
     if (strchr(class, '.') != NULL || is_of_instance)

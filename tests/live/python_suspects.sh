@@ -32,6 +32,8 @@ for python in $(pythons 3.13 3.14); do
     told cycles "is garbage" "__main__.Session" "handler.__self__ leads back"
     n_checked=$((n_checked + 1))
     [ "$n_checked" = 1 ] || continue # the rest is the same in all versions
+    told errors "__main__.reporter" "2000 frame parse()" "at .rows" "reporter.errors"
+    told defaults "__main__.publish" "2000 __main__.Order" "publish.__defaults__"
     told receivers "__main__.signal" "__main__.Order" "signal.receivers"
     if "$python" -c "import numpy" 2>"$work/talk"; then
         told views "views() local camera" "200 numpy.ndarray" ".base.data"

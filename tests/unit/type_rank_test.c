@@ -56,7 +56,7 @@ static void ranks(void **state)
         {"block of 232 bytes", HS_FORM_BYTES, HS_RANK_NOTHING},
         {"block of 232 bytes, perhaps struct session", HS_FORM_BYTES, HS_RANK_LIBRARY},
         {"block of 40 bytes, perhaps std::string", HS_FORM_BYTES, HS_RANK_CONTAINER},
-        {"frame Runner.load()", HS_FORM_PYTHON, HS_RANK_BUILTIN},
+        {"frame Runner.load()", HS_FORM_PYTHON, HS_RANK_COLLECTION},
         {"queue", HS_FORM_BLOCK, HS_RANK_PLAIN},
         {"queue_entry", HS_FORM_RECORD, HS_RANK_RECORD},
         {"stackframe", HS_FORM_RECORD, HS_RANK_RECORD},
