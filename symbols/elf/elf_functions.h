@@ -9,8 +9,9 @@ struct elf_function {
     hs_addr begin;
     const struct hs_elf_symbol *symbol; /* borrowed; NULL: it has no name */
     uint32_t n_bytes;
-    uint32_t source;  /* from 1, elf_sources.h; 0: not known; ELF_SOURCES: several */
-    bool is_by_place; /* its source is that of the functions around it */
+    uint32_t source;        /* from 1, elf_sources.h; 0: not known; ELF_SOURCES: several */
+    bool is_by_place;       /* its source is that of the functions around it */
+    uint32_t before, after; /* the sources of the nearest with a text, on both sides; 0: none */
 };
 #define ELF_SOURCES UINT32_MAX
 

@@ -246,6 +246,21 @@ static bool has_source(const struct elf_function *function)
     return function->source != 0 && function->source != ELF_SOURCES && !function->is_by_place;
 }
 
+/* Tells each function of which sources the nearest with one are, on both sides. */
+static void tell_neighbours(struct elf_functions *functions)
+{
+    struct elf_function *all = functions->all;
+
+    for (size_t i = 0, last = 0; i < functions->n; i++) {
+        all[i].before = last == 0 ? 0 : all[last - 1].source;
+        last = has_source(&all[i]) ? i + 1 : last;
+    }
+    for (size_t i = functions->n, next = SIZE_MAX; i-- > 0;) {
+        all[i].after = next == SIZE_MAX ? 0 : all[next].source;
+        next = has_source(&all[i]) ? i : next;
+    }
+}
+
 /* The functions of a file stand together. */
 static void spread_sources(struct elf_functions *functions)
 {
@@ -311,6 +326,7 @@ static hs_status mentions_search(struct mention_search *s, const struct hs_elf *
     look_at_code(s);
     HS_TRY(s->status);
     HS_TRY(look_at_data(s));
+    tell_neighbours(&m->functions);
     spread_sources(&m->functions);
     m->is_cut |= s->code.effort.is_spent;
     return m->n > 1 ? hits_sort(m, s->err) : HS_OK;

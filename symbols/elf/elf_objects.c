@@ -132,6 +132,17 @@ static uint32_t poll_winner(const struct poll *poll)
     return 0;
 }
 
+/* Tells whether a function is of another file than `source`: by a text, or because those of
+ * `source`, which stand together, are neither before it nor behind. What it uses is not static
+ * there, and may be defined anywhere. */
+static bool is_elsewhere(const struct elf_function *function, uint32_t source)
+{
+    if (function->source != 0 && function->source != ELF_SOURCES && !function->is_by_place)
+        return function->source != source;
+    return function->before != 0 && function->after != 0 && function->before != source &&
+           function->after != source;
+}
+
 static void users_tell(const struct objects *o, size_t n, struct hs_elf_object *ret,
                        uint32_t *ret_source)
 {
@@ -151,7 +162,10 @@ static void users_tell(const struct objects *o, size_t n, struct hs_elf_object *
             ret->function = function->symbol;
         }
     }
-    *ret_source = poll_winner(&poll);
+    uint32_t source = poll_winner(&poll);
+    for (size_t i = 0; i < n && source != 0; i++)
+        source = is_elsewhere(&functions[o->users[i] - 1], source) ? 0 : source;
+    *ret_source = source;
 }
 
 /* The object of a place whose border is `border`; `begin` may lie behind it, where a symbol ends.

@@ -10,15 +10,19 @@
 
 enum { TEXT = 0x1000, RODATA = 0x2000, DATA = 0x3000, FRAMES = 0x4000, FRAMES_BYTES = 0x400 };
 
-/* Three functions of 32 bytes each:
+/* Functions of 32 bytes each:
  *
  *   1000  lea rdi,[3010]; mov rax,[rdi+0x18]; mov [rdi+0x20],rax; ret
  *   1020  mov rax,[3028]; mov rcx,[3040]; lea rsi,["src/dict.c"]; lea rdx,[".cc"]; ret
  *   1040  mov [3040],rax; lea rsi,["dict.h"]; ret   `use_it`
  *   1060  mov rax,[3080]; lea rsi,["other.c"]; ret
  *   1080  mov rax,[3080]; ret
- *   10a0  mov rax,[3088]; lea rsi,["other.c"]; mov rax,[3068] twice (in `table`); ret */
-static const uint8_t text[0xc0] = {
+ *   10a0  mov rax,[3088]; lea rsi,["other.c"]; mov rax,[3068] twice (in `table`); ret
+ *   10c0  mov rax,[3098] twice; mov rax,[30a8]; lea rsi,["other.c"]; ret
+ *   10e0  mov rax,[3098]; lea rsi,["src/dict.c"]; ret
+ *   1100  mov rax,[30a8]; ret
+ *   1120  lea rsi,["src/dict.c"]; ret */
+static const uint8_t text[0x140] = {
     [0x00] = 0x48,
     0x8d,
     0x3d,
@@ -117,6 +121,66 @@ static const uint8_t text[0xc0] = {
     0,
     0,
     0xc3,
+    [0xc0] = 0x48,
+    0x8b,
+    0x05,
+    0xd1,
+    0x1f,
+    0x00,
+    0x00,
+    0x48,
+    0x8b,
+    0x05,
+    0xca,
+    0x1f,
+    0x00,
+    0x00,
+    0x48,
+    0x8b,
+    0x05,
+    0xd3,
+    0x1f,
+    0x00,
+    0x00,
+    0x48,
+    0x8d,
+    0x35,
+    0x44,
+    0x0f,
+    0x00,
+    0x00,
+    0xc3,
+    [0xe0] = 0x48,
+    0x8b,
+    0x05,
+    0xb1,
+    0x1f,
+    0x00,
+    0x00,
+    0x48,
+    0x8d,
+    0x35,
+    0x12,
+    0x0f,
+    0x00,
+    0x00,
+    0xc3,
+    [0x100] = 0x48,
+    0x8b,
+    0x05,
+    0xa1,
+    0x1f,
+    0x00,
+    0x00,
+    0xc3,
+    [0x120] = 0x48,
+    0x8d,
+    0x35,
+    0xd9,
+    0x0e,
+    0x00,
+    0x00,
+    0xc3,
 };
 /* 2000 "src/dict.c", 200b ".cc", 2010 "dict.h", 2020 "other.c" */
 static const char rodata[0x40] = "src/dict.c\0.cc\0\0dict.h\0\0\0\0\0\0\0\0\0\0other.c";
@@ -172,7 +236,8 @@ static void make(struct elf_writer *w, uint8_t frames[FRAMES_BYTES], size_t n_ma
     elf_writer_section_header(w, data)->sh_flags |= SHF_WRITE;
 }
 
-static const hs_addr places[] = {0x3010, 0x3028, 0x3030, 0x3040, 0x3050, 0x3070, 0x3080, 0x3088};
+static const hs_addr places[] = {0x3010, 0x3028, 0x3030, 0x3040, 0x3050,
+                                 0x3070, 0x3080, 0x3088, 0x3098, 0x30a8};
 enum { PLACES = sizeof places / sizeof *places };
 
 static hs_status find(struct elf_writer *w, struct hs_elf_objects *ret, struct hs_error *err)
@@ -191,11 +256,13 @@ static hs_status find(struct elf_writer *w, struct hs_elf_objects *ret, struct h
 
 static void tells_objects_and_their_users(void **state)
 {
-    static const hs_addr begins[PLACES] = {0x3010, 0x3010, 0x3010, 0x3040,
-                                           0x3040, 0x3070, 0x3080, 0x3088};
+    static const hs_addr begins[PLACES] = {0x3010, 0x3010, 0x3010, 0x3040, 0x3040,
+                                           0x3070, 0x3080, 0x3088, 0x3098, 0x30a8};
     static const char *const files[PLACES] = {"src/dict.c", "src/dict.c", "src/dict.c",
-                                              "src/dict.c", "src/dict.c", NULL,
-                                              "other.c",    "other.c"};
+                                              "src/dict.c", "src/dict.c", NULL, "other.c",
+                                              "other.c",
+                                              /* used from both files, so of neither */
+                                              NULL, NULL};
     static struct elf_writer w;
     struct hs_elf_objects objects;
     struct hs_error err = HS_ERROR_INIT;
