@@ -68,7 +68,8 @@ hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struc
         (void)snprintf(f->function, sizeof f->function, "[...]");
     hs_python_base_name(view, hs_python_word(view, f->code + layout->code_file), f->file);
     f->line = hs_python_line(view, f->code, instruction_of(view, f));
-    f->library = hs_python_library(view, hs_python_word(view, f->code + layout->code_file));
+    f->library =
+        hs_python_library(view, hs_python_word(view, f->code + layout->code_file), s->main_file);
     f->file_id = 0;
     HS_TRY(hs_strtab_add(&s->dump->strings, f->function, &f->function_id, err));
     return f->file[0] == '\0' ? HS_OK : hs_strtab_add(&s->dump->strings, f->file, &f->file_id, err);

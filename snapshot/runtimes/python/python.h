@@ -249,8 +249,11 @@ bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, siz
 /* Copies the last part of the path in a str object; "" when there is none, or none that can be
  * shown. */
 void hs_python_base_name(const struct py_view *view, hs_addr object, char text[PY_NAME_BYTES]);
-/* Finds which library the file of a code object is of, by its path. */
-enum py_library hs_python_library(const struct py_view *view, hs_addr object);
+/* Finds which library the file of a code object is of, by its path. What runs as the program, whose
+ * path is `main_file`, is of none: python3 -m json.tool. */
+enum py_library hs_python_library(const struct py_view *view, hs_addr object, hs_addr main_file);
+/* Returns the path of what runs as __main__; 0: it is no file. */
+hs_addr hs_python_main_file(const struct py_view *view, hs_addr modules);
 /* The entries of a dictionary, in order: `struct py_entries it; hs_python_entries(view, dict, &it);
  * while (hs_python_next_entry(view, &it))`. Deleted ones are left out. */
 struct py_entries {
@@ -328,6 +331,7 @@ struct py_state {
     struct hs_bitmap named; /* by rank: blocks that a named root holds */
     struct hs_bitmap own;   /* by rank: states of interpreters and threads */
     uint64_t n_modules, n_names, n_definitions;
+    hs_addr main_file;        /* the path of what runs as __main__; 0: it is no file */
     hs_str interned_name;     /* of the variable with all texts that are there once */
     uint64_t looks_left;      /* see hs_python_may_look */
     uint64_t most_name_bytes; /* so much memory names may take from now on */

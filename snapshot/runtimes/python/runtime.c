@@ -115,6 +115,7 @@ static hs_status python_roots(void *state, struct hs_error *err)
     HS_TRY(hs_bitmap_init(&s->named, s->dump->heaps.map.n_blocks, err));
     s->lacks_memory = false;
     s->most_name_bytes = hs_dump_plan_room(&s->dump->plan) / NAMES_SHARE;
+    s->main_file = hs_python_main_file(&s->view, s->interpreter.modules);
     HS_TRY(hs_python_name_modules(s, err));
     HS_TRY(hs_python_name_locals(s, err));
     HS_TRY(hs_python_name_kept(s, err));

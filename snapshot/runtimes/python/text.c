@@ -131,7 +131,22 @@ static const char *below_standard(const char *path)
     return found;
 }
 
-enum py_library hs_python_library(const struct py_view *view, hs_addr object)
+hs_addr hs_python_main_file(const struct py_view *view, hs_addr modules)
+{
+    enum { MODULE_DICT = 16 };
+    hs_addr main = hs_python_dict_value(view, modules, "__main__");
+    hs_addr dict = main == 0 ? 0 : hs_python_word(view, main + MODULE_DICT);
+    return dict == 0 ? 0 : hs_python_dict_value(view, dict, "__file__");
+}
+
+static bool is_path(const struct py_view *view, hs_addr object, const char *path)
+{
+    char text[FILE_BYTES];
+    return object != 0 && hs_python_ascii(view, object, text, sizeof text) &&
+           strcmp(text, path) == 0;
+}
+
+enum py_library hs_python_library(const struct py_view *view, hs_addr object, hs_addr main_file)
 {
     static const char *const loops[] = {"asyncio/",  "trio/",  "anyio/",  "gevent/",
                                         "eventlet/", "curio/", "uvloop/", "greenlet/"};
@@ -147,7 +162,8 @@ enum py_library hs_python_library(const struct py_view *view, hs_addr object)
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         if (strncmp(name, loops[i], strlen(loops[i])) == 0)
             return PY_LIBRARY_LOOP;
-    return of_package != NULL ? PY_LIBRARY_NONE : PY_LIBRARY_STANDARD;
+    return of_package != NULL || is_path(view, main_file, path) ? PY_LIBRARY_NONE
+                                                                : PY_LIBRARY_STANDARD;
 }
 
 void hs_python_entries(const struct py_view *view, hs_addr dict, struct py_entries *ret)
