@@ -96,7 +96,10 @@ static hs_status find(struct hs_view *view, struct held *held, struct hs_mapping
     ret->root = best;
     ret->words = held[best].words;
     ret->n_pieces = held[best].n_pieces;
-    return hs_name_by_dominators(view, held[best].largest, best, &ret->name, err);
+    HS_TRY(hs_name_by_dominators(view, held[best].largest, best, &ret->name, err));
+    if (ret->name != NULL && held[best].largest_words < held[best].words / 2)
+        hs_fold_indices(ret->name); /* one of an array says nothing of the others */
+    return HS_OK;
 }
 
 hs_status hs_mapping_holder_find(struct hs_view *view, struct hs_mapping_holder *ret,
