@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # parts: ocaml python record
-# The sessions of README.md and docs/guide.md are what their commands print of Debian's
-# redis-server, python3 and coqtop and of an example, but for figures.
+# The sessions of README.md, docs/guide.md and docs/answers.md are what their commands print of
+# Debian's redis-server, python3 and coqtop and of examples, but for figures.
 set -euo pipefail
 redis-server --version 2>/dev/null | grep 'v=7\.0\.' >/dev/null &&
     coqtop --version 2>/dev/null | grep 'version 8\.16\.' >/dev/null &&
