@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A list whose head a library has is the library's, though variables of the program are links of it:
 # a ring, and a list as BSD has it; of a loop of events, of any other library. So it is where the
-# head is in a block that all members lead to. A ring of the program's own is its own.
+# head is in a block that all members lead to, or that is told by its place alone; and a member does
+# not lead to what has the list's head in it. A ring of the program's own is its own.
 . "$(dirname "$0")/_native.sh"
 need gcc
 
@@ -21,10 +22,12 @@ for root in roots["roots"]:
     keeps[name] = keeps.get(name, 0) + root["retained_words"]
 print(f"{what}: {said}, {library} keeps {keeps.get(library)}, jobs {keeps.get('jobs')}, "
       f"tick {keeps.get('tick')}, input {keeps.get('input')}, loop {keeps.get('loop')}, "
-      f"beat {keeps.get('beat')}")
+      f"beat {keeps.get('beat')}, hub {keeps.get('hub')}, self {keeps.get('self')}, "
+      f"desk {keeps.get('desk')}, cursor {keeps.get('cursor')}, first {keeps.get('first')}")
 ok = (keeps.get(library) == said["TIMED"] + said["WATCHED"] and keeps["jobs"] == said["OWN"] and
       keeps["loop"] == said["LOOPED"] and not keeps.get("tick") and not keeps.get("input") and
-      not keeps.get("beat"))
+      not keeps.get("beat") and keeps["hub"] == said["HUBBED"] and not keeps.get("self") and
+      keeps["desk"] == said["DESKED"] and not keeps.get("cursor") and not keeps.get("first"))
 sys.exit(not ok or leaks["certain"]["count"] + leaks["possible"]["count"] != 0)
 PYTHON
 }

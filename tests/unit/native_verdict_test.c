@@ -228,6 +228,15 @@ static void unread_heap(void)
     WORLD_OK(hs_range_set_add(&w->native.foreign.ranges, target.begin,
                               target.begin + target.n_bytes, &world_err));
 }
+/* The first member of a TAILQ leads to the head's word that leads to it. */
+static void list_head(void)
+{
+    at = 16;
+    how = HS_POINTER_INTERIOR;
+    *world_word(w, block.begin + 8) = 0;
+    *world_word(w, block.begin + at) = target.begin + 24;
+    *world_word(w, target.begin + 24) = block.begin;
+}
 static void visitor(void)
 {
     WORLD_OK(hs_bitmap_init(&scan.own, w->dump.heaps.map.n_blocks, &world_err));
@@ -270,6 +279,7 @@ static const struct verdict_case {
     {HS_REASON_STALE, NODE, stale},
     {HS_REASON_UNREAD_HEAP, 0, unread_heap},
     {HS_REASON_END_POINTER, 0, end_pointer},
+    {HS_REASON_LIST_HEAD, 0, list_head},
     {HS_REASON_VISITOR, 0, visitor},
     {HS_REASON_PAST_END, 0, past_end},
 };

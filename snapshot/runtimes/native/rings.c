@@ -205,6 +205,51 @@ static bool has_head_in_block(struct rings *r, const struct hs_root_leaf *leaf, 
     return false;
 }
 
+/* The places of links in blocks: so far into a block of so many bytes. */
+struct rings_kind {
+    uint64_t offset, n_bytes;
+    unsigned n;
+};
+
+/* Counts a link of the ring by its place; false when there are more than two kinds of these. */
+static bool count_kind(struct rings_kind kinds[2], const struct hs_heap_block *block, hs_addr at)
+{
+    uint64_t offset = at - block->begin;
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (kinds[i].n != 0 && (kinds[i].offset != offset || kinds[i].n_bytes != block->n_bytes))
+            continue;
+        kinds[i] = (struct rings_kind){offset, block->n_bytes, kinds[i].n + 1};
+        return true;
+    }
+    return false;
+}
+
+/* Tells whether one link of the ring is in a block of its own kind, at another offset than all
+ * others, which are in blocks of one size: that is the head, which its members do not lead to by
+ * name. */
+static bool has_lone_head(struct rings *r, const struct hs_root_leaf *leaf)
+{
+    const struct hs_heap_map *map = &r->native->dump->heaps.map;
+    hs_addr first = leaf->root.address, at = first;
+    struct rings_kind kinds[2] = {{0}};
+
+    for (unsigned n = 0; n < RINGS_MOST_OF_ONE && r->n_looks++ < RINGS_MOST_LOOKS; n++) {
+        hs_addr previous = word_at(r, at + RINGS_PREVIOUS);
+        struct hs_heap_block block;
+        if (previous == 0 || word_at(r, previous) != at)
+            return false;
+        if (previous == first)
+            return (kinds[0].n == 1) != (kinds[1].n == 1) && kinds[0].n + kinds[1].n > 2 &&
+                   kinds[0].n != 0 && kinds[1].n != 0 && kinds[0].offset != kinds[1].offset;
+        if (hs_heap_map_resolve(map, previous, &block) != HS_POINTER_NONE &&
+            !count_kind(kinds, &block, previous))
+            return false;
+        at = previous;
+    }
+    return false;
+}
+
 /* Lowers both words of a link to doubtful, as they lead to neighbours that something else owns, and
  * the word at `back`, which leads to that owner. */
 static void doubt_link(struct rings *r, hs_addr link, hs_addr back)
@@ -240,6 +285,8 @@ hs_status hs_rings_find(struct hs_native *native, struct hs_error *err)
             give_link(&r, leaf->root.address, head);
         else if (has_head_in_block(&r, leaf, &back))
             doubt_link(&r, leaf->root.address, back);
+        else if (has_lone_head(&r, leaf))
+            doubt_link(&r, leaf->root.address, leaf->root.address);
     }
     return HS_OK;
 }

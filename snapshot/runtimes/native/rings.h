@@ -7,8 +7,9 @@
  * list_head) links them with each other, and those that are variables lead to all the others. They
  * are neighbours and no owners: what such a link leads to is the list's, whose head the library
  * has. A head may be in a block, too, which says so itself: all members lead to that block, each by
- * the word that is as far from its link (a handle's loop, an event's base). Then the variable's
- * link is doubtful. */
+ * the word that is as far from its link (a handle's loop, an event's base), or is told by its place
+ * alone, where all members are in blocks of one size at one offset. Then the variable's link is
+ * doubtful. */
 #ifndef HS_NATIVE_RINGS_H
 #define HS_NATIVE_RINGS_H
 

@@ -4,6 +4,7 @@
 #include "base/load.h"
 #include "flow.h"
 #include "foreign.h"
+#include "heads.h"
 #include "owned.h"
 #include "qt.h"
 #include "rule_lines.h"
@@ -258,6 +259,11 @@ static bool is_end(const struct word *w)
     return hs_said_is_end(w->said, w->at, w->how, w->target, &before);
 }
 
+static bool is_list_head(const struct word *w)
+{
+    return hs_heads_is(w->said->native, w->said->block, w->at, w->target);
+}
+
 static bool is_owned_elsewhere(const struct word *w)
 {
     return hs_owned_is_borrowed(scan_of(w), w->said->block, w->target);
@@ -394,6 +400,7 @@ uint32_t hs_verdict_rules(const struct hs_said *said, uint32_t among)
              rule_if(said->flow->shared_counters.n != 0, HS_RULE_AT_QT_WEAK_POINTER) |
              rule_if(said->are_pairs, HS_RULE_AT_NUMBER_BESIDE_CODE) |
              rule_if(!words->is_exact && !words->is_plain, HS_RULE_AT_END_POINTER) |
+             rule_if(!words->is_exact && !words->is_plain, HS_RULE_AT_LIST_HEAD) |
              rule_if(scan->own.n_bits != 0 && !hs_bitmap_get(&scan->own, said->block->rank),
                      HS_RULE_AT_OPAQUE_LIBRARY) |
              rule_if(hs_visits_has(&scan->visits, said->block), HS_RULE_AT_VISITOR) |
