@@ -73,7 +73,7 @@ static void read_map(const struct hs_go_heap *heap, hs_addr pc, struct hs_go_fra
     uint64_t n_objects = 0;
 
     if (hs_go_function_name(heap, f, name, sizeof name)) {
-        map->kind = kind_of(name);
+        map->kind = (uint8_t)kind_of(name);
         map->is_of_runtime = strncmp(name, "runtime.", sizeof "runtime." - 1) == 0;
     }
     if (!hs_go_pc_value(heap, f, f->pcsp, pc, &map->depth))
