@@ -220,14 +220,13 @@ static inline size_t pass_operands(uint8_t modrm, uint8_t next)
  * a register that it does not name is taken for one at times. */
 static inline bool pass_names_known(unsigned known, uint8_t rex, const uint8_t *modrm)
 {
-    unsigned reg = (modrm[0] >> 3 & 7) | (rex & 4) << 1, rm = modrm[0] & 7;
-    unsigned names = 1U << reg;
+    unsigned r = rex & 4U, x = rex & 2U, b = rex & 1U; /* a register's fourth bit each */
+    unsigned rm = modrm[0] & 7U, names = 1U << ((modrm[0] >> 3 & 7U) | r << 1);
 
     if (rm == 4 && modrm[0] < 0xc0)
-        names |=
-            1U << ((modrm[1] & 7) | (rex & 1) << 3) | 1U << ((modrm[1] >> 3 & 7) | (rex & 2) << 2);
+        names |= 1U << ((modrm[1] & 7U) | b << 3) | 1U << ((modrm[1] >> 3 & 7U) | x << 2);
     else
-        names |= 1U << (rm | (rex & 1) << 3);
+        names |= 1U << (rm | b << 3);
     return (names & known) != 0;
 }
 

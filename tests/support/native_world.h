@@ -315,6 +315,12 @@ bool hs_ctypes_is_c_or_cpp(struct hs_ctypes *types, hs_ctype type)
     return true;
 }
 
+bool hs_ctypes_has_code_at(struct hs_ctypes *types, hs_ctype type, uint64_t offset)
+{
+    (void)types, (void)type, (void)offset;
+    return false;
+}
+
 size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file file, uint64_t least_bytes,
                          uint64_t most_bytes, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE])
 {

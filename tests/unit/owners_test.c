@@ -241,8 +241,8 @@ static uint32_t random_of(uint32_t *seed, uint32_t n)
 static void nothing_of_it_is_believed(void **state)
 {
     static const char *const kinds[] = {
-        "header 96 parent %u child %u next %u prev %u magic 0 0x2fee48a0 mask 0xf0 when library "
-        "\"made\"",
+        ("header 96 parent %u child %u next %u prev %u magic 0 0x2fee48a0 mask 0xf0 when library "
+         "\"made\""),
         "header 96 parent %u child %u next %u prev %u when library \"made\"",
         "header 104 child %u next %u end %u size %u when library \"made\""};
     uint32_t seed = 41;
