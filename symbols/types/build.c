@@ -210,7 +210,8 @@ static uint64_t variant_number(struct hs_ctypes *types, hs_type_file file,
     if (die == 0 || !hs_entry_read_(info, die, &number) || number.tag != DW_TAG_member ||
         !member_offset(info, &number, ret_at))
         return 0;
-    die = types->items[hs_ctypes_type_of_(types, file, &number)].die;
+    hs_ctype of = hs_ctypes_type_of_(types, file, &number); /* which may move the items */
+    die = types->items[of].die;
     return die != 0 && hs_entry_read_(info, die, &type) &&
                    hs_entry_number_(info, &type, DW_AT_byte_size, &n_bytes)
                ? n_bytes

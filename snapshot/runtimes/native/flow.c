@@ -640,7 +640,7 @@ static void flow_learn_sizes(const struct hs_native *native, struct hs_flow *flo
 static void flow_shuffle_seeds(struct hs_native *native, uint64_t random)
 {
     for (size_t i = native->n_seeds; i > 1; i--) {
-        random = hs_hash(random) | 1;
+        random = hs_order_next(random);
         struct hs_native_seed *a = &native->seeds[i - 1], *b = &native->seeds[random % i];
         const struct hs_native_seed seed = *a;
         *a = *b;

@@ -68,7 +68,7 @@ void hs_block_queue_order(struct hs_block_queue *queue, uint64_t seed, unsigned 
 /* Puts a random block of those in the ring first. */
 static void queue_shuffle(struct hs_block_queue *queue)
 {
-    queue->random = hs_hash(queue->random) | 1;
+    queue->random = hs_order_next(queue->random);
     uint64_t at = queue->begin + queue->random % (queue->end - queue->begin);
     struct hs_heap_block *first = &queue->ring[queue->begin & (queue->capacity - 1)];
     struct hs_heap_block *other = &queue->ring[at & (queue->capacity - 1)];

@@ -46,6 +46,14 @@ hs_status hs_block_queue_init(struct hs_block_queue *queue, const struct hs_heap
                               uint64_t capacity, struct hs_error *err);
 /* Makes the queue go by region; before the first push. */
 void hs_block_queue_go_by_region(struct hs_block_queue *queue);
+/* Returns the next number of a random order, from one that is not 0: the same in every run, unlike
+ * hs_hash, so that what an order shows can be shown again. Marsaglia, Xorshift RNGs (2003). */
+static inline uint64_t hs_order_next(uint64_t random)
+{
+    random ^= random << 13;
+    random ^= random >> 7;
+    return random ^ random << 17;
+}
 /* Sets an order for tests, on which no result may depend: see struct hs_dump_order. */
 void hs_block_queue_order(struct hs_block_queue *queue, uint64_t seed, unsigned region_bits);
 void hs_block_queue_fini(struct hs_block_queue *queue);
