@@ -209,7 +209,7 @@ static hs_status add_function(struct py_state *s, const struct py_class *class,
         {PY_OTHER, layout->func_globals, "__globals__"},
         {PY_OTHER, layout->func_code, "__code__"},
         {PY_OTHER, layout->func_closure, "__closure__"},
-        /* In all versions before it; no member declares them. */
+        /* The two words before the closure, in all versions; no member descriptor has them. */
         {PY_OTHER, (uint16_t)(layout->func_closure - 2 * PY_WORD), "__defaults__"},
         {PY_OTHER, (uint16_t)(layout->func_closure - PY_WORD), "__kwdefaults__"},
         {PY_OTHER, layout->func_qualname, "__qualname__"},

@@ -428,11 +428,11 @@ hs_status hs_python_next_thread(struct py_state *s, struct py_threads *it, bool 
 hs_status hs_python_name_states(struct py_state *s, struct hs_error *err);
 
 /* ---- frames.c */
-/* A frame as its roots show it: set `at` and `code`, the rest is described. */
 /* Libraries whose calls wait for what the program has: the standard library, and the packages that
  * run event loops. */
 enum py_library { PY_LIBRARY_NONE, PY_LIBRARY_STANDARD, PY_LIBRARY_LOOP };
 
+/* A frame as its roots show it: set `at` and `code`, the rest is described. */
 struct py_frame {
     hs_addr at, code;
     uint32_t line;                                     /* 0: unknown */
