@@ -74,7 +74,7 @@ dump --heaps all
 compare all names
 "$HEAPSNAP" info "$work/heap.snap" >"$work/said" || fail "info"
 ! grep -q "Go's runtime" "$work/said" || { cat "$work/said"; fail "its heap is not read"; }
-# What an interface leads to has a type, and the function of a closure its name.
+# Values behind interfaces have types, and closures the names of their functions.
 "$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "types"
 python3 - "$work/types.json" <<'PYTHON' || fail "types"
 import json, sys

@@ -54,8 +54,8 @@ named 0
 says "names of 'basic' are missing: its debug file '$work/basic.debug' is of another build"
 leave
 
-# What lies beside the program by -gsplit-dwarf is read, if it is of this build; that it is not is
-# told. Before DWARF 5 it has another form.
+# Files beside the program, of -gsplit-dwarf, are read if they are of this build; others are told.
+# Before DWARF 5 they have another form.
 lacks="types and variables of 'split' are missing: .* (-gsplit-dwarf) is in '.*dwo'"
 build_split()
 {

@@ -44,7 +44,7 @@ struct App {
     Server server;
 };
 static App app;
-// Of each several members lead to the same blocks, and nothing but this object dominates them.
+// In each several members lead to the same blocks, and nothing but this object dominates them.
 struct Row {
     char *key;
     long n;

@@ -37,7 +37,7 @@ done
 says info 'the Erlang machine (beam) (its heap is not read)'
 says info '^missing .*9[0-9] % of its own memory'
 says info '"certainty": *"unread"' --json
-# What that heap alone holds is its own, and no leak is certain: it may have forms of its own.
+# The heap owns the blocks that it alone holds, and no leak is certain: it may have encodings.
 says roots '^ *125 .* heap of the Erlang machine'
 says leaks 'possible  *1  *139 .*the heap of the Erlang machine, which is not read, may hold it'
 ! grep -q '^certain' "$work/said" || { cat "$work/said"; fail "a certain leak beside such a heap"; }

@@ -172,8 +172,7 @@ static void writes_weak_and_ephemeron_edges(void **state)
     fake_heap_free(fake);
 }
 
-/* Of a weak array that has some slots it is told how many are in use, of an ephemeron with data
- * nothing. */
+/* A weak array that has some slots tells how many are in use, an ephemeron with data nothing. */
 static void counts_weak_arrays(void **state)
 {
     struct fake_heap *fake = fake_heap_new();

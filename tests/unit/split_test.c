@@ -313,7 +313,7 @@ static void another_old_build_is_not_used(void **state)
     end(&f);
 }
 
-/* Of a hole no byte is read: it is longer than what may be taken. */
+/* A hole is not read: it is longer than what may be taken. */
 static void holes_are_not_read(void **state)
 {
     static const char *const versions[] = {"-gdwarf-4", "-gdwarf-5"};
