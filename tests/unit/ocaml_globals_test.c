@@ -119,36 +119,6 @@ static void lists_without_an_end_end_with_the_data(void **state)
     fake_roots_free(fake);
 }
 
-/* A module within a unit leads to what the unit's own fields do, and so does one around it. What
- * leads to anything else, or back to itself through another, stays. */
-static void a_module_comes_after_its_fields(void **state)
-{
-    enum { TABLE, INNER, OUTER, MORE, RING, BACK, EMPTY, N };
-    struct fake_roots *fake = program_with_module(N);
-    hs_addr at[N];
-    at[TABLE] = fake_block(fake->heap, 0, 2, (const uint64_t[]){3, 5});
-    hs_addr hidden = fake_block(fake->heap, 0, 1, (const uint64_t[]){7});
-    at[INNER] = fake_block(fake->heap, 0, 2, (const uint64_t[]){at[TABLE], 9});
-    at[OUTER] = fake_block(fake->heap, 0, 2, (const uint64_t[]){at[INNER], at[TABLE]});
-    at[MORE] = fake_block(fake->heap, 0, 2, (const uint64_t[]){at[TABLE], hidden});
-    at[RING] = fake_block(fake->heap, 0, 1, (const uint64_t[]){1});
-    at[BACK] = fake_block(fake->heap, 0, 1, (const uint64_t[]){at[RING]});
-    *fake_word(fake->heap, at[RING]) = at[BACK];
-    at[EMPTY] = fake_block(fake->heap, 0, 1, (const uint64_t[]){1});
-    /* From the outermost on, as exported modules may stand. */
-    for (unsigned i = 0; i < N; i++)
-        fake->data[FAKE_MODULE_HEADER + 1 + i] = at[N - 1 - i];
-    collect(fake);
-    assert_int_equal(fake_n_leaves(fake, HS_ROOT_GLOBAL), N);
-    for (unsigned i = 0; i < N; i++) {
-        const struct hs_root *root = &fake_leaf(fake, HS_ROOT_GLOBAL, N - 1 - i)->root;
-        bool is_lowered = i == INNER || i == OUTER;
-        assert_int_equal(root->tier, is_lowered ? HS_TIER_RUNTIME : HS_TIER_FIRM);
-        assert_int_equal(root->reason, is_lowered ? HS_REASON_MODULE_BLOCK : HS_REASON_NONE);
-    }
-    fake_roots_free(fake);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,7 +127,6 @@ int main(void)
         cmocka_unit_test(a_table_of_a_file_that_is_not_open_is_told),
         cmocka_unit_test(a_sound_program_has_no_damage),
         cmocka_unit_test(registered_tables_are_dynamic_and_counted_once),
-        cmocka_unit_test(a_module_comes_after_its_fields),
         cmocka_unit_test(lists_without_an_end_end_with_the_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,6 +166,5 @@ hs_status hs_ocaml_collect_roots(struct hs_ocaml *rt, const struct hs_block_map 
     struct hs_root_walk walk = {.rt = rt, .roots = roots, .blocks = blocks, .err = err};
     hs_walk_allow(&walk);
     HS_TRY(walk_all(&walk));
-    HS_TRY(hs_ocaml_lower_modules(&walk));
     return note_gaps(&walk);
 }

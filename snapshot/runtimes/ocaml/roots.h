@@ -137,9 +137,6 @@ bool hs_walk_list_ends(struct hs_root_walk *walk, struct hs_cycle *cycle, hs_add
 
 /* ---- The kinds. Each runs in both phases. */
 hs_status hs_ocaml_walk_globals(struct hs_root_walk *walk);
-/* Lowers variables that lead to nothing but what others lead to: modules, registries (modules.c).
- */
-hs_status hs_ocaml_lower_modules(struct hs_root_walk *walk);
 hs_status hs_ocaml_walk_c_roots(struct hs_root_walk *walk);
 hs_status hs_ocaml_walk_finalisers(struct hs_root_walk *walk);
 hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk);
