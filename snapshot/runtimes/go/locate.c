@@ -3,11 +3,15 @@
 #include "heap.h"
 
 #include "base/alloc.h"
+#include "base/effort.h"
 #include "base/load.h"
 
 /* malloc.go: arenaL2Bits 22, arenaBaseOffset 2^47 on amd64. */
 #define MAP_BYTES (UINT64_C(1) << 25)
 #define BASE_OFFSET (UINT64_C(1) << 47)
+/* The most words that are looked at in the search, a second's worth: each word of the data may lead
+ * to 32 MiB of zeros. */
+#define SEARCH_WORDS (UINT64_C(1) << 30)
 enum { ARENA_BITS = 26, ARENAS_MAX = 1 << 16, PROBES = 4, SLICE_MAX = 1 << 26, PAGE = 4096 };
 
 static hs_addr arena_begin(uint64_t index)
@@ -46,8 +50,8 @@ static hs_status add_arena(struct hs_go_heap *heap, uint64_t index, hs_addr meta
 }
 
 /* Lists the arenas of what may be the map; *ret_is_map: it is one. */
-static hs_status try_map(struct hs_go_heap *heap, hs_addr map, bool *ret_is_map,
-                         struct hs_error *err)
+static hs_status try_map(struct hs_go_heap *heap, hs_addr map, struct hs_effort *effort,
+                         bool *ret_is_map, struct hs_error *err)
 {
     const struct hs_image *image = &heap->dump->image;
     const uint8_t *bytes = hs_image_bytes(image, map, MAP_BYTES);
@@ -60,6 +64,8 @@ static hs_status try_map(struct hs_go_heap *heap, hs_addr map, bool *ret_is_map,
         return HS_OK;
     for (hs_addr at = map; hs_image_next_present(image, at, map + MAP_BYTES, &part, &end);
          at = end) {
+        if (!hs_effort_take(effort, (end - part) / HS_WORD_BYTES))
+            return HS_OK;
         for (hs_addr word = part; word < end; word += HS_WORD_BYTES) {
             hs_addr metadata = hs_load_u64(bytes + (word - map));
             uint64_t index = (word - map) / HS_WORD_BYTES;
@@ -80,16 +86,17 @@ static hs_status try_map(struct hs_go_heap *heap, hs_addr map, bool *ret_is_map,
 
 /* Tries all words of one part of the data that may lead to the map. */
 static hs_status search_data(struct hs_go_heap *heap, const struct hs_go_data *data,
-                             bool *ret_found, struct hs_error *err)
+                             struct hs_effort *effort, bool *ret_found, struct hs_error *err)
 {
     uint64_t word;
 
-    for (hs_addr at = data->begin; at + HS_WORD_BYTES <= data->end; at += HS_WORD_BYTES) {
+    for (hs_addr at = data->begin; at + HS_WORD_BYTES <= data->end && !effort->is_spent;
+         at += HS_WORD_BYTES) {
         if (!hs_image_u64(&heap->dump->image, at, &word) || word == 0 || word % PAGE != 0 ||
             word >= HS_USER_END - MAP_BYTES ||
             at < data->begin + (uint64_t)heap->layout->mheap_arenas)
             continue;
-        HS_TRY(try_map(heap, word, ret_found, err));
+        HS_TRY(try_map(heap, word, effort, ret_found, err));
         if (!*ret_found)
             continue;
         heap->arena_map = word;
@@ -102,10 +109,11 @@ static hs_status search_data(struct hs_go_heap *heap, const struct hs_go_data *d
 hs_status hs_go_find_heap(struct hs_go_heap *heap, struct hs_error *err)
 {
     static const unsigned order[] = {HS_GO_NOPTRBSS, HS_GO_BSS, HS_GO_DATA, HS_GO_NOPTRDATA};
+    struct hs_effort effort = {.left = SEARCH_WORDS};
     bool is_found = false;
 
     for (size_t i = 0; i < sizeof order / sizeof *order && !is_found; i++)
-        HS_TRY(search_data(heap, &heap->module.data[order[i]], &is_found, err));
+        HS_TRY(search_data(heap, &heap->module.data[order[i]], &effort, &is_found, err));
     if (is_found)
         return HS_OK;
     (void)hs_fail(err, HS_TARGET, "the heap of the Go program '%s' was not found",
