@@ -17,7 +17,7 @@ static struct hs_heap_map map_of(struct hs_heap_span *spans, size_t n)
     return (struct hs_heap_map){.spans = spans, .n_spans = n};
 }
 
-/* Of the seven unaligned words in two aligned ones, all that lead into a span are found. */
+/* Counts which of the seven unaligned words in two aligned ones lead into a span unseen. */
 static size_t count_missed(const struct hs_heap_map *map, uint64_t mask, const uint8_t bytes[16])
 {
     const struct hs_unaligned of = hs_unaligned_of(map, mask);

@@ -219,7 +219,7 @@ static void put_rate(const struct writer *w)
     const struct hs_series *series = w->series;
     double rate = hs_series_rate(series, w->row);
     bool doubles, is_known = series->resident_bytes != 0 && series->first_resident_bytes != 0;
-    /* What took the place of other memory of the process leads nowhere. */
+    /* Growth that took the place of other memory of the process has no end to tell of. */
     if (!(rate > 0) || (is_known && series->resident_bytes <= series->first_resident_bytes))
         return;
     double hours = hs_series_hours_left(series, rate, &doubles);

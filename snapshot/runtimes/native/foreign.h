@@ -8,8 +8,8 @@
  * outside that lead into the heap are doubtful. A mapping whose beginning a variable of another
  * binary has is the program's own pool.
  *
- * What such a runtime has in registers of its own forms, or computes, is not known either: where
- * the heap is of any size no leak is certain. */
+ * Pointers that such a runtime encodes or computes are not known either: where the heap is of any
+ * size no leak is certain. */
 #ifndef HS_NATIVE_FOREIGN_H
 #define HS_NATIVE_FOREIGN_H
 
