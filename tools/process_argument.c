@@ -148,6 +148,9 @@ static hs_status dump(struct hs_invocation *inv, struct hs_error *err)
     if (status == HS_OK)
         status = hs_cmd_dump(&tool, inv, err);
     hs_tool_fini(&tool);
+    if (status == HS_IO && err->hint[0] == '\0')
+        (void)hs_hint(err, "ask from a directory where you may write, or give the file: heapsnap "
+                           "dump ... -o FILE");
     return status;
 }
 

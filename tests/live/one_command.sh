@@ -62,6 +62,12 @@ grep -q '"snapshot": "'"$name.$pid.2.snap"'"' "$work/said" ||
 kill -0 "$pid" || fail "the target did not survive"
 echo "by number and by name: dumped, told, nothing replaced"
 
+cd /sys || exit 1 # where nobody can make a file
+ask 5 suspects "$pid"
+grep -q '^hint: ask from a directory where you may write' "$work/talk" ||
+    { cat "$work/talk"; fail "no hint where to go"; }
+cd "$work/here" || exit 1
+
 # A file of that name is what is meant.
 cp "$name.$pid.snap" "$name"
 ask 0 types "$name" --json
