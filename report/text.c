@@ -224,6 +224,23 @@ hs_status hs_text_fit_names(const char *text, size_t n_bytes, size_t width, stru
     return text_put(b, others, n_others, err);
 }
 
+/* Tells whether a line may end at a space: a number stays with its unit. */
+static bool text_may_break(const char *text, const char *space, const char *end)
+{
+    static const char *const units[] = {"%", "B", "KiB", "MiB", "GiB", "TiB", "ms", "s"};
+    const char *word = space + 1, *stop = word;
+
+    if (space == text || space[-1] < '0' || space[-1] > '9')
+        return true;
+    while (stop < end && strchr(" ,.;:)", *stop) == NULL)
+        stop++;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == (size_t)(stop - word) &&
+            memcmp(units[i], word, (size_t)(stop - word)) == 0)
+            return false;
+    return true;
+}
+
 size_t hs_text_line(const char *text, size_t n_bytes, size_t width)
 {
     const char *end = text + n_bytes;
@@ -234,14 +251,16 @@ size_t hs_text_line(const char *text, size_t n_bytes, size_t width)
         return n_bytes;
     if (head == text)
         (void)hs_text_next(&head, end); /* wider than the line: it must go somewhere */
-    if (*head == ' ')
+    if (*head == ' ' && text_may_break(text, head, end))
         return (size_t)(head + 1 - text);
     for (const char *at = head; at-- > text;) {
-        if (*at == ' ')
+        if (*at == ' ' && text_may_break(text, at, end))
             return (size_t)(at + 1 - text);
         if (soft == NULL && strchr("/,:;>", *at) != NULL)
             soft = at + 1;
     }
+    if (soft == NULL && *head == ' ')
+        return (size_t)(head + 1 - text);
     return (size_t)((soft != NULL ? soft : head) - text);
 }
 
@@ -274,19 +293,22 @@ static size_t text_unquoted_line(const char *text, size_t n_bytes, size_t width)
     return n;
 }
 
-hs_status hs_text_fill(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
-                       struct hs_error *err)
+hs_status hs_text_fill(const char *text, size_t n_bytes, size_t indent, size_t width,
+                       struct hs_buffer *b, struct hs_error *err)
 {
-    enum { INDENT = 2, LEAST = 20 };
+    enum { LEAST = 20 };
+    static const char blanks[] = "        ";
     bool is_first = true;
     size_t room = width == 0 ? SIZE_MAX : width < LEAST ? LEAST : width;
 
+    if (indent >= sizeof blanks)
+        indent = sizeof blanks - 1;
     do {
-        size_t n = text_unquoted_line(text, n_bytes, room - (is_first ? 0 : INDENT));
+        size_t n = text_unquoted_line(text, n_bytes, room - (is_first ? 0 : indent));
         size_t shown = n;
         while (shown != 0 && text[shown - 1] == ' ' && n != n_bytes)
             shown--;
-        HS_TRY(text_put(b, "  ", is_first ? 0 : INDENT, err));
+        HS_TRY(text_put(b, blanks, is_first ? 0 : indent, err));
         HS_TRY(text_put(b, text, shown, err));
         HS_TRY(text_put(b, "\n", 1, err));
         text += n;

@@ -199,7 +199,7 @@ static void talk_line(const char *prefix, const char *text)
         status = hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &line, &err);
     }
     if (status == HS_OK)
-        status = hs_text_fill((const char *)line.bytes, line.n_bytes, talk.width, &filled, &err);
+        status = hs_text_fill((const char *)line.bytes, line.n_bytes, 2, talk.width, &filled, &err);
     if (status == HS_OK && talk.is_plain)
         filled.n_bytes = hs_plain((const char *)filled.bytes, filled.n_bytes, (char *)filled.bytes);
     if (status == HS_OK)
@@ -288,7 +288,7 @@ hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *fo
     va_end(arguments);
     hs_status status = hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &clean, err);
     if (status == HS_OK)
-        status = hs_text_fill((const char *)clean.bytes, clean.n_bytes, tool->terminal.width,
+        status = hs_text_fill((const char *)clean.bytes, clean.n_bytes, 2, tool->terminal.width,
                               &filled, err);
     if (status == HS_OK)
         status = hs_out_write(&tool->out, filled.bytes, filled.n_bytes, err);

@@ -276,7 +276,7 @@ static void fills(const char *text, size_t width, const char *expected)
 {
     struct hs_error err = HS_ERROR_INIT;
     buffer.n_bytes = 0;
-    assert_int_equal(hs_text_fill(text, strlen(text), width, &buffer, &err), HS_OK);
+    assert_int_equal(hs_text_fill(text, strlen(text), 2, width, &buffer, &err), HS_OK);
     assert_int_equal(buffer.n_bytes, strlen(expected));
     assert_memory_equal(buffer.bytes, expected, buffer.n_bytes);
 }
@@ -299,6 +299,14 @@ static void sentences_are_filled(void **state)
           "'heapsnap object a.snap 0x7f0000001230'\n  shows a block\n");
     fills("it's what the process's own words, and so on, say", 24,
           "it's what the process's\n  own words, and so on,\n  say\n");
+}
+
+static void numbers_stay_with_their_units(void **state)
+{
+    fills("shop::app alone keeps 63.6 % of it", 27, "shop::app alone keeps\n  63.6 % of it\n");
+    fills("sessions of the server, 168 B, each", 27, "sessions of the server,\n  168 B, each\n");
+    fills("shop::app alone keeps 20000 sessions", 28, "shop::app alone keeps 20000\n  sessions\n");
+    fills("of 0123456789012345678901 %", 24, "of\n  0123456789012345678901\n  %\n");
 }
 
 static void lines_of_wide_text_fit(void **state)
@@ -443,6 +451,7 @@ int main(void)
         WITH_BUFFER(several_names_are_cut_behind_one),
         WITH_BUFFER(qualified_names_keep_what_tells_most),
         WITH_BUFFER(sentences_are_filled),
+        WITH_BUFFER(numbers_stay_with_their_units),
         WITH_BUFFER(lines_of_wide_text_fit),
         WITH_BUFFER(cut_text_always_fits),
         WITH_BUFFER(says_when_there_is_no_room),

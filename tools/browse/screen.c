@@ -241,7 +241,7 @@ static hs_status fill(const char *text, size_t n_bytes, size_t width, struct hs_
         clean.n_bytes = 0;
         status = hs_text_sanitise(at, n, HS_TEXT_TERMINAL, &clean, err);
         if (status == HS_OK && clean.n_bytes != 0)
-            status = hs_text_fill((const char *)clean.bytes, clean.n_bytes, width, ret, err);
+            status = hs_text_fill((const char *)clean.bytes, clean.n_bytes, 2, width, ret, err);
         if (status == HS_OK && clean.n_bytes == 0)
             status = hs_buffer_reserve(ret, 1, err);
         if (status == HS_OK && clean.n_bytes == 0)

@@ -29,26 +29,20 @@ struct listing {
 
 /* ---- sentences for a person */
 
-/* Breaks a text between words at so many columns, each line but the first indented. */
+/* Prints a text behind what its first line begins with, filled to the width of the terminal, the
+ * other lines indented as far. */
 static hs_status print_wrapped(struct hs_tool *tool, const char *first, const char *text,
                                struct hs_error *err)
 {
     size_t width = tool->terminal.width != 0 ? tool->terminal.width : COLUMNS;
-    size_t column = strlen(first);
-    HS_TRY(hs_print(&tool->out, err, "%s", first));
-    for (const char *at = text; *at != '\0';) {
-        size_t n = strcspn(at, " "), columns = hs_text_width(at, n);
-        bool is_begin = at == text;
-        if (!is_begin && column + 1 + columns > width) {
-            HS_TRY(hs_print(&tool->out, err, "\n%*s", (int)strlen(first), ""));
-            column = strlen(first);
-            is_begin = true;
-        }
-        HS_TRY(hs_print(&tool->out, err, "%s%.*s", is_begin ? "" : " ", (int)n, at));
-        column += columns + !is_begin;
-        at += n + strspn(at + n, " ");
-    }
-    return hs_print(&tool->out, err, "\n");
+    struct hs_buffer filled = {0};
+    char line[8192];
+    (void)snprintf(line, sizeof line, "%s%s", first, text);
+    hs_status status = hs_text_fill(line, strlen(line), strlen(first), width, &filled, err);
+    if (status == HS_OK)
+        status = hs_out_write(&tool->out, filled.bytes, filled.n_bytes, err);
+    hs_buffer_fini(&filled);
+    return status;
 }
 
 /* A text with names of the target in it. */

@@ -281,10 +281,21 @@ static void put_part(struct writer *w, const struct hs_view *view, const struct 
         put_name(w, hs_view_string(view, hs_snap_type(view->snap, suspect->class_within[i])->name),
                  NAME_COLUMNS);
     }
-    if (is_told_place(view, suspect, suspect->class_holders[i]))
+}
+
+/* Puts where a part is; of two that are at one place, behind the second. */
+static void put_part_place(struct writer *w, const struct hs_view *view,
+                           const struct hs_suspect *suspect, unsigned n, unsigned i)
+{
+    const char *place = suspect->class_holders[i];
+    if (is_told_place(view, suspect, place))
         return;
-    put(w, ", at ");
-    put_name(w, suspect->class_holders[i], HOLDER_COLUMNS);
+    bool is_same = n == 2 && suspect->class_holders[1 - i] != NULL &&
+                   strcmp(place, suspect->class_holders[1 - i]) == 0;
+    if (is_same && i == 0)
+        return;
+    put(w, is_same ? ", both at " : ", at ");
+    put_name(w, place, HOLDER_COLUMNS);
 }
 
 unsigned hs_suspect_parts(const struct hs_suspect *suspect)
@@ -310,6 +321,7 @@ static void put_parts(struct writer *w, const struct hs_view *view,
         put_percent(w, suspect->at.parts[i].words, suspect->words);
         put(w, "%s ", i == 0 ? " of it is" : "");
         put_part(w, view, suspect, i);
+        put_part_place(w, view, suspect, n, i);
     }
 }
 

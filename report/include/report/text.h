@@ -46,15 +46,15 @@ hs_status hs_text_fit_names(const char *text, size_t n_bytes, size_t width, stru
                             struct hs_error *err);
 
 /* Returns the number of bytes of a sanitised text that go on a line of `width` columns: all where
- * they fit, else up to behind the last space, or behind the last of / , : ; > or wherever the line
- * ends. Not 0 but of an empty text. */
+ * they fit, else up to behind the last space that is not between a number and its unit, or behind
+ * the last of / , : ; > or wherever the line ends. Not 0 but of an empty text. */
 size_t hs_text_line(const char *text, size_t n_bytes, size_t width);
 
 /* Appends a sanitised text as lines of at most `width` columns (0: one line), each ended; those
- * after the first are indented. What stands in quotes, such as a command to copy, stays on one
- * line, be it longer. */
-hs_status hs_text_fill(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
-                       struct hs_error *err);
+ * after the first are indented by so many columns, 8 at most. What stands in quotes, such as a
+ * command to copy, stays on one line, be it longer. */
+hs_status hs_text_fill(const char *text, size_t n_bytes, size_t indent, size_t width,
+                       struct hs_buffer *b, struct hs_error *err);
 
 /* The abilities of an output. */
 struct hs_terminal {
