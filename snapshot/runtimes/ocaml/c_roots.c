@@ -15,8 +15,8 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "object_lines.h"
 #include "symbols/elf.h"
-#include "symbols/lines.h"
 #include "v5/ocaml5.h"
 
 enum {
@@ -42,18 +42,14 @@ struct named {
 struct names {
     struct named *named; /* owned, ascending after names_collect */
     size_t n, capacity;
-    struct hs_lines **lines; /* owned, one per object, opened at need */
-    bool *has_tried;         /* owned */
-    hs_str heap_module;      /* group of roots in malloc memory */
-    uint64_t n_searched;     /* bytes of binaries, for texts of named values */
+    struct hs_object_lines lines;
+    hs_str heap_module;  /* group of roots in malloc memory */
+    uint64_t n_searched; /* bytes of binaries, for texts of named values */
 };
 
-static void names_fini(struct names *names, size_t n_objects)
+static void names_fini(struct names *names)
 {
-    for (size_t i = 0; names->lines != NULL && i < n_objects; i++)
-        hs_lines_close(names->lines[i]);
-    hs_free(names->lines);
-    hs_free(names->has_tried);
+    hs_object_lines_fini(&names->lines);
     hs_free(names->named);
 }
 
@@ -156,16 +152,7 @@ static const struct named *names_find(const struct names *names, hs_addr key)
 static hs_status name_by_dwarf(struct hs_root_walk *walk, struct names *names,
                                const struct hs_object *object, struct hs_root *root)
 {
-    size_t i = (size_t)(object - walk->rt->objects->objects);
-    if (!names->has_tried[i]) {
-        struct hs_error ignored = HS_ERROR_INIT;
-        names->has_tried[i] = true;
-        if (hs_dwarf_present(object->elf) &&
-            hs_lines_open(hs_objects_box(walk->rt->objects), object->elf, object->name,
-                          &names->lines[i], &ignored) != HS_OK)
-            names->lines[i] = NULL;
-    }
-    struct hs_lines *lines = names->lines[i];
+    struct hs_lines *lines = hs_object_lines_of(&names->lines, object);
     if (lines == NULL)
         return HS_OK;
     struct hs_source source = hs_lines_find_variable(lines, root->address - object->bias);
@@ -298,9 +285,7 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
 
 static hs_status walk_lists(struct hs_root_walk *walk, struct names *names)
 {
-    size_t n_objects = walk->rt->objects->n;
-    HS_TRY(HS_ALLOC(&names->lines, n_objects, walk->err));
-    HS_TRY(HS_ALLOC(&names->has_tried, n_objects, walk->err));
+    HS_TRY(hs_object_lines_init(&names->lines, walk->rt->objects, walk->err));
     HS_TRY(hs_strtab_add(walk->rt->strings, "malloc memory", &names->heap_module, walk->err));
     HS_TRY(names_collect(walk, names));
     HS_TRY(walk_list(walk, names, "caml_global_roots", "plain"));
@@ -315,6 +300,6 @@ hs_status hs_ocaml_walk_c_roots(struct hs_root_walk *walk)
 {
     struct names names = {0};
     hs_status status = walk_lists(walk, &names);
-    names_fini(&names, walk->rt->objects->n);
+    names_fini(&names);
     return status;
 }

@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "frame_label.h"
+#include "object_lines.h"
 #include "symbols/demangle.h"
 
 enum { NAME_BYTES = 512 };
@@ -54,6 +56,12 @@ static struct hs_lambda *at_or_before(const struct hs_lambdas *lambdas, hs_addr 
     return low == 0 ? NULL : &lambdas->all[low - 1];
 }
 
+static const char *base_name(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash == NULL ? file : slash + 1;
+}
+
 static hs_status take_place(const struct hs_ocaml *rt, const struct hs_frame_entry *entry,
                             struct hs_lambda *lambda, struct hs_error *err)
 {
@@ -63,9 +71,59 @@ static hs_status take_place(const struct hs_ocaml *rt, const struct hs_frame_ent
     if (!hs_frame_own_place(rt, entry, file, sizeof file, &place) ||
         (lambda->file != 0 && lambda->line <= place.line))
         return HS_OK;
-    const char *slash = strrchr(file, '/');
     lambda->line = place.line;
-    return hs_strtab_add(rt->strings, slash == NULL ? file : slash + 1, &lambda->file, err);
+    return hs_strtab_add(rt->strings, base_name(file), &lambda->file, err);
+}
+
+/* Tells whether a file is that of a function's unit: "Rope.Node.(fun)" and node.ml. Where a
+ * function begins with code that was inlined, the line table has the place of that, in another
+ * file. */
+static bool is_file_of_unit(const char *file, const char *function)
+{
+    size_t n = strcspn(file, ".");
+
+    for (const char *part = function; part != NULL; part = strchr(part, '.')) {
+        part += *part == '.';
+        if (strcspn(part, ".") == n && strncasecmp(part, file, n) == 0)
+            return n != 0;
+    }
+    return false;
+}
+
+/* Takes the line that a function begins at from the line table of its binary, unless a call of it
+ * is told to come before that. */
+static hs_status take_line(const struct hs_ocaml *rt, struct hs_object_lines *all,
+                           struct hs_lambda *lambda, struct hs_error *err)
+{
+    const struct hs_object *object = hs_objects_object_at(rt->objects, lambda->code);
+    struct hs_lines *lines = object == NULL ? NULL : hs_object_lines_of(all, object);
+    struct hs_live_symbol symbol;
+    char name[NAME_BYTES];
+
+    if (lines == NULL || !hs_objects_at(rt->objects, lambda->code, &symbol))
+        return HS_OK;
+    struct hs_source source = hs_lines_find_code(lines, lambda->code - object->bias);
+    const char *file = base_name(source.file);
+    (void)hs_demangle(symbol.name, name, sizeof name);
+    if (source.line == 0 || !is_file_of_unit(file, name) ||
+        (lambda->file != 0 && lambda->line <= source.line))
+        return HS_OK;
+    lambda->line = source.line;
+    return hs_strtab_add(rt->strings, file, &lambda->file, err);
+}
+
+static hs_status take_lines(const struct hs_ocaml *rt, struct hs_lambdas *lambdas,
+                            struct hs_error *err)
+{
+    struct hs_object_lines all;
+    hs_status status = hs_object_lines_init(&all, rt->objects, err);
+
+    if (status != HS_OK)
+        return status;
+    for (size_t i = 0; i < lambdas->n && status == HS_OK; i++)
+        status = take_line(rt, &all, &lambdas->all[i], err);
+    hs_object_lines_fini(&all);
+    return status;
 }
 
 static hs_status find(const struct hs_ocaml *rt, const struct hs_frame_table *frames,
@@ -73,16 +131,16 @@ static hs_status find(const struct hs_ocaml *rt, const struct hs_frame_table *fr
 {
     for (size_t i = 0; i < functions->n; i++)
         HS_TRY(add_function(rt, functions->entries[i].key, ret, err));
-    if (ret->n == 0 || frames == NULL)
+    if (ret->n == 0)
         return HS_OK;
     qsort(ret->all, ret->n, sizeof *ret->all, compare_code);
-    for (size_t i = 0; i < frames->n_entries; i++) {
+    for (size_t i = 0; frames != NULL && i < frames->n_entries; i++) {
         hs_addr address = frames->entries[i].return_address;
         struct hs_lambda *lambda = at_or_before(ret, address);
         if (lambda != NULL && address <= lambda->end)
             HS_TRY(take_place(rt, &frames->entries[i], lambda, err));
     }
-    return HS_OK;
+    return take_lines(rt, ret, err);
 }
 
 hs_status hs_lambdas_find(const struct hs_ocaml *rt, const struct hs_frame_table *frames,

@@ -1,9 +1,10 @@
 /* The places of functions without a name: a module has many, and "(fun)" tells none of them apart.
  *
  * The compiler numbers such functions; where they are in the source is told by the frame tables,
- * which have a place for each of their calls and allocations, in stripped programs too. The
- * smallest line of these is that of the function or one of its first. A function that neither
- * calls nor allocates has none. */
+ * which have a place for each of their calls and allocations, in stripped programs too, and by the
+ * line table of a binary that has one (-g), for any function. The smallest of these lines is that
+ * of the function or one of its first. In a stripped program a function that neither calls nor
+ * allocates has none. */
 #ifndef HS_OCAML_LAMBDAS_H
 #define HS_OCAML_LAMBDAS_H
 
