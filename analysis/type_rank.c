@@ -24,8 +24,7 @@ static const struct named_rank beginnings[] = {
     {"boost::", HS_RANK_LIBRARY},       {"absl::", HS_RANK_LIBRARY},
     {"google::", HS_RANK_LIBRARY},      {"grpc_core::", HS_RANK_LIBRARY},
     {"asio::", HS_RANK_LIBRARY},        {"tokio::", HS_RANK_LIBRARY},
-    {"continuation", HS_RANK_LIBRARY},  {"closure Stdlib.", HS_RANK_COLLECTION},
-    {"closure ", HS_RANK_CLOSURE},      {"Stdlib.", HS_RANK_COLLECTION},
+    {"continuation", HS_RANK_LIBRARY},  {"Stdlib.", HS_RANK_COLLECTION},
     {"block tag ", HS_RANK_NOTHING},    {"buffer of ", HS_RANK_ARRAY},
 };
 
@@ -151,6 +150,38 @@ static enum hs_type_rank python_rank(const char *name)
                : HS_RANK_BUILTIN;
 }
 
+/* Modules of OCaml's library and of others whose types keep what a program gives them: what stands
+ * before such a type, "(int, session) Hashtbl.bucketlist", says whose they are. */
+static const struct named_rank keepers[] = {
+    {"Hashtbl.", HS_RANK_CONTAINER},      {"Queue.", HS_RANK_CONTAINER},
+    {"Stack.", HS_RANK_CONTAINER},        {"Map.Make", HS_RANK_CONTAINER},
+    {"Set.Make", HS_RANK_CONTAINER},      {"Seq.", HS_RANK_CONTAINER},
+    {"Weak.", HS_RANK_CONTAINER},         {"Ephemeron.", HS_RANK_CONTAINER},
+    {"Atomic.", HS_RANK_CONTAINER},       {"Dynarray.", HS_RANK_CONTAINER},
+    {"CamlinternalLazy.", HS_RANK_PLAIN}, {"Lazy.", HS_RANK_PLAIN},
+    {"Buffer.", HS_RANK_COLLECTION},      {"Lexing.", HS_RANK_COLLECTION},
+    {"Stream.", HS_RANK_CONTAINER},       {"Lwt_sequence.", HS_RANK_CONTAINER},
+    {"Lwt_stream.", HS_RANK_CONTAINER},   {"Lwt.", HS_RANK_COLLECTION},
+    {"Base.", HS_RANK_CONTAINER},         {"Core.", HS_RANK_CONTAINER},
+    {"BatMap.", HS_RANK_CONTAINER},       {"BatVect.", HS_RANK_CONTAINER},
+    {"Async_kernel.", HS_RANK_COLLECTION}};
+
+/* Returns what a type of OCaml is applied last: "int Map.Make(Int).t" is Map.Make(Int).t. A tuple
+ * has none. */
+static const char *ocaml_head(const char *name)
+{
+    const char *head = name;
+    unsigned depth = 0;
+
+    for (const char *at = name; *at != '\0'; at++) {
+        depth += *at == '(';
+        depth -= *at == ')' && depth != 0;
+        if (*at == ' ' && depth == 0)
+            head = at + 1;
+    }
+    return head[0] == '(' ? "" : head;
+}
+
 static enum hs_type_rank block_rank(const char *name)
 {
     static const char *const plain[] = {" list", " option", " array", " ref"};
@@ -168,6 +199,16 @@ static enum hs_type_rank block_rank(const char *name)
     return HS_RANK_RECORD;
 }
 
+static enum hs_type_rank ocaml_rank(const char *name)
+{
+    const char *head = ocaml_head(name);
+    const struct named_rank *keeper = find(keepers, sizeof keepers / sizeof *keepers, head);
+
+    if (head[0] == '\0' && name[0] == '(')
+        return HS_RANK_COLLECTION;
+    return keeper != NULL ? keeper->rank : block_rank(name);
+}
+
 /* Returns the name behind a tag of C's and the underscore of GLib's tags: "struct _GPtrArray" is
  * GPtrArray. */
 static const char *untagged(const char *name)
@@ -176,6 +217,25 @@ static const char *untagged(const char *name)
     if (begins(name, glib))
         return name + strlen(glib);
     return begins(name, tag) ? name + strlen(tag) : name;
+}
+
+/* Ranks a function of OCaml by the library that its module is of: what a library has made of a
+ * program's function says less than that function. */
+static enum hs_type_rank closure_rank(const char *name)
+{
+    static const char *const libraries[] = {"Stdlib", "CamlinternalLazy", "Lwt", "Async", "Base",
+                                            "Core"};
+    static const char closure[] = "closure ";
+
+    if (!begins(name, closure))
+        return HS_RANK_CLOSURE;
+    name += strlen(closure);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        char next = begins(name, libraries[i]) ? name[strlen(libraries[i])] : 'a';
+        if (next == '.' || next == '_')
+            return HS_RANK_COLLECTION;
+    }
+    return HS_RANK_CLOSURE;
 }
 
 static enum hs_type_rank known_rank(const char *name, unsigned form)
@@ -206,10 +266,13 @@ static enum hs_type_rank known_rank(const char *name, unsigned form)
             break;
         name = inner;
     }
+    if (form == HS_FORM_CLOSURE)
+        return closure_rank(name);
     known = find(beginnings, sizeof beginnings / sizeof *beginnings, untagged(name));
-    /* "closure list" is a list. */
-    if (known != NULL && (known->rank != HS_RANK_CLOSURE || form == HS_FORM_CLOSURE))
+    if (known != NULL)
         return known->rank;
+    if (form == HS_FORM_BLOCK)
+        return ocaml_rank(name);
     return form == HS_FORM_RECORD && is_of_toolkit(name) ? HS_RANK_LIBRARY : block_rank(name);
 }
 

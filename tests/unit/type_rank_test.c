@@ -61,6 +61,15 @@ static void ranks(void **state)
         {"queue_entry", HS_FORM_RECORD, HS_RANK_RECORD},
         {"stackframe", HS_FORM_RECORD, HS_RANK_RECORD},
         {"", HS_FORM_RECORD, HS_RANK_RECORD},
+        {"App.event Queue.cell", HS_FORM_BLOCK, HS_RANK_CONTAINER},
+        {"(string, App.session) Hashtbl.bucketlist", HS_FORM_BLOCK, HS_RANK_CONTAINER},
+        {"App.order Map.Make(Int).t", HS_FORM_BLOCK, HS_RANK_CONTAINER},
+        {"(int * App.order) list", HS_FORM_BLOCK, HS_RANK_PLAIN},
+        {"(int * App.order)", HS_FORM_BLOCK, HS_RANK_COLLECTION},
+        {"(int, _) App.Table.Hashtbl.t", HS_FORM_BLOCK, HS_RANK_RECORD},
+        {"_ Lwt.Main_internal_types.callbacks", HS_FORM_BLOCK, HS_RANK_COLLECTION},
+        {"closure Lwt_mutex.(fun at lwt_mutex.ml:41)", HS_FORM_CLOSURE, HS_RANK_COLLECTION},
+        {"closure Lwthread.serve", HS_FORM_CLOSURE, HS_RANK_CLOSURE},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (hs_type_rank(known[i].name, known[i].form) != known[i].rank)

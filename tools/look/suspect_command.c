@@ -96,6 +96,10 @@ static void write_owner_command(struct writer *w, struct hs_view *view,
 static void write_joint_command(struct writer *w, struct hs_view *view,
                                 const struct hs_suspect *suspect)
 {
+    if (suspect->is_class && suspect->count > 1 && hs_suspect_is_one_holder(view, suspect)) {
+        put_type_command(w, view, suspect->type);
+        return;
+    }
     put_begin(w, view, "paths");
     put(w, "--to set:%u", suspect->set);
 }

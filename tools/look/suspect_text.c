@@ -537,12 +537,12 @@ static void put_entry(struct writer *w, struct hs_view *view, const struct hs_su
 static void put_owner(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
 {
     char text[HS_SUSPECT_WHO_BYTES] = "", much[HS_SUSPECT_MUCH_BYTES];
-    bool is_joint = suspect->list == HS_SUSPECT_JOINT;
+    bool is_one = hs_suspect_is_one_holder(view, suspect);
     if (w->status == HS_OK)
         w->status = hs_suspect_who(view, suspect, text, w->err);
     put_entry(w, view, suspect);
     hs_suspect_much(view, suspect->words, much);
-    put(w, "%s %s %s", text, is_joint || suspect->fold_name != NULL ? "keep" : "alone keeps", much);
+    put(w, "%s %s %s", text, is_one ? "alone keeps" : "keep", much);
     put_accumulation(w, view, suspect);
     put_site(w, suspect);
     put_reserve(w, view, suspect);

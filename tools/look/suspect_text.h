@@ -22,6 +22,9 @@ enum { HS_SUSPECT_WHO_BYTES = 768 };
 hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
                          struct hs_error *err);
 
+/* Tells whether one root keeps it, or one and the modules that this is a field of. */
+bool hs_suspect_is_one_holder(const struct hs_view *view, const struct hs_suspect *suspect);
+
 /* "1.3 MiB, 88.0 % of the heap". `text` has HS_SUSPECT_MUCH_BYTES. */
 enum { HS_SUSPECT_MUCH_BYTES = 96 };
 void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text);

@@ -46,6 +46,44 @@ static void put_short(struct writer *w, const struct hs_view *view, hs_node node
     put_name(w, tail, NAME_COLUMNS);
 }
 
+/* Tells whether a root is a module whose own field another root is: "Rewrite" and
+ * "Rewrite.normalise" of one file are one holder, called by the field. */
+static bool is_module_of(const struct hs_view *view, hs_node module, hs_node field)
+{
+    const struct hs_root *outer = hs_snap_root(view->snap, module);
+    const struct hs_root *inner = hs_snap_root(view->snap, field);
+    const char *name = hs_view_string(view, outer->name);
+    size_t n = strlen(name);
+
+    return outer->kind == HS_ROOT_GLOBAL && inner->kind == HS_ROOT_GLOBAL && outer->file != 0 &&
+           outer->file == inner->file && n != 0 &&
+           strncmp(hs_view_string(view, inner->name), name, n) == 0 &&
+           hs_view_string(view, inner->name)[n] == '.';
+}
+
+/* Takes those of the shown roots that are no module of another of them; returns their number. */
+static unsigned take_holders(const struct hs_view *view, const struct hs_suspect *suspect,
+                             hs_node ret[HS_SUSPECT_SHOWN_ROOTS])
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < suspect->n_shown; i++) {
+        bool is_module = false;
+        for (uint32_t j = 0; j < suspect->n_shown && !is_module; j++)
+            is_module = is_module_of(view, suspect->roots[i], suspect->roots[j]);
+        if (!is_module)
+            ret[n++] = suspect->roots[i];
+    }
+    return n;
+}
+
+bool hs_suspect_is_one_holder(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    hs_node holders[HS_SUSPECT_SHOWN_ROOTS];
+    return suspect->n_roots == 1 ||
+           (suspect->fold_name == NULL && suspect->n_shown != 0 &&
+            suspect->n_shown == suspect->n_roots && take_holders(view, suspect, holders) == 1);
+}
+
 /* The thread that all its roots are of; 0: none, or more roots than are known here. */
 static uint32_t common_thread(const struct hs_view *view, const struct hs_suspect *suspect)
 {
@@ -62,15 +100,16 @@ static uint32_t common_thread(const struct hs_view *view, const struct hs_suspec
 }
 
 /* "server, lctx, engines, ..." */
-static void put_some(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
+static void put_some(struct writer *w, const struct hs_view *view, const hs_node *holders,
+                     unsigned n_holders, uint64_t n_all)
 {
     enum { NAMED = 3 };
 
-    for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
+    for (unsigned i = 0; i < n_holders && i < NAMED; i++) {
         put(w, "%s", i == 0 ? "" : ", ");
-        put_short(w, view, suspect->roots[i], NAME_COLUMNS / NAMED * 2);
+        put_short(w, view, holders[i], NAME_COLUMNS / NAMED * 2);
     }
-    put(w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
+    put(w, "%s", n_all > NAMED ? ", ..." : "");
 }
 
 /* "static variables of libgtk-3.so.0 (302), geany (154), ... and 12 slots of stacks" */
@@ -126,6 +165,8 @@ static void put_stacks(struct writer *w, const struct hs_view *view,
 /* Puts who has more roots than a reader can look at one by one. */
 static void put_many(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
 {
+    hs_node holders[HS_SUSPECT_SHOWN_ROOTS];
+
     if (suspect->n_threads != 0)
         put_stacks(w, view, suspect);
     else if (suspect->n_files != 0)
@@ -133,7 +174,7 @@ static void put_many(struct writer *w, const struct hs_view *view, const struct 
     else if (suspect->n_modules != 0)
         put_modules(w, view, suspect);
     else
-        put_some(w, view, suspect);
+        put_some(w, view, holders, take_holders(view, suspect, holders), suspect->n_roots);
     put(w, " (set:%u, %lu roots)", suspect->set, (unsigned long)suspect->n_roots);
 }
 
@@ -141,23 +182,26 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
                          struct hs_error *err)
 {
     struct writer w = {.text = text, .n_bytes = HS_SUSPECT_WHO_BYTES, .err = err};
+    hs_node holders[HS_SUSPECT_SHOWN_ROOTS];
     text[0] = '\0';
     if (suspect->fold_name != NULL) {
         put(&w, "%lu x ", (unsigned long)suspect->n_roots);
         put_name(&w, suspect->fold_name, NAME_COLUMNS);
         return w.status;
     }
-    if (suspect->list == HS_SUSPECT_OWNER) {
-        put_root(&w, view, suspect->roots[0]);
+    unsigned n_holders = take_holders(view, suspect, holders);
+    uint64_t n_roots = suspect->n_roots - (suspect->n_shown - n_holders);
+    if (suspect->list == HS_SUSPECT_OWNER || (n_roots == 1 && n_holders == 1)) {
+        put_root(&w, view, holders[0]);
         return w.status;
     }
     if (suspect->n_roots > HS_SUSPECT_FEW_ROOTS) {
         put_many(&w, view, suspect);
         return w.status;
     }
-    put(&w, "%lu roots together (set:%u%s", (unsigned long)suspect->n_roots, suspect->set,
-        suspect->n_shown != 0 ? ": " : "");
-    put_some(&w, view, suspect);
+    put(&w, "%lu roots together (set:%u%s", (unsigned long)n_roots, suspect->set,
+        n_holders != 0 ? ": " : "");
+    put_some(&w, view, holders, n_holders, n_roots);
     uint32_t thread = common_thread(view, suspect);
     if (thread != 0)
         put(&w, "; of thread %u", thread);
