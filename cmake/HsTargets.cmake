@@ -111,5 +111,5 @@ function(hs_pkgconfig template name)
   string(REGEX REPLACE "/$" "" hs_pc_up "${hs_pc_up}")
   configure_file("${template}" "${CMAKE_BINARY_DIR}/bin/${name}.pc" @ONLY)
   install(FILES "${CMAKE_BINARY_DIR}/bin/${name}.pc"
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endfunction()

@@ -54,7 +54,7 @@ hs_status hs_cmd_doctor(struct hs_tool *tool, const struct hs_invocation *inv, s
     struct hs_dump_options options = {
         .debug_dirs = debug_dirs,
         .n_debug_dirs = hs_repeated(inv, HS_OPT_DEBUG_PATH, debug_dirs),
-        .tool_version = HS_TOOL_VERSION,
+        .tool_version = HS_VERSION,
         .progress = &tool->progress,
         .budget = hs_tool_budget(tool),
     };

@@ -240,7 +240,7 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
         .names_helper = hs_tool_helper("heapsnap-ocaml-names", helper),
         .debug_server_ns =
             hs_given(inv, HS_OPT_DEBUGINFOD_TIMEOUT) ? inv->number[HS_OPT_DEBUGINFOD_TIMEOUT] : 0,
-        .tool_version = HS_TOOL_VERSION,
+        .tool_version = HS_VERSION,
         .progress = &tool->progress,
         .budget = hs_tool_budget(tool),
     };

@@ -40,7 +40,7 @@ hs_status hs_cmd_version(struct hs_tool *tool, const struct hs_invocation *inv,
                          struct hs_error *err)
 {
     (void)inv;
-    return hs_print(&tool->out, err, "heapsnap %s (heap.snap format %d)\n", HS_TOOL_VERSION,
+    return hs_print(&tool->out, err, "heapsnap %s (heap.snap format %d)\n", HS_VERSION,
                     HS_FORMAT_VERSION);
 }
 

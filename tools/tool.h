@@ -18,8 +18,6 @@
 /* The least that limits from outside must leave at the start. */
 #define HS_TOOL_BEGIN_BYTES ((uint64_t)12 << 20)
 
-#define HS_TOOL_VERSION "0.1.0"
-
 enum hs_format { HS_FORMAT_TABLE, HS_FORMAT_JSON, HS_FORMAT_NDJSON, HS_FORMAT_TSV };
 
 enum hs_progress_when { HS_PROGRESS_AUTO, HS_PROGRESS_ALWAYS, HS_PROGRESS_NEVER };

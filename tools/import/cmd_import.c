@@ -72,7 +72,7 @@ hs_status hs_cmd_import(struct hs_tool *tool, const struct hs_invocation *inv, s
     struct hs_import_options options = {
         .from = from,
         .path = inv->arguments[0],
-        .tool_version = HS_TOOL_VERSION,
+        .tool_version = HS_VERSION,
         .budget = hs_tool_budget(tool),
         .progress = &tool->progress,
     };
