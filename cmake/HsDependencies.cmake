@@ -3,6 +3,32 @@
 find_package(PkgConfig)
 find_package(Threads REQUIRED)
 
+# hs_link_dependency(NAME LIBRARY): the shared library, but the archive, and those that it needs,
+# for a program with the property HS_IS_STATIC.
+set(hs_archive_needs_edit bsd md tinfo)
+set(hs_archive_needs_ncursesw tinfo)
+set(hs_archive_needs_sqlite3 m)
+set(hs_archive_needs_elf zstd z)
+set(hs_archive_needs_dwarf elf zstd z)
+function(hs_link_dependency name library)
+  if(NOT HS_STATIC)
+    target_link_libraries(hs_dep_${name} INTERFACE ${HS_LIB_${name}})
+    return()
+  endif()
+  find_library(HS_ARCHIVE_${name} NAMES lib${library}.a
+    HINTS "${PROJECT_SOURCE_DIR}/build/static-libs" /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  set(archive ${HS_ARCHIVE_${name}})
+  if(NOT archive)
+    set(archive lib${library}.a) # as the linker will say when it is needed
+  endif()
+  set(is_static $<BOOL:$<TARGET_PROPERTY:HS_IS_STATIC>>)
+  target_link_libraries(hs_dep_${name} INTERFACE
+    $<IF:${is_static},${archive},${HS_LIB_${name}}>)
+  foreach(needed ${hs_archive_needs_${name}})
+    target_link_libraries(hs_dep_${name} INTERFACE $<${is_static}:-l${needed}>)
+  endforeach()
+endfunction()
+
 function(hs_find_dependency name module library header package)
   if(TARGET hs_dep_${name})
     return()
@@ -21,7 +47,7 @@ function(hs_find_dependency name module library header package)
     message(FATAL_ERROR "${name} not found: run scripts/deps, or install '${package}'")
   endif()
   target_include_directories(hs_dep_${name} SYSTEM INTERFACE ${HS_INC_${name}})
-  target_link_libraries(hs_dep_${name} INTERFACE ${HS_LIB_${name}})
+  hs_link_dependency(${name} ${library})
 endfunction()
 
 hs_find_dependency(elf libelf elf libelf.h libelf-dev)

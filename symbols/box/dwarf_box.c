@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -86,9 +87,14 @@ void hs_box_note_(struct hs_dwarf_box *box, const char *format, ...)
     va_end(arguments);
 }
 
-/* Finds the helper, which lies beside our own program. */
+/* Finds the helper, which lies beside our own program, or is a part of one that has no loader
+ * (tools/static). */
 static bool box_find(char *path, size_t n_path)
 {
+    if (getauxval(AT_BASE) == 0) {
+        (void)snprintf(path, n_path, "/proc/self/exe");
+        return true;
+    }
     ssize_t used = readlink("/proc/self/exe", path, n_path - 1);
     if (used <= 0)
         return false;
@@ -98,6 +104,15 @@ static bool box_find(char *path, size_t n_path)
         return false;
     memcpy(slash + 1, BOX_PROGRAM, sizeof(BOX_PROGRAM));
     return true;
+}
+
+/* Sends to nowhere what is written there; closes it in a root without devices, which has no
+ * /dev/null. */
+static int box_silence(posix_spawn_file_actions_t *files, int fd)
+{
+    return access("/dev/null", W_OK) == 0
+               ? posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_WRONLY, 0)
+               : posix_spawn_file_actions_addclose(files, fd);
 }
 
 /* Spawns the box in a group of its own, so that a signal from the terminal is ours alone to answer.
@@ -111,10 +126,10 @@ static int box_spawn_with(posix_spawn_file_actions_t *files, posix_spawnattr_t *
     sigfillset(&all);
     int failed = posix_spawn_file_actions_adddup2(files, socket, 0);
     if (failed == 0)
-        failed = posix_spawn_file_actions_addopen(files, 1, "/dev/null", O_WRONLY, 0);
+        failed = box_silence(files, 1);
 #ifndef HS_SANITIZED
     if (failed == 0)
-        failed = posix_spawn_file_actions_addopen(files, 2, "/dev/null", O_WRONLY, 0);
+        failed = box_silence(files, 2);
 #endif
     if (failed == 0)
         failed = posix_spawnattr_setflags(how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |

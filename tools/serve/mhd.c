@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static const struct {
     const char *name;
@@ -26,6 +27,10 @@ static const struct {
 
 hs_status hs_mhd_load(struct hs_mhd *ret, struct hs_error *err)
 {
+    if (getauxval(AT_BASE) == 0) {
+        (void)hs_fail(err, HS_IO, "this heapsnap is one file, which loads no libraries");
+        return hs_hint(err, "'heapsnap report' is the same in one page; or serve it elsewhere");
+    }
     void *library = dlopen(HS_MHD_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         (void)hs_fail(err, HS_IO, "cannot load libmicrohttpd: %s", dlerror());
