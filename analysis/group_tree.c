@@ -195,7 +195,7 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
     tree->groups[at].n_heads += kind != KIND_TREE && tree->groups[at].parent == above;
     if (is_first_doubtful(order, node))
         tree->doubtful_words += words;
-    /* What a node retains is its own and what its children retain. */
+    /* A node's own words are what it retains less what its children retain. */
     tree->groups[at].own_words += words;
     tree->groups[above].own_words -= words;
     *ret = at;

@@ -154,7 +154,7 @@ static hs_status add_leaks(struct hs_view *view, struct hs_snap_keys *table, str
     };
     struct key_merge merge = {.table = table, .list = HS_KEY_LIST_LEAKS};
     struct hs_leak_report report = {0};
-    /* What no root leads to in a collector's heap is garbage, and comes and goes. */
+    /* Garbage in a collector's heap comes and goes, and is no key. */
     if (table->facts.moves || hs_leak_is_garbage(view) ||
         hs_index_unreached_total(view->index).words == 0)
         return HS_OK;

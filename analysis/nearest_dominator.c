@@ -63,7 +63,7 @@ hs_status hs_nearest_find(struct hs_nearest *climb, hs_node node, uint64_t *ret,
     uint64_t begin = climb->n_passed;
     climb->n_passed += n_steps;
     uint64_t stride = 1 + climb->n_passed / DENSE_NODES;
-    /* Which of them are kept must not depend on how climbs are cut into pieces. */
+    /* The choice of nodes to keep must not depend on how climbs are cut into pieces. */
     for (uint64_t i = 0, kept = begin / stride; i < n_steps; i++) {
         if ((begin + i + 1) / stride != kept) {
             kept = (begin + i + 1) / stride;

@@ -40,7 +40,7 @@ static hs_status put_tops(struct hs_view *view, const struct hs_instances *tops,
         return HS_OK;
     share.max_depth = query->max_depth - 1;
     for (; n < tops->n && n < most; n++) {
-        /* What is left takes a line, too. */
+        /* A line is left for the others. */
         if (query->max_rows != 0 && rows->n + (n + 1 < tops->n) >= query->max_rows)
             break;
         const struct hs_path_tree_target *top = &tops->targets[n];

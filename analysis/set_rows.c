@@ -124,7 +124,7 @@ static hs_status set_take(struct grouping *g, uint32_t id, struct hs_error *err)
         g->rows->n_others++;
         return HS_OK;
     }
-    /* What roots of one part share, that part retains. */
+    /* A part retains what its roots share among themselves. */
     if (has_parts && g->groups->add != NULL)
         g->groups->add(g->groups->context, g->rows->members[row.first], &set.retained);
     g->rows->n_members = row.first;

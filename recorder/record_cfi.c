@@ -417,7 +417,7 @@ static bool module_of(uint64_t ip, const uint8_t **ret_begin, const uint8_t **re
     *ret_begin = object.dlfo_map_start;
     *ret_end = object.dlfo_map_end;
     *ret_header = object.dlfo_eh_frame;
-    /* Of a program without a loader only the code counts as its map. */
+    /* A program without a loader counts only its code as its map. */
     if (*ret_header < *ret_begin)
         *ret_begin = *ret_header;
     if (*ret_header >= *ret_end)

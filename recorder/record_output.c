@@ -91,7 +91,7 @@ static bool name_file(char *path, const char *pattern, long pid, unsigned suffix
     char one[2] = "";
 
     path[0] = '\0';
-    /* What the process does to its working directory later must not matter. */
+    /* A relative path is made absolute now: the process may change its directory later. */
     if (pattern[0] != '/' && syscall(SYS_getcwd, path, HS_RECORD_PATH_BYTES) > 0 && path[0] == '/')
         n = append(path, strlen(path), "/");
     for (; *pattern != '\0'; pattern++) {

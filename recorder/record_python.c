@@ -102,7 +102,7 @@ static void begin_chain(struct chain *chain)
     uint64_t thread = (uint64_t)(uintptr_t)python->thread();
 
     *chain = (struct chain){.layout = python->layout};
-    /* Of another thread, when this one allocates without the lock. */
+    /* The state is another thread's when this one allocates without the lock. */
     if (thread == 0 || word_of(thread, chain->layout->thread_pthread) != (uint64_t)pthread_self())
         return;
     chain->frame = chain->cframe = word_of(thread, chain->layout->thread_frame);

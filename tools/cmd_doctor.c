@@ -70,7 +70,7 @@ hs_status hs_cmd_doctor(struct hs_tool *tool, const struct hs_invocation *inv, s
     HS_TRY(print_checks(tool, inv, &diagnosis, err));
     if (hs_diagnosis_refusal(&diagnosis) == NULL)
         return HS_OK;
-    /* What was asked for is printed; that no dump is possible is the exit code. */
+    /* The report was asked for and is printed; the exit code says that no dump is possible. */
     HS_TRY(hs_tool_commit(tool, err));
     if (hs_diagnosis_error(&diagnosis, err) == HS_OK)
         return HS_OK;

@@ -398,7 +398,7 @@ struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct h
         [HS_FORMAT_NDJSON] = HS_SHEET_NDJSON,
         [HS_FORMAT_TSV] = HS_SHEET_TSV,
     };
-    /* Who asks for small rows, or for another order, has them. */
+    /* Options that ask for small rows or for another order: rows are not folded then. */
     static const hs_option_set unfolded = HS_OPTIONS_OF_LEAST | HS_BIT(HS_OPT_KIND) |
                                           HS_BIT(HS_OPT_ROOT_SORT) | HS_BIT(HS_OPT_TYPE_SORT) |
                                           HS_BIT(HS_OPT_TRACE_SORT);

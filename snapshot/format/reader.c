@@ -12,7 +12,7 @@
 
 static hs_status reader_not_a_snapshot(const struct hs_snap *snap, struct hs_error *err)
 {
-    /* What a transfer in text mode makes of the magic: CR LF to LF, or the top bit gone. */
+    /* The magic after a transfer in text mode: CR LF became LF, or the top bit is gone. */
     static const char stripped[] = "\x89HSNAP\n";
     static const char seven_bits[] = "\x09HSNAP";
     const uint8_t *bytes = snap->file.bytes;

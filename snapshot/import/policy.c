@@ -19,8 +19,8 @@ enum hs_import_preset hs_import_default(enum hs_import_from from)
 hs_status hs_import_policy_init(enum hs_import_from from, enum hs_import_preset preset,
                                 struct hs_import_policy *ret, struct hs_error *err)
 {
-    /* What MAT and VisualVM do to HPROF, and memlab and DevTools to V8, is told in
-     * docs/exchange.md. */
+    /* The policies of MAT and VisualVM for HPROF, and of memlab and DevTools for V8: docs/exchange.md
+     * has them in words. */
     static const struct hs_import_policy presets[HS_N_IMPORTS][HS_N_POLICIES] = {
         [HS_IMPORT_V8] =
             {

@@ -63,7 +63,7 @@ static hs_status row_add(struct row_loader *loader, Dwarf_Line line, struct hs_e
         HS_TRY(row_file(loader, line, &row.file, err));
         row.line = number <= UINT32_MAX ? (uint32_t)number : 0;
     }
-    /* Of rows for one address only the last describes any bytes. */
+    /* The last of several rows for one address is the only one that describes bytes. */
     struct dwarf_row *before = unit->n_rows > 0 ? &unit->rows[unit->n_rows - 1] : NULL;
     if (before != NULL && before->vaddr == vaddr && before->line != 0) {
         *before = row;

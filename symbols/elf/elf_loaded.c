@@ -260,7 +260,7 @@ static void loaded_state_frames(struct loaded *l, const Elf64_Phdr *segment)
         return;
     memcpy(&offset, head + 4, sizeof offset);
     uint64_t vaddr = segment->p_vaddr + 4 + (uint64_t)(int64_t)offset;
-    /* How long it is nobody says; its own end mark does. */
+    /* Nothing states its length: it ends with a mark of its own. */
     if (loaded_at(l, vaddr, 0, &n_bytes) != NULL)
         loaded_state(l, LOADED_EH_FRAME, ".eh_frame", SHT_PROGBITS, vaddr, n_bytes);
 }

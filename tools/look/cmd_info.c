@@ -346,7 +346,7 @@ static hs_status print_info(struct hs_tool *tool, const struct hs_invocation *in
     HS_TRY(print_all(tool, inv, view, err));
     if (!hs_snap_is_cut(view->snap))
         return HS_OK;
-    /* What is whole has been asked for and is printed; the cut is reported all the same. */
+    /* The figures of what is whole are printed before the cut is reported. */
     HS_TRY(hs_tool_commit(tool, err));
     (void)hs_fail(err, HS_FORMAT, "'%s' is cut: it ends after %lu bytes without a trailer",
                   view->path, (unsigned long)view->totals->file_bytes);

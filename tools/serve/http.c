@@ -198,7 +198,7 @@ static void begin(struct waiter *waiter)
     hs_served_let_go(waiter->now);
     waiter->now = http->now;
     waiter->now->n_users++;
-    /* Of what is not there any more nothing is answered but the page, and that it is so. */
+    /* Without its files the server answers only the page, which says so. */
     const struct hs_served_list *list = status == HS_OK ? &waiter->now->list : &none;
     waiter->is_answered = hs_server_begin(http->server, &waiter->request, list, &waiter->exchange);
     if (!waiter->is_answered)

@@ -32,7 +32,7 @@ uint64_t hs_glibc_fence_bytes(struct glibc_chain *chain, hs_addr p)
 
     if (!hs_glibc_is_fence(chain, p))
         return 0;
-    /* Of a top of 48 bytes the first 16 make a third one. */
+    /* A top of 48 bytes was made into three fences, not two. */
     bool has_third = chain->is_main && chain->limit - p >= 48 &&
                      hs_glibc_word(&chain->view, p + 40, &third) &&
                      third == (GLIBC_FENCE | GLIBC_PREV_INUSE);

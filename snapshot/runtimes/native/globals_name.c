@@ -211,7 +211,7 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
     char text[HS_VARIABLE_NAME_BYTES], plain[HS_VARIABLE_NAME_BYTES];
     hs_native_symbol_name(symbol->name, text, sizeof text);
     hs_native_cut_macros(text);
-    /* Of several static variables of one name each is one of its own. */
+    /* Static variables of one name are told apart by their addresses. */
     if (other != NULL && other->vaddr != symbol->vaddr)
         HS_TRY(hs_native_name(native, &v->name, err, "%s (at 0x%llx)", text,
                               (unsigned long long)symbol->vaddr));

@@ -46,7 +46,7 @@ static long runs_list(int pagemap_fd, hs_addr begin, hs_addr end, struct hs_page
     while (found < 0 && errno == EINTR);
     if (found < 0 || scan.walk_end <= begin)
         return -1;
-    /* Of a process that has ended nothing is there, and a page map can no longer be read. */
+    /* A process that has ended looks like an empty one, but its page map cannot be read. */
     if (found == 0 && pread(pagemap_fd, &entry, sizeof entry, 0) != (ssize_t)sizeof entry)
         return -1;
     *ret_told = scan.walk_end;

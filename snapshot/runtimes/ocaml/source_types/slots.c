@@ -125,7 +125,7 @@ static hs_stype slot_type(struct trial *t, const struct hs_block *block,
             return HS_STYPE_NONE;
         found = type;
     }
-    /* Of a slot with which the trials came to their end not all types were tried. */
+    /* A slot at which the trials ran out has not seen every type: what was found proves nothing. */
     return t->n_trials > MOST_TRIALS ? HS_STYPE_NONE : found;
 }
 

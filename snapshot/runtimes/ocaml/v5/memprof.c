@@ -141,7 +141,8 @@ hs_status hs_ocaml5_walk_memprof(struct hs_root_walk *walk)
         HS_TRY(walk_orphans(walk, memprof + DOMAIN_ORPHANS));
         HS_TRY(walk_threads(walk, memprof + DOMAIN_THREADS));
     }
-    /* Of ended domains, until the next collection: static, so a stripped program hides them. */
+    /* Samples of ended domains wait here for the next collection; a stripped program hides the
+     * variable, which is static. */
     if (hs_objects_find(walk->rt->objects, "orphans", &orphans))
         return walk_orphans(walk, orphans.address);
     return HS_OK;
