@@ -60,7 +60,7 @@ static hs_status reader_header(struct hs_snap *snap, struct hs_error *err)
     return HS_OK;
 }
 
-/* There is no end where it should be. Cut, or something else? */
+/* Tells a cut file from another one, where there is no end where it should be. */
 static hs_status reader_endless(struct hs_snap *snap, unsigned flags, struct hs_error *err)
 {
     struct hs_walk walk;

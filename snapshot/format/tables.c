@@ -179,7 +179,6 @@ static hs_status tables_verify_types(const struct hs_snap *snap, struct hs_error
     return HS_OK;
 }
 
-/* As sites may. */
 static hs_status tables_verify_sites(const struct hs_snap *snap, struct hs_error *err)
 {
     for (size_t i = 0; i < snap->n_site_frames; i++) {

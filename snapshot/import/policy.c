@@ -1,4 +1,4 @@
-/* By whose rules a file is read. */
+/* The rules of other tools for reading a file of their format. */
 #include <stdio.h>
 
 #include "maker.h"
@@ -19,8 +19,8 @@ enum hs_import_preset hs_import_default(enum hs_import_from from)
 hs_status hs_import_policy_init(enum hs_import_from from, enum hs_import_preset preset,
                                 struct hs_import_policy *ret, struct hs_error *err)
 {
-    /* The policies of MAT and VisualVM for HPROF, and of memlab and DevTools for V8: docs/exchange.md
-     * has them in words. */
+    /* The policies of MAT and VisualVM for HPROF, and of memlab and DevTools for V8:
+     * docs/exchange.md has them in words. */
     static const struct hs_import_policy presets[HS_N_IMPORTS][HS_N_POLICIES] = {
         [HS_IMPORT_V8] =
             {

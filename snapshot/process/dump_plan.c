@@ -26,7 +26,7 @@
  * those of libraries. */
 #define PLAN_UNUSED_SHARE 16
 #define PLAN_UNUSED_BYTES (22 * PLAN_MIB)
-/* For what must be had, where something else can be done without. */
+/* The reserve for needs that have no alternative, when optional ones are planned. */
 #define PLAN_SPARE_LEFT (2 * PLAN_MIB)
 /* Two regions of native/queue.h; what lies in a heap that is not gone through by region. */
 #define PLAN_RESIDENT_MIN (32 * PLAN_MIB)

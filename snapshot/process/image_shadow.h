@@ -9,13 +9,13 @@ hs_status hs_image_shadow_reserve(struct hs_paged *paged, struct hs_image_shadow
                                   struct hs_error *err);
 void hs_image_shadow_fini(const struct hs_paged *paged, const struct hs_image_shadow *shadow);
 
-/* No page is present any more; the bytes stay. */
+/* Marks every page as absent; the bytes stay. */
 void hs_image_shadow_forget(const struct hs_image_shadow *shadow);
 
-/* The pages of [begin, end), which lies in the shadow, are present. */
+/* Marks the pages of [begin, end), which lies in the shadow, as present. */
 void hs_image_shadow_set_present(const struct hs_image_shadow *shadow, hs_addr begin, hs_addr end);
 
-/* Bytes of the present pages in [begin, end), which lies in the shadow. */
+/* Returns the bytes of the present pages in [begin, end), which lies in the shadow. */
 uint64_t hs_image_shadow_present_bytes(const struct hs_image_shadow *shadow, hs_addr begin,
                                        hs_addr end);
 

@@ -437,7 +437,8 @@ static bool object_is_linker(const struct hs_object *object)
            strncmp(object->name, "ld-2.", 5) == 0;
 }
 
-/* With the linker as program, the real one is the object with an interpreter that is no library. */
+/* Takes, when the dynamic linker was started as the program, the object with an interpreter that is
+ * no library as the program. */
 static void objects_prefer_program(struct hs_objects *objects)
 {
     struct hs_object *all = objects->objects;

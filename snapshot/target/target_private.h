@@ -22,11 +22,11 @@ bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b)
  * a failure; then nothing must be stopped, and no copy or core be there. */
 hs_status hs_process_open(struct hs_target *target, struct hs_error *err);
 void hs_process_close(struct hs_target *target);
-/* In a stop: what was found of its pages no longer holds, and another thread is asked from now on
- * when the one that was has ended. */
+/* Forgets, in a stop, what was found of the target's pages, and asks another thread from now on
+ * when the one that was asked has ended. */
 void hs_process_follow(struct hs_target *target);
-/* Reads the mappings anew; of a process whose threads end one after the other from one that is
- * left. HS_TARGET, "is ending", when none is. */
+/* Reads the mappings again, from any thread that is left when threads end one after the other.
+ * HS_TARGET, "is ending", when none is left. */
 hs_status hs_process_mappings(struct hs_target *target, struct hs_error *err);
 
 /* ---- live/memory.c */
@@ -42,7 +42,7 @@ ssize_t hs_memory_read(struct hs_memory *memory, hs_addr address, void *bytes, s
 /* As hs_target_page_runs. */
 size_t hs_memory_page_runs(const struct hs_memory *memory, hs_addr begin, hs_addr end,
                            struct hs_page_run *runs, size_t n, hs_addr *ret_told);
-/* Is this page map one that the kernel lists pages of? */
+/* Tells whether the kernel lists pages of this page map (PAGEMAP_SCAN, since Linux 6.7). */
 bool hs_pagemap_lists(int pagemap_fd);
 
 /* ---- live/page_map.c */
@@ -72,12 +72,12 @@ hs_status hs_mappings_refresh(struct hs_target *target, struct hs_error *err);
 void hs_mappings_fini(struct hs_target *target);
 
 /* ---- live/stop.c */
-/* As hs_target_stop, of a process; nothing is foreseen. */
+/* Stops a process as hs_target_stop does, without planning a copy. */
 hs_status hs_stop_all(struct hs_target *target, struct hs_error *err);
 /* Sets broken-off calls to start again, detaches all threads; a copy stays. */
 void hs_stop_let_go(struct hs_target *target);
-/* Looks whether the user of a process that he had stopped has let it go on meanwhile (SIGCONT):
- * from then on it is we who hold it. Looks every few ms at most. */
+/* Looks, every few ms at most, whether a process that its user had stopped was continued meanwhile
+ * (SIGCONT): from then on it stands because of us. */
 void hs_stop_look_for_continue(struct hs_target *target);
 
 /* ---- bound.c */
@@ -137,13 +137,14 @@ void hs_copy_end(struct hs_target *target);
 void hs_copy_plan_free(struct hs_copy_plan *plan);
 
 /* ---- copy/thread.c */
-/* In a stop: a tool died a moment ago, and the main thread is still on its way back to where that
- * one had stopped it. Its registers say nothing then, and it is to be let go for a moment. */
+/* Tells, in a stop, whether another tracer died a moment ago while the main thread is still on its
+ * way back to where that one had stopped it: its registers say nothing then, and it has to run for
+ * a moment. */
 bool hs_copy_is_left_over(const struct hs_target *target);
 
 /* ---- copy/points.c */
-/* Places where tests end us: all threads are seized, and run; all stand, and nothing else was done.
- */
+/* Points at which tests kill the tool: when all threads are seized but run, and when all stand and
+ * nothing else was done. */
 void hs_copy_pass_seized(void);
 void hs_copy_pass_standing(void);
 
@@ -160,15 +161,15 @@ void hs_priority_restore(const struct hs_priority *saved);
 void hs_priority_lend(pid_t tid);
 
 /* ---- live/let_go.c */
-/* In the stop, when all registers were read: whatever ends us from here on, no wait is longer than
- * its rest and the pause. */
+/* Prepares the threads, once all registers were read, so that however the tool ends from here on no
+ * wait takes longer than what was left of it plus the pause. */
 void hs_let_go_early(struct hs_target *target);
 /* Sets broken-off calls to start again, and detaches all threads that stand. */
 void hs_let_go_all(struct hs_target *target);
 
 /* ---- live/signals.c */
-/* By bits, from that of signal 1 on: what waits for the thread, and for any of its process; what
- * the thread blocks; for what the process has a handler. */
+/* Sets of signals, bit 0 for signal 1: pending for the thread, pending for its process, blocked by
+ * the thread, handled by the process. */
 struct hs_signals {
     uint64_t own, shared, blocked, caught;
 };
@@ -215,7 +216,7 @@ bool hs_wait_count(const struct hs_target *target, const struct hs_thread *threa
 bool hs_wait_goes_on(const struct hs_target *target, const struct hs_thread *thread);
 /* Returns its state, as in proc(5); 0 when it cannot be told. */
 char hs_wait_state(const struct hs_target *target, const struct hs_thread *thread);
-/* In the stop: when the wait began that the stop broke off. */
+/* Returns, in the stop, when the wait began that the stop interrupted. */
 uint64_t hs_wait_began(const struct hs_thread *thread, uint64_t n_sleeps);
 /* Has it run since it was seen asleep, as its stack tells? One that is woken by the end of its wait
  * and calls again has slept no more often when it is interrupted before it sleeps. Of a thread that
@@ -230,7 +231,7 @@ bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *
 /* Before the stop: waits for a moment in which no thread may have done part of the call that it is
  * in, until then at most. About 5 us a thread. */
 void hs_partial_wait(struct hs_target *target, uint64_t until_ns);
-/* In the stop, when it has all registers: takes back what cut calls have left with their sockets,
+/* Takes back, once the stop has all registers, what interrupted calls have left with their sockets,
  * and counts them. */
 void hs_partial_settle(struct hs_target *target);
 
@@ -275,9 +276,9 @@ enum hs_restart {
     HS_RESTART_LATE,  /* at a socket: with all of its time */
     HS_RESTART_LOST   /* the rest is not known: EINTR, as a debugger's stop would make it */
 };
-/* In the stop, once: when do the waits end that the stop broke off? */
+/* Finds, once in the stop, when the waits end that it interrupted. */
 void hs_restart_confirm(struct hs_target *target);
-/* Before the first is let go, or made to call: whom does EINTR wait for, by a signal? */
+/* Finds, before the first thread runs or calls, which threads a signal would give EINTR. */
 void hs_restart_prepare(const struct hs_target *target, struct hs_thread *thread);
 /* Tells whether the thread waits with a time limit of its socket that has not run out. */
 bool hs_restart_is_at_socket(const struct hs_thread *thread);

@@ -96,7 +96,7 @@ static inline uint32_t hs_apr_tag(uint32_t pool, bool is_object)
 
 /* ---- nodes.c */
 
-/* For one node or one pool. False: so many may not be looked at. */
+/* Counts one node or pool that is looked at. False when the bound is reached. */
 bool hs_apr_spend(struct apr *apr);
 /* A node at an address, as far as it says what can be. */
 bool hs_apr_node_at(const struct apr *apr, hs_addr at, struct apr_node *ret);

@@ -56,7 +56,7 @@ static inline uint32_t hs_talloc_magic(uint32_t flags)
     return flags & ~(uint32_t)TALLOC_FLAGS;
 }
 
-/* By the flags of a header: was it a chunk, and is free? */
+/* Tells by the flags of a header whether it was a chunk that is free now. */
 static inline bool hs_talloc_is_free(uint32_t flags)
 {
     const uint32_t release_2 = TALLOC_FREED + (2U << 24);

@@ -179,8 +179,8 @@ hs_status hs_firm_drain(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_block block;
 
-    /* A block is looked up when it is popped, not at each edge to it: in a large heap it then mostly
-     * stands near the one before. */
+    /* A block is looked up when it is popped, not at each edge to it: in a large heap it then
+     * mostly stands near the one before. */
     while (hs_block_queue_pop(&f->queue, &block))
         if (!f->is_below_names || hs_scan_is_known(f->scan, &block))
             HS_TRY(firm_visit(f, block, err));

@@ -141,8 +141,8 @@ static bool frame_measure(struct hs_frames *f)
     f->high = f->step.cfa;
     if (!f->step.is_signal_frame && (f->high < f->low || f->high > f->extent.end))
         f->high = f->extent.end;
-    /* A signal frame ends at the interrupted stack pointer, perhaps of another stack; the red zone of
-     * what was interrupted lies below that. */
+    /* A signal frame ends at the interrupted stack pointer, perhaps of another stack; the red zone
+     * of what was interrupted lies below that. */
     if (f->step.is_signal_frame && is_inside(f, f->high) && f->high - f->low > HS_RED_ZONE_BYTES)
         f->high -= HS_RED_ZONE_BYTES;
     else if (f->step.is_signal_frame)

@@ -81,10 +81,10 @@ struct hs_copy_saved {
     size_t store_bytes, store_capacity;
 };
 
-/* For what becomes resident between the look and the stop, and what stands under the frame. */
+/* Room to spare for pages that become resident before the stop, and for what the frame covers. */
 #define HS_COPY_STORE_SPARE(n_bytes) ((n_bytes) + HS_SIGFRAME_BYTES_MAX)
-/* Room for so many bytes, of which `ready` are made resident: the pause shall not pay for that.
- * HS_LIMIT. */
+/* Makes room for so many bytes, of which `ready` are made resident now, so that the pause does not
+ * pay for that. HS_LIMIT. */
 hs_status hs_copy_saved_init(struct hs_copy_saved *saved, size_t n_bytes, size_t ready,
                              struct hs_error *err);
 void hs_copy_saved_fini(struct hs_copy_saved *saved);
@@ -104,8 +104,8 @@ void hs_copy_saved_sort(struct hs_copy_saved *saved);
  * when they are to be read from the copy. */
 bool hs_copy_saved_read(const struct hs_copy_saved *saved, hs_addr address, void *bytes, size_t n,
                         size_t *ret_n);
-/* As hs_copy_page_runs where `begin` is saved. False where it is to be asked of the copy, up to
- * *end, which may come down. */
+/* Finds runs of pages as hs_copy_page_runs does where `begin` is saved. False where the copy is to
+ * be asked, up to *end, which may come down. */
 bool hs_copy_saved_page_runs(const struct hs_copy_saved *saved, hs_addr begin, hs_addr *end,
                              struct hs_page_run *runs, size_t n, size_t *ret_n, hs_addr *ret_told);
 
@@ -249,7 +249,7 @@ struct hs_copy {
     struct hs_error failure; /* given up: of all that is read from now */
 };
 
-/* In a stop: makes a copy. Without one *ret is NULL, `why` says what spoke against it, and nothing
+/* Makes a copy, in a stop. Without one *ret is NULL, `why` says what spoke against it, and nothing
  * has changed. HS_TARGET when the target is lost; HS_LIMIT. */
 hs_status hs_copy_make(struct hs_target *target, struct hs_copy **ret, char *why, size_t why_bytes,
                        struct hs_error *err);

@@ -27,11 +27,10 @@
  * between what the kernel takes for a new process and for one that was copied before. */
 #define FORECAST_FAR(ns) ((ns) + (ns) / 2)
 
-/* By several threads into memory that is ready: half as much again is gained, no more. */
+/* The time of saving by several threads into memory that is ready: two thirds, measured. */
 #define FORECAST_SAVED(ns, n) ((n) > 1 ? (ns) / 3 * 2 : (ns))
 
-/* As long as the scheduler lets a thread run before the next has its turn: a tick of the kernel's
- * that comes 250 times a second. */
+/* The turn of a thread before the scheduler runs the next: one tick of a kernel with HZ=250. */
 #define FORECAST_TURN_NS ((uint64_t)4000000)
 /* Turns that are waited for: until the last thread stands, and while the main thread calls. */
 #define FORECAST_TURNS 2

@@ -278,8 +278,8 @@ hs_status hs_copy_plan_make(struct hs_target *target, struct hs_error *err)
         hs_now_ns() - target->copy_plan->made_at_ns < FORESEE_FRESH_NS)
         return HS_OK;
     HS_TRY(foresee_plan_twice(target, target->copy_plan, err));
-    /* As a copy is read (freeze.c): to pin a page that is shared by a fork gives the process one of
-     * its own, for good. */
+    /* Reads by file, as a copy is read (freeze.c): pinning a page that is shared by a fork would
+     * give the process a page of its own, for good. */
     if (target->copy_plan->is_lent && target->live.mem_fd >= 0)
         target->live.reads_by_file = true;
     return HS_OK;

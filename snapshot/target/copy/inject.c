@@ -222,7 +222,7 @@ static hs_status inject_hide_frame(const struct injection *in, struct hs_error *
                               caller->area_bytes, err);
 }
 
-/* With T open. */
+/* Makes the calls in the opened thread, and closes it. */
 static hs_status inject_run(struct injection *in, struct hs_error *err)
 {
     struct hs_copy_caller *caller = in->caller;

@@ -83,7 +83,8 @@ static bool probe_forks(struct probe *probe)
     return true;
 }
 
-/* As another process is read, from one half to the other, four MiB at a time. 0: it cannot be. */
+/* Measures a read of our own memory as another process's is read, from one half to the other, four
+ * MiB at a time. 0 when it cannot be. */
 static uint64_t probe_read(const struct probe *probe)
 {
     uint64_t times[PROBE_BYTES / 2 / PROBE_REQUEST_BYTES];

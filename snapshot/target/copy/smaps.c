@@ -83,7 +83,7 @@ static void smaps_line(const char *at, const char *end, struct hs_smaps_entry *e
         smaps_flags(at, end, entry);
 }
 
-/* No figure is larger than its mapping, whatever the text says. */
+/* Bounds each figure by the size of its mapping, whatever the text says. */
 static void smaps_clip(struct hs_smaps_entry *entry)
 {
     uint64_t n_bytes = entry->end - entry->begin;

@@ -61,7 +61,8 @@ static bool thread_find(struct hs_copy_caller *caller)
     return true;
 }
 
-/* In such a section the kernel would no longer find it after the call, and not start it again. */
+/* Tells whether the thread is in a restartable sequence (rseq), which the kernel would not find,
+ * and so not restart, after the call. */
 static bool thread_is_in_section(const struct hs_copy_caller *caller)
 {
     struct __ptrace_rseq_configuration found = {0};
@@ -143,8 +144,8 @@ static bool thread_is_zero(const uint8_t *bytes, size_t n)
     return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-/* No better moment came: the stack grows by a look below it, as it would for the handler of a
- * signal that came now, within the limit of its process (the kernel would hold it to ours). */
+/* Grows the stack by reading below it when no better moment came, as the handler of a signal would,
+ * within the process's own limit (the kernel would apply ours). */
 static void thread_grow_stack(const struct hs_copy_caller *caller, hs_addr sp)
 {
     struct hs_target *target = caller->target;

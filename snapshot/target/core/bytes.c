@@ -5,7 +5,6 @@
 #include "base/bisect.h"
 #include "core_private.h"
 
-/* As many as there are; the file may have been cut since it was opened. */
 size_t hs_core_read_at(int fd, uint64_t at, uint8_t *bytes, size_t n_bytes)
 {
     size_t n = 0;

@@ -165,7 +165,7 @@ hs_status hs_core_check_exe(struct hs_core *core, struct hs_error *err);
 void hs_core_binaries_fini(struct hs_core *core);
 
 /* ---- bytes.c */
-/* As many bytes of a file as there are; it may have been cut since it was opened. */
+/* Reads bytes of a file, fewer when it was cut since it was opened; returns how many. */
 size_t hs_core_read_at(int fd, uint64_t at, uint8_t *bytes, size_t n_bytes);
 /* The segment that holds `address`, or NULL. O(log n). */
 const struct hs_core_segment *hs_core_segment_at(const struct hs_core *core, hs_addr address);

@@ -14,7 +14,7 @@
 #define UNPACK_IN_BYTES ((size_t)128 << 10)
 #define UNPACK_OUT_BYTES ((size_t)256 << 10) /* whole pages */
 #define UNPACK_ASK_BYTES ((uint64_t)64 << 20)
-/* No process has more memory than addresses. */
+/* The addresses a process can have, so that no core is larger. */
 #define UNPACK_MAX_BYTES ((uint64_t)1 << 47)
 
 struct unpack {

@@ -189,7 +189,7 @@ static void judge_yama(const struct hs_process_facts *f, struct hs_check *check)
             meanings[f->yama_scope]);
         return;
     }
-    /* For another user's process that is not what has to go first. */
+    /* Yama is not the first obstacle to another user's process. */
     bool is_first = f->yama_scope == 3 || (!f->is_other_user && f->is_dumpable != HS_FACT_NO);
     say(check, is_first ? HS_VERDICT_REFUSED : HS_VERDICT_WARNING,
         "not permitted while kernel.yama.ptrace_scope is %d: %s", f->yama_scope,

@@ -37,7 +37,8 @@ static bool own_may_call_readv(void)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 && to == from;
 }
 
-/* In a child: a filter may end who makes the call. -1: no child. */
+/* Makes the call in a child, since a seccomp filter may kill the caller. Returns -1 without a
+ * child. */
 static int own_try(bool (*call)(void))
 {
     int report = 0;

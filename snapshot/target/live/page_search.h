@@ -19,8 +19,8 @@ void hs_page_search_free(struct hs_page_search *search);
 /* The pages may be others now. */
 void hs_page_search_forget(struct hs_page_search *search);
 
-/* As hs_memory_page_runs, of whole pages. False when it cannot be told in this way: the page map is
- * to be read. */
+/* Finds runs of whole pages as hs_memory_page_runs does. False when the kernel cannot tell them in
+ * this way: the page map is to be read. */
 bool hs_page_search_runs(const struct hs_memory *memory, hs_addr begin, hs_addr end,
                          struct hs_page_run *runs, size_t n, size_t *ret_n, hs_addr *ret_told);
 

@@ -47,8 +47,8 @@ static bool partial_raw_terminal(const struct hs_target *target, int fd, mode_t 
     return is_raw;
 }
 
-/* For how many bytes a read of a stream waits by the socket's own setting (socket(7)); 0 for
- * others, of which a message is read whole. */
+/* Returns the bytes that a read of a stream waits for by SO_RCVLOWAT (socket(7)); 0 for other
+ * sockets, of which a message is read whole. */
 static uint64_t partial_low_mark(const struct hs_target *target, int fd)
 {
     int own = hs_target_own_fd(target, fd), type = 0, mark = 0;

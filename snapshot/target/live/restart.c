@@ -342,7 +342,7 @@ static enum hs_restart restart_again(const struct hs_target *target, const struc
     return HS_RESTART_REST;
 }
 
-/* With a handler to run the kernel makes it EINTR after all. */
+/* Restarts the call, unless the thread has a handler to run: then the kernel returns EINTR. */
 enum hs_restart hs_restart_call(const struct hs_target *target, const struct hs_thread *thread,
                                 struct hs_regs *regs)
 {

@@ -53,7 +53,8 @@ bool hs_signals_wait_for_process(pid_t pid, pid_t tid)
     return hs_signals_read(pid, tid, &signals) && (signals.shared & signals.caught) != 0;
 }
 
-/* In its handler a thread blocks what it handles. */
+/* Waits until the thread has taken its signals, as told by what it blocks: in its handler a thread
+ * blocks what it handles. */
 void hs_signals_wait_taken(pid_t pid, pid_t tid)
 {
     const struct timespec nap = {.tv_nsec = SIGNALS_NAP_NS};

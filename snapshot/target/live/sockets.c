@@ -117,7 +117,7 @@ static bool sockets_shorten(struct hs_socket_limit *limit)
            sockets_get(limit->fd, limit->option, &limit->rest);
 }
 
-/* Not when the program has set another meanwhile. */
+/* Tells whether the limit is still ours: the program may have set another meanwhile. */
 static bool sockets_is_ours(const struct hs_socket_limit *limit)
 {
     struct timeval now;
@@ -136,8 +136,9 @@ static bool sockets_is_over(const struct hs_socket_limit *limit, const struct hs
            (syscall(SYS_tgkill, target->pid, limit->tid, 0) != 0 && errno == ESRCH);
 }
 
-/* On its way back into the call it may sleep for something else, as for the memory map while
- * another thread forks; but not so that a signal could wake it. */
+/* Tells whether the thread sleeps in its call so that a signal could wake it. On its way back there
+ * it may sleep for something else, such as the memory map while another thread forks, but not so.
+ */
 static bool sockets_sleeps(const struct hs_target *target, const struct hs_thread *thread)
 {
     return hs_wait_is_in_call(target, thread) && hs_wait_state(target, thread) == 'S' &&
@@ -176,8 +177,8 @@ static void sockets_give_up(const struct hs_socket_round *round, uint64_t left)
                              &round->limits[i].limit, sizeof round->limits[i].limit);
 }
 
-/* In the guard, when the others run: until they sleep, half a second at most, and as long as we
- * live: whoever stops the process after our death shall find it as it was. */
+/* Watches, in the guard, until the threads that were let go sleep again, for half a second at most
+ * and while the tool lives: whoever stops the process after that shall find it as it was. */
 static void sockets_watch(struct hs_socket_round *round, const struct hs_target *target,
                           uint64_t left, int from)
 {
@@ -212,7 +213,7 @@ static _Noreturn void sockets_guard(struct hs_socket_round *round, const struct 
     _exit(0);
 }
 
-/* No signal reaches it, neither one to our group nor one from a terminal. */
+/* Starts the guard, which no signal reaches, neither one to our group nor one from a terminal. */
 static bool sockets_start_guard(struct hs_socket_round *round, const struct hs_target *target)
 {
     sigset_t all, before;

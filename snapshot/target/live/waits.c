@@ -263,7 +263,8 @@ void hs_waits_end(struct hs_waits_look *look)
     look->is_on = look->has_moved = false;
 }
 
-/* In the sleep that it was seen in, or out of it for a signal for which it stands. */
+/* Tells whether the thread is still in the sleep that it was seen in, or was woken from it only by
+ * the signal it stands for. */
 bool hs_wait_goes_on(const struct hs_target *target, const struct hs_thread *thread)
 {
     char path[HS_PROC_PATH_BYTES];

@@ -90,7 +90,7 @@ struct hs_elf *hs_object_with_types(const struct hs_object *object);
 hs_status hs_objects_copy_data(const struct hs_objects *objects, struct hs_image *image,
                                struct hs_target *target, struct hs_error *err);
 
-/* By exact name: in the executable, then in the others by address. False when there is none. */
+/* Finds a symbol by its exact name, in the executable first, then in the others by address. */
 bool hs_objects_find(const struct hs_objects *objects, const char *name,
                      struct hs_live_symbol *ret);
 bool hs_object_find(const struct hs_object *object, const char *name, struct hs_live_symbol *ret);

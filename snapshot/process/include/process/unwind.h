@@ -22,8 +22,9 @@ bool hs_unwind_switch(struct hs_target *target, struct hs_objects *objects,
 /* Reads the copy; borrows it. */
 struct hs_memory_reader hs_unwind_image_reader(const struct hs_image *image);
 
-/* As hs_unwind_step, on a copy: the process may run. A frame that a signal interrupted may lie
- * anywhere, as handlers have stacks of their own; every other one must lie above its callee. */
+/* Unwinds as hs_unwind_step does, from a copy, so that the process may run. A frame that a signal
+ * interrupted may lie anywhere, as handlers have stacks of their own; every other one must lie
+ * above its callee. */
 bool hs_unwind_image_step(const struct hs_image *image, struct hs_objects *objects,
                           const struct hs_registers *r, bool is_return_address,
                           struct hs_frame *ret);

@@ -49,13 +49,14 @@ void hs_foreseen_text(uint64_t ns, uint64_t busy_ns, char *text, size_t n_bytes)
  * for some seconds. */
 bool hs_copy_is_expected(struct hs_target *target);
 
-/* In a stop: false when a copy is expected, but not at this moment, as the main thread is deeper in
- * its stack than ever before, and there is no room below it. A little later there is. */
+/* Returns false, in a stop, when a copy is expected but not at this moment: the main thread is
+ * deeper in its stack than ever before and has no room below it. A little later it has. */
 bool hs_copy_suits(struct hs_target *target);
 
-/* After a failure with this status: true when a copy was abandoned because it cost the process too
- * much, and the options allow to read the process while it is stopped. The process has then been
- * resumed, every later read is of the stopped process, and the report of the next stop says why. */
+/* Tells, after a failure with this status, whether a copy was abandoned because it cost the process
+ * too much, and the options allow to read the process while it is stopped. The process has then
+ * been resumed, every later read is of the stopped process, and the report of the next stop says
+ * why. */
 bool hs_freeze_falls_back(struct hs_target *target, hs_status status);
 
 #endif

@@ -29,7 +29,7 @@
  * limit; HS_TARGET when it is gone. About 2 us a thread. */
 hs_status hs_kernel_words_of_threads(struct hs_target *target, struct hs_error *err);
 
-/* In a stop, after the registers: adds the values of queued signals, and what waits in the pipes
+/* Adds, in a stop and after the registers, the values of queued signals and what waits in the pipes
  * and sockets that were listed. What cannot be seen is noted in `untold`. HS_LIMIT. A call per
  * thread and per 32 signals, of at most 1,024; three for each file (5 us), of at most 4,096 and
  * 16 MiB in all. */

@@ -236,7 +236,8 @@ void hs_target_resume(struct hs_target *target);
 hs_status hs_target_read(struct hs_target *target, hs_addr address, void *bytes, size_t n_bytes,
                          struct hs_error *err);
 
-/* As above, but stops before the first unreadable page: *ret_n <= n_bytes. HS_TARGET when gone. */
+/* Reads as above, but stops before the first unreadable page: *ret_n <= n_bytes. HS_TARGET when the
+ * target is gone. */
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,
                               size_t n_bytes, size_t *ret_n, struct hs_error *err);
 
@@ -283,7 +284,7 @@ bool hs_shared_is_in_memory(const struct hs_target *target, const struct hs_mapp
 int hs_shared_open(const struct hs_target *target, const struct hs_mapping *mapping);
 /* The first part of [from, end), offsets of the file, in which there are pages; false: none. */
 bool hs_shared_next(int fd, uint64_t from, uint64_t end, uint64_t *ret_begin, uint64_t *ret_end);
-/* As hs_target_read_some, from the file. */
+/* Reads from the file as hs_target_read_some does from memory. */
 hs_status hs_shared_read(struct hs_target *target, int fd, uint64_t offset, void *bytes,
                          size_t n_bytes, size_t *ret_n, struct hs_error *err);
 const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapping *mapping);
