@@ -23,6 +23,7 @@ enum {
 struct guess_size {
     uint64_t n_lost;  /* blocks without a type */
     uint64_t n_bytes; /* 0: none yet */
+    uint64_t most_bytes;
     hs_ntype type;    /* of all blocks of this size */
     hs_ntype guessed; /* the name for what may be such; 0: not needed yet */
     uint64_t n_typed, n_untyped;
@@ -68,6 +69,8 @@ static void learn(struct guess *g, const struct hs_heap_block *block)
     struct guess_size *size = size_of(g, block->n_bytes);
 
     g->heap_bytes += block->n_bytes;
+    if (size->most_bytes < block->n_bytes)
+        size->most_bytes = block->n_bytes;
     if ((block->span->states & HS_BLOCK_STATIC) != 0)
         return;
     if (type == 0 && is_lost(g, block)) {
@@ -505,6 +508,25 @@ static bool held_speaks_for(const struct guess *g, const struct hs_heap_block *b
            found.n_leading + n_links + n_code >= (record->n_bytes >= HELD_LARGE ? 1U : 2U);
 }
 
+/* Tells whether so many blocks, lost or held ones, of at most so many bytes are worth a guess. */
+static bool is_worth(const struct guess *g, uint64_t n, uint64_t n_bytes, bool of_lost)
+{
+    uint64_t share = of_lost ? SOLE_HEAP_ONE_IN : HELD_HEAP_ONE_IN;
+    return n >= (of_lost ? SOLE_LEAST : HELD_LEAST) && n_bytes >= g->heap_bytes / share / n;
+}
+
+/* Tells whether find_held could find anything, which goes over all blocks. */
+static bool may_be_held(const struct guess *g)
+{
+    for (size_t i = 0; i < SIZES; i++) {
+        const struct guess_size *size = &g->sizes[i];
+        if (is_worth(g, size->n_lost, size->most_bytes, true) ||
+            is_worth(g, size->n_untyped, size->most_bytes, false))
+            return true;
+    }
+    return false;
+}
+
 /* Asks where the words of a block lead, if it has no type and its size is large enough for a guess:
  * lost ones as by their record, held ones likewise. */
 static hs_status ask_place(const struct guess *g, const struct hs_heap_block *block,
@@ -515,8 +537,7 @@ static hs_status ask_place(const struct guess *g, const struct hs_heap_block *bl
         return HS_OK;
     bool of_lost = is_lost(g, block);
     uint64_t n = of_lost ? size->n_lost : size->n_untyped;
-    uint64_t share = of_lost ? SOLE_HEAP_ONE_IN : HELD_HEAP_ONE_IN;
-    if (n < (of_lost ? SOLE_LEAST : HELD_LEAST) || block->n_bytes < g->heap_bytes / share / n)
+    if (!is_worth(g, n, block->n_bytes, of_lost))
         return HS_OK;
     return hs_place_votes_add(votes, block, n, of_lost, err);
 }
@@ -535,8 +556,8 @@ static hs_status find_held(const struct guess *g, struct sole soles[SOLE_SIZES],
         if (block.bytes == NULL)
             continue;
         HS_TRY(ask_place(g, &block, size, votes, err));
-        bool is_large = n < SOLE_SIZES && size->n_untyped >= HELD_LEAST &&
-                        block.n_bytes >= g->heap_bytes / HELD_HEAP_ONE_IN / size->n_untyped;
+        bool is_large =
+            n < SOLE_SIZES && is_worth(g, size->n_untyped, block.n_bytes, /* of_lost= */ false);
         if (is_large && size->n_typed <= size->n_untyped / SOLE_TYPED_ONE_IN &&
             sole_of(soles, n, block.n_bytes) == NULL)
             soles[n++] = (struct sole){.n_bytes = block.n_bytes};
@@ -574,9 +595,10 @@ static void ask_held(const struct guess *g, struct sole *soles, size_t n)
 static hs_status guess_held(struct guess *g, struct hs_place_votes *votes, struct hs_error *err)
 {
     struct sole soles[SOLE_SIZES];
-    size_t n;
+    size_t n = 0;
 
-    HS_TRY(find_held(g, soles, &n, votes, err));
+    if (may_be_held(g))
+        HS_TRY(find_held(g, soles, &n, votes, err));
     HS_TRY(hs_place_votes_end(votes, g->flow, err));
     for (size_t i = 0; i < n; i++)
         HS_TRY(list_records(g, &soles[i], err));
@@ -604,6 +626,16 @@ hs_ntype hs_native_held_guess(const struct hs_flow *flow, const struct hs_heap_b
     return hs_place_name(flow, block);
 }
 
+/* Tells whether so many blocks have no type that held ones may be worth a guess. */
+static bool has_untyped(const struct hs_flow *flow)
+{
+    uint64_t n = 0;
+
+    for (uint64_t rank = 0; rank < flow->n_blocks; rank++)
+        n += flow->small[rank] == 0;
+    return n >= HELD_LEAST;
+}
+
 hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
                           const struct hs_scan *scan, const struct hs_native_samples *samples,
                           struct hs_error *err)
@@ -613,7 +645,8 @@ hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
     hs_auto_free struct guess_size *sizes = NULL;
     struct hs_heap_block block;
 
-    if (native->ctypes == NULL || scan->interpreter.model != NULL)
+    if (native->ctypes == NULL || scan->interpreter.model != NULL ||
+        (hs_scan_reaches_all(scan) && !has_untyped(flow)))
         return HS_OK;
     HS_TRY(HS_ALLOC(&sizes, SIZES, err));
     g.sizes = sizes;

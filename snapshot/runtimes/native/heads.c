@@ -32,8 +32,31 @@ static bool heads_is_alike(const struct hs_native *native, hs_addr link, uint64_
            link == block.begin + offset;
 }
 
+/* Tells whether a word may lead to a member, by what costs nothing: words beside each other mostly
+ * lead into one block (a begin and an end, an object and its counts), or one of them is a number.
+ * The target is no member. */
+static inline bool heads_may_be(const struct hs_native *native, uint64_t word,
+                                const struct hs_heap_block *target)
+{
+    const struct hs_heap_map *map = &native->dump->heaps.map;
+
+    return word - target->begin >= target->n_bytes &&
+           (hs_heap_map_may_hold(map, word) || native->dump->options->pointer_mask != 0);
+}
+
+/* Tells whether the head, if it is one, leads back to a link. */
+static bool heads_leads_back(const struct hs_native *native, hs_addr head, enum heads_word other,
+                             const struct hs_heap_block *target, hs_addr link)
+{
+    uint64_t at = head - target->begin + other;
+
+    if (target->bytes != NULL && at < target->n_bytes && target->n_bytes - at >= HEADS_WORD)
+        return hs_load_u64(target->bytes + at) == link;
+    return heads_at(native, head, other) == link;
+}
+
 /* Asks whether the word is the one of this name in a link: the word beside it leads to a member of
- * the list, then, and both lead back. */
+ * the list, then, and both lead back. Other blocks are read last, as they are in no cache. */
 static bool heads_leads_to(const struct hs_native *native, const struct hs_heap_block *block,
                            uint64_t at, enum heads_word word, const struct hs_heap_block *target)
 {
@@ -44,9 +67,10 @@ static bool heads_leads_to(const struct hs_native *native, const struct hs_heap_
         return false;
     hs_addr link = block->begin + offset, head = hs_load_u64(block->bytes + at);
     uint64_t member = hs_load_u64(block->bytes + offset + other);
-    if (member == 0 || member == head || head - target->begin == offset ||
-        !heads_is_alike(native, member, offset, block->n_bytes) ||
-        heads_at(native, member, word) != link || heads_at(native, head, other) != link)
+    if (member == 0 || member == head || !heads_may_be(native, member, target) ||
+        head - target->begin == offset || !heads_is_alike(native, member, offset, block->n_bytes) ||
+        !heads_leads_back(native, head, other, target, link) ||
+        heads_at(native, member, word) != link)
         return false;
     hs_addr second = heads_at(native, member, other);
     return second == head || (heads_is_alike(native, second, offset, block->n_bytes) &&
@@ -66,7 +90,8 @@ static bool heads_is_slot(const struct hs_native *native, const struct hs_heap_b
     uint64_t offset = at - HEADS_WORD, next = hs_load_u64(block->bytes + offset);
     hs_addr link = block->begin + offset;
     uint64_t place = slot - target->begin;
-    if (target->bytes == NULL || place == offset || place + HEADS_WORD > target->n_bytes)
+    if (target->bytes == NULL || place == offset || place + HEADS_WORD > target->n_bytes ||
+        (next != 0 && !heads_may_be(native, next, target)))
         return false;
     uint64_t first = hs_load_u64(target->bytes + place);
     if (first == 0 || (first != block->begin && first != link))
