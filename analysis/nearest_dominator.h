@@ -1,4 +1,4 @@
-/* For many nodes, the nearest dominator that has a value, and that value: each part of the
+/* The nearest dominator that has a value, and that value, for many nodes: each part of the
  * dominator tree is climbed a few times at most, however long the lists that the nodes stand in.
  *
  *   of the nodes that are passed every n-th is remembered, n growing with how many there were

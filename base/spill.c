@@ -249,7 +249,7 @@ hs_status hs_spill_skip(struct hs_spill *spill, uint64_t n_bytes, struct hs_erro
     return HS_OK;
 }
 
-/* Nothing was written behind the last hole: the file has yet to reach its end. */
+/* Extends the file to its end where nothing was written behind the last hole. */
 static hs_status spill_end_hole(struct hs_spill *spill, struct hs_error *err)
 {
     if (spill->ends_in_hole && ftruncate(spill->fd, (off_t)spill->n_bytes) != 0)

@@ -1,5 +1,5 @@
-/* From semidominators to immediate dominators: w's is the deepest ancestor of w's tree parent, in
- * the dominator tree made so far, that is not below w's semidominator (Georgiadis, "Linear-time
+/* Turns semidominators into immediate dominators: w's is the deepest ancestor of w's tree parent,
+ * in the dominator tree made so far, that is not below w's semidominator (Georgiadis, "Linear-time
  * algorithms for dominators and related problems", 2005, the SEMI-NCA step). Climbing is quadratic
  * on heaps that exist: a long list that ends in an array whose elements are shared. So it goes by
  * skew-binary jump pointers (Myers, "An applicative random-access stack", 1983), log n each. */

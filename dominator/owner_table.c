@@ -1,6 +1,6 @@
-/* From signatures to numbered sets. What does not fit the table at once is looked at range by range
- * of signatures, each in one scan over the top units and one over the condensed graph; the largest
- * so far stay. */
+/* Turns signatures into numbered sets. What does not fit the table at once is looked at range by
+ * range of signatures, each in one scan over the top units and one over the condensed graph; the
+ * largest so far stay. */
 #include "owner_table.h"
 
 #include <assert.h>

@@ -7,7 +7,8 @@
 
 struct strong_components {
     uint32_t n_nodes, n_components;
-    /* By node; HS_NONE when not reached. Every edge leads to the same or to a smaller number. */
+    /* The component of each node; HS_NONE when not reached. Every edge leads to the same or to a
+     * smaller number. */
     uint32_t *of;
 };
 

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "packed_table.h"
 
-/* So many values are encoded at a time, with one look at the room for them. */
+/* Values that are encoded at a time, with one look at the room for them. */
 #define VALUES_AT_ONCE 64
 
 uint64_t hs_packed_table_bytes(uint64_t n_nodes)

@@ -4,7 +4,7 @@
 
 #include "value.h"
 
-/* In this order, at the end of a declaration; NODE_COLUMN of them is one's number. */
+/* The columns of a node, in this order at the end of a declaration. */
 #define HS_SQL_NODE_COLUMNS                                                       \
     "id INTEGER, name TEXT, address ADDRESS, words WORDS, retained_words WORDS, " \
     "retained_objects INTEGER, tier TEXT"

@@ -33,7 +33,7 @@ __thread struct hs_record_thread hs_record_thread;
 __attribute__((visibility("default"))) struct hs_record_anchor heapsnap_record_anchor = {
     .version = HS_RECORD_VERSION, .bytes = sizeof heapsnap_record_anchor};
 
-/* As heapsnap/register.h has it, with a type of its own. */
+/* A note like that of heapsnap/register.h, with a type of its own. */
 __asm__(".pushsection .note.heapsnap,\"a\",%note\n"
         ".balign 4\n"
         ".long 9, 16, 2\n"

@@ -18,7 +18,8 @@ static const struct hs_field fields[] = {
 };
 static const struct hs_record record = HS_RECORD(fields);
 
-/* In a table a hint stands in a row of its own below: lines of both side by side fit no screen. */
+/* Puts the checks. In a table a hint has a row of its own below its check: both side by side would
+ * fit no screen. */
 static hs_status put_checks(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct hs_diagnosis *diagnosis = context;

@@ -179,7 +179,7 @@ struct hs_command {
                      struct hs_error *err);
 };
 
-/* As max_arguments: the first word that is no option, or what follows "--", begins another
+/* A value for max_arguments: the first word that is no option, or what follows "--", begins another
  * program's command line; it and all behind it go to `rest`. Options stand before. */
 #define HS_TAKES_REST UINT32_MAX
 

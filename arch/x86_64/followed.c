@@ -4,7 +4,7 @@
 
 #include "shape.h"
 
-/* Nothing is mapped below: smaller constants are counts and flags. */
+/* The lowest address that is mapped: smaller constants are counts and flags. */
 enum { MENTION_LOWEST = 4096, MENTION_REGISTERS = 16 };
 
 struct mention_walk {

@@ -4,7 +4,7 @@
 
 #include "base/load.h"
 
-/* Nothing is mapped below: smaller immediates are counts and flags. */
+/* The lowest address that is mapped: smaller immediates are counts and flags. */
 enum { OPERAND_LOWEST = 4096 };
 
 struct harvest_step {

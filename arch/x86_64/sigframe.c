@@ -47,7 +47,7 @@ static_assert(offsetof(struct frame_bytes, r8) == 48 &&
                   sizeof(struct frame_bytes) == 440,
               "struct rt_sigframe of x86-64");
 
-/* As the frame of the processor's extended state announces itself. */
+/* The header by which the frame of the processor's extended state announces itself. */
 struct frame_software {
     uint32_t magic1, extended_bytes;
     uint64_t features;

@@ -30,7 +30,7 @@ static hs_status gap_clear(struct index_writer *writer, uint64_t begin, uint64_t
     return index_output_patch(writer->out, begin, zeros, end - begin, err);
 }
 
-/* Nothing is kept behind the sections that are there. */
+/* Cuts the file behind the sections that are there, and clears the gaps between them. */
 static hs_status writer_start(struct index_writer *writer, struct hs_error *err)
 {
     struct index_header *header = &writer->header;

@@ -216,7 +216,7 @@ static void cores_drop(struct hs_passes *passes)
     hs_ids_fini(&passes->attach);
 }
 
-/* From here on only units count. */
+/* Numbers the units, which alone count from here on. */
 static hs_status units_find(struct reach *reach, const struct hs_weight_source *weights,
                             struct hs_error *err)
 {

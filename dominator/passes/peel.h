@@ -25,7 +25,7 @@
 struct peel_rule {
     /* Takes a resolved source into account; true when the node is resolved by that alone. */
     bool (*fold)(void *context, uint32_t node, uint32_t source);
-    /* No more sources: marks the node in is_resolved, if it is. */
+    /* Called when a node has no more sources: marks it in is_resolved, if it is. */
     hs_status (*resolve)(void *context, uint32_t node, struct hs_error *err);
     void *context;
     const struct hs_bitmap *is_resolved;

@@ -54,9 +54,9 @@ struct hs_record_stack {
     uint64_t frames[]; /* return addresses, the innermost first; or places of a script */
 };
 
-/* No return address has this bit: the rest is the offset / 8 in the stacks of a place in a script,
- * which is kept as a stack is. Its first word has the line in the low 32 bits, then 16 bits each
- * for the length of the name of the file and of the function; these follow, in UTF-8, without
+/* A bit that no return address has: the rest is then the offset / 8 in the stacks of a place in a
+ * script, which is kept as a stack is. Its first word has the line in the low 32 bits, then 16 bits
+ * each for the length of the name of the file and of the function; these follow, in UTF-8, without
  * anything between. */
 #define HS_RECORD_SCRIPT (UINT64_C(1) << 47)
 #define HS_RECORD_SCRIPT_BYTES (8 * (HS_RECORD_FRAMES_MAX - 1)) /* at most, of both names */

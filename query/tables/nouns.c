@@ -27,7 +27,7 @@ static double estimate_sites(const struct hs_sql_source *source)
     return (double)hs_snap_n_sites(source->view.snap);
 }
 
-/* By the number of a row, which column 0 is. */
+/* The key by the number of a row, which column 0 is. */
 static const struct hs_sql_key by_id[] = {{0, HS_SQL_KEY_ORDERED, true, 1}};
 
 #define NOUN_TABLE(noun_, NOUN, ...)                                                   \

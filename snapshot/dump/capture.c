@@ -1,4 +1,4 @@
-/* From opening to the last detach: a copy of the process at a moment that all runtimes and
+/* Captures a process, from opening to the last detach: a copy at a moment that all runtimes and
  * allocators judge good, and the list of its blocks. */
 #include <time.h>
 
@@ -123,7 +123,7 @@ static bool capture_reads_heaps(const struct hs_dump *dump)
     return false;
 }
 
-/* From the first stop to the last detach. */
+/* Copies the process once, from the first stop to the last detach. */
 static hs_status capture_copy_once(struct hs_dump *dump, struct hs_error *err)
 {
     struct hs_moment moment = {.attempt = 0};

@@ -144,7 +144,7 @@ static hs_status chunk_load_column(const struct hs_snap *snap, uint64_t at,
     return status == HS_OK ? HS_OK : hs_section_context(section, err);
 }
 
-/* In a file that is cut, edges into what is missing are left out. */
+/* Drops edges into what is missing of a cut file. */
 static void chunk_drop_edges(struct hs_chunk *chunk, hs_node limit)
 {
     uint64_t n = 0;

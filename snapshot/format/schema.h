@@ -41,9 +41,10 @@ struct hs_root_limits {
 hs_status hs_roots_verify(const struct hs_root *roots, const struct hs_root_limits *limits,
                           struct hs_error *err);
 
-/* From the levels of version 1, which has none of variables, to ours. Before they are verified. */
+/* Translates the levels of version 1, which has none of variables, before they are verified. */
 void hs_roots_from_first(struct hs_root *roots, uint64_t n_roots);
-/* Before version 3 no tiers were written: what is surely in doubt is what a file says of words. */
+/* Gives roots of versions before 3, which had no tiers, the doubtful tier where their words or
+ * registers are surely in doubt. */
 void hs_roots_tiers_from_second(struct hs_root *roots, uint64_t n_roots);
 
 /* The rules of members: of types that exist, ascending, within the element. */

@@ -1,5 +1,5 @@
-/* From head to head through a file whose end is missing or wrong: says where it is cut, and opens
- * what is whole. */
+/* Walks from head to head through a file whose end is missing or wrong: says where it is cut, and
+ * opens what is whole. */
 #include <assert.h>
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* For allocators that carve what they give out of what another one, or the system, has given them
- * (private to snapshot/heaps). */
+/* The carving of blocks out of what another allocator, or the system, has given (private to
+ * snapshot/heaps). */
 #ifndef HS_HEAPS_CARVE_H
 #define HS_HEAPS_CARVE_H
 

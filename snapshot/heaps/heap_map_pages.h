@@ -1,4 +1,4 @@
-/* From an address to the span that may hold it, in three steps. Private to the heap map.
+/* Finds the span that may hold an address, in three steps. Private to the heap map.
  *
  *   address:  | 13 bits: root | 11 bits: middle | 11 bits: leaf | 12 bits in the page |
  *

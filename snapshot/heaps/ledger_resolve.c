@@ -1,7 +1,7 @@
-/* From claims and moves to sums that can be: hostile memory makes an allocator's own structures
- * contradict each other, and what was moved twice would leave a row with less than nothing. Within
- * one owner moves cancel out, so what one row lacks another one has too much of; what was handed
- * over from one to another cancels out in all of them. */
+/* Turns claims and moves into sums that are possible: hostile memory makes an allocator's own
+ * structures contradict each other, and what was moved twice would leave a row with less than
+ * nothing. Within one owner moves cancel out, so what one row lacks another one has too much of;
+ * what was handed over from one to another cancels out in all of them. */
 #include <assert.h>
 
 #include "ledger_sums.h"

@@ -51,8 +51,8 @@ static void sift_down(struct id_place *heap, size_t at, size_t n)
     }
 }
 
-/* In place and O(n log n) whatever the file holds. Dumps are mostly in order: that is seen first.
- */
+/* Sorts in place and in O(n log n) whatever the file holds; dumps are mostly in order, which is
+ * seen first. */
 static void places_sort(struct id_place *places, size_t n)
 {
     size_t i = 1;

@@ -42,7 +42,7 @@ hs_status maker_grow(struct maker *maker, void **array, size_t *capacity, size_t
 {
     if (needed <= *capacity)
         return HS_OK;
-    /* As hs_grow will choose. */
+    /* The capacity that hs_grow will choose. */
     uint64_t n_new = needed > 2 * *capacity ? needed : 2 * *capacity;
     HS_TRY(maker_reserve(maker, (n_new - *capacity) * size, what, err));
     return hs_grow(array, capacity, needed, size, err);

@@ -39,10 +39,10 @@ struct maker {
 void maker_init(const struct hs_import_options *options, struct hs_out *out, struct maker *ret);
 void maker_fini(struct maker *maker);
 
-/* As hs_grow, with the bytes reserved in the budget for `what`. */
+/* Grows an array as hs_grow does, with the bytes reserved in the budget for `what`. */
 hs_status maker_grow(struct maker *maker, void **array, size_t *capacity, size_t needed,
                      size_t size, const char *what, struct hs_error *err);
-/* n zeroed elements of pages, reserved in the budget; given back by maker_pages_free. */
+/* Gives n zeroed elements of pages, reserved in the budget; maker_pages_free gives them back. */
 hs_status maker_pages(struct maker *maker, uint64_t n, size_t size, const char *what, void **ret,
                       struct hs_error *err);
 void maker_pages_free(struct maker *maker, void *pages, uint64_t n, size_t size);

@@ -214,7 +214,7 @@ static size_t image_shadow_at(const struct hs_image *image, hs_addr begin, hs_ad
     return shadow->begin <= begin && end <= shadow->end ? image->by_address[at] : image->n_shadows;
 }
 
-/* From now on the new shadow is found where it lies, and none that it overlaps. */
+/* Enters a shadow by its address, in place of those that it overlaps. */
 static hs_status image_add_shadow(struct hs_image *image, const struct hs_image_shadow *new,
                                   struct hs_error *err)
 {
@@ -602,7 +602,7 @@ static size_t image_first_mapping(const struct hs_target *target, hs_addr addres
     return HS_FIRST_ABOVE(target->mappings, target->n_mappings, end, address);
 }
 
-/* Nothing of [begin, end) is in the image yet. */
+/* Copies [begin, end), of which nothing is in the image yet. */
 static hs_status image_copy_missing(struct hs_image *image, struct hs_target *target, hs_addr begin,
                                     hs_addr end, struct hs_error *err)
 {

@@ -199,7 +199,8 @@ static hs_status file_from_memory(const struct box_file *file, int *ret, struct 
     return HS_IO;
 }
 
-/* No fault of the file, and the next box would be no better. */
+/* Fails where the box could not be confined: no fault of the file, and the next would be no better.
+ */
 static hs_status box_unconfined(struct box_file *file, const struct box_answer *why,
                                 struct hs_error *err)
 {

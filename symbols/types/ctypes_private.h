@@ -5,7 +5,8 @@
 #include "entry.h"
 #include "symbols/ctypes.h"
 
-/* For locals.h. `file` is what hs_ctypes_add gave; what is not there is NULL, 0 or false. */
+/* Gives locals.h what it needs of types. `file` is what hs_ctypes_add gave; what is not there is
+ * NULL, 0 or false. */
 
 /* Returns the debug information of a file; NULL for a file that was never added. */
 struct debug_info *hs_ctypes_info_(struct hs_ctypes *types, hs_type_file file);

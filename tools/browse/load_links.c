@@ -18,7 +18,7 @@ enum { GROUP_FIRM, GROUP_DOUBTFUL, GROUP_LOST, GROUP_WEAK, MOST_PATHS = 10, PIEC
 
 static const char *const group_ends[] = {"", "  [doubtful]", "  [itself lost]", "  [weak]"};
 
-/* No root reaches the holder, or it does not count as one. */
+/* Returns the group of a link by how much it counts and whether a root reaches its holder. */
 static unsigned group_of(const struct hs_link *link, unsigned tier)
 {
     if (link->edge_class > HS_EDGE_EPHEMERON)

@@ -10,7 +10,7 @@
 #include "info_owners.h"
 #include "info_suspects.h"
 
-/* In a table; JSON has all. */
+/* The most lines of unreadable mappings in a table; JSON has all. */
 enum { UNREADABLE_LINES = 10 };
 
 static const char *const way_names[HS_N_SNAP_WAYS] = {

@@ -1,5 +1,5 @@
-/* From the packets of the library, whose locations are addresses, to those of a trace with names:
- * each location once, before the packet that first uses it. */
+/* Translates the packets of the library, whose locations are addresses, into those of a trace with
+ * names: each location once, before the packet that first uses it. */
 #ifndef HS_RECORD_TRANSLATE_H
 #define HS_RECORD_TRANSLATE_H
 

@@ -137,7 +137,7 @@ static hs_status put_keys(struct hs_view *view, const struct shown *shown, struc
     return status;
 }
 
-/* As many as have room: a set may have all roots there are. */
+/* Names as many roots of a set as have room: a set may have all roots there are. */
 static void name_roots_of(struct hs_view *view, uint32_t set, size_t most, bool *is_named,
                           struct hs_json *json)
 {

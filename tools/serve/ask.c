@@ -92,8 +92,7 @@ struct sql_asked {
     struct hs_apart *apart;
 };
 
-/* In a process of its own. What the views of the server's own questions hold is no part of its
- * memory: these stay as they are. */
+/* Answers in a process of its own, whose budget the server's views do not use up. */
 static hs_status open_and_run(struct hs_tool *tool, void *context, struct hs_error *err)
 {
     const struct sql_asked *asked = context;

@@ -1,5 +1,5 @@
-/* By what kind of chain objects are kept: the root that retains an object, and the types of the
- * blocks between it and the object in the dominator tree, runs of one type folded:
+/* The kinds of chains by which objects are kept: the root that retains an object, and the types of
+ * the blocks between it and the object in the dominator tree, runs of one type folded:
  *
  *   Cache.table > block tag 0, 4 fields > bucket array > cons > string
  *

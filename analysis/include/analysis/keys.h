@@ -59,7 +59,7 @@ struct hs_keys {
     size_t n, capacity;
     struct hs_strtab names;
     bool is_cut; /* there were more than HS_KEYS_MOST */
-    /* By block: its key, HS_NO_KEY of those that no root reaches. NULL unless asked for. */
+    /* The key of each block, HS_NO_KEY where no root reaches it. NULL unless asked for. */
     uint32_t *of_block; /* owned pages */
     uint64_t n_blocks;
     struct hs_budget *budget; /* borrowed: what it was taken from */

@@ -21,8 +21,8 @@
 
 struct hs_leak_set {
     struct hs_bitmap lost; /* by node, indexed */
-    /* By rank: a chain of sure edges leads there from a register, or from a slot of a stack, where
-     * no variable is known to live. */
+    /* A bit for each rank: a chain of sure edges leads there from a register, or from a slot of a
+     * stack, where no variable is known to live. */
     struct hs_bitmap on_stack;
     uint64_t n_lost;
     uint32_t *head;   /* owned pages, by rank: the rank of its head */

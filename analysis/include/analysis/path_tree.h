@@ -21,7 +21,7 @@
 
 #define HS_PATH_TREE_DEPTH 32
 #define HS_PATH_TREE_NONE UINT32_MAX
-/* In place of an offset: HS_NO_OFFSET where paths end, or */
+/* A value in place of an offset, as HS_NO_OFFSET is where paths end: */
 #define HS_PATH_TREE_ANY (UINT64_MAX - 1) /* one of many members or words */
 
 /* The type of a target of whose block nothing is known but the size. */

@@ -38,7 +38,7 @@ struct hs_error {
 hs_status hs_fail(struct hs_error *err, hs_status status, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* As hs_fail with the current errno: appends ": strerror" and records it. */
+/* Fails as hs_fail does, with the current errno: appends ": strerror" and records it. */
 hs_status hs_fail_errno(struct hs_error *err, hs_status status, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 

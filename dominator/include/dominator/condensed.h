@@ -99,13 +99,13 @@ uint64_t hs_condensed_stored_bytes(uint64_t n_units, uint64_t n_tree, uint64_t s
  * it. */
 uint64_t hs_condensed_graph_bytes(uint64_t n_nodes, uint64_t n_edges);
 
-/* From the edges between units: tree nodes are the first n_tree of them. The graph is freed in any
- * case; before the graph of components is made where `edges` gives the same edges, else after it.
- * Sizes are not made yet: the caller adds those of every unit to the node in *ret_component
- * (HS_NONE: not reached), n_units entries that are freed with hs_pages_free and counted as theirs.
- * With `room` (else NULL: in memory) the graph goes to files where it has none.
- * O(n + m); 12 bytes per unit beside the graph of units while it runs, or what stays and 4 bytes
- * per node. */
+/* Makes the condensed graph of the edges between units: tree nodes are the first n_tree of them.
+ * The graph is freed in any case; before the graph of components is made where `edges` gives the
+ * same edges, else after it. Sizes are not made yet: the caller adds those of every unit to the
+ * node in *ret_component (HS_NONE: not reached), n_units entries that are freed with hs_pages_free
+ * and counted as theirs. With `room` (else NULL: in memory) the graph goes to files where it has
+ * none. O(n + m); 12 bytes per unit beside the graph of units while it runs, or what stays and 4
+ * bytes per node. */
 hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
                             const struct hs_unit_edge_source *edges,
                             const struct hs_condensed_room *room, struct hs_condensed *ret,

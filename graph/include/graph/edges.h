@@ -33,7 +33,7 @@ struct hs_tiers {
 struct hs_edge_choice {
     enum hs_graph_edges edges;
     const struct hs_tiers *tiers; /* NULL: edges take part whatever their target's tier */
-    /* By type: blocks of these types hold pointers where their words are called guessed. NULL: no
+    /* A bit for each type whose blocks hold pointers where their words are called guessed. NULL: no
      * type does. */
     const struct hs_bitmap *pointers_in;
 };

@@ -98,8 +98,8 @@ static int by_address(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Nothing leads back in such a list. It does not end where it has become a circle, but it has so
- * many nodes then that one of them has been met before: Brent's way of finding that out. */
+/* Reads a list without back links. One that has become a circle is found out by Brent's algorithm.
+ */
 static hs_status read_list(struct apr *apr, hs_addr at, struct hs_error *err)
 {
     hs_addr mark = 0;

@@ -29,7 +29,7 @@ static hs_status apr_open(const struct hs_process_copy *process, void **ret_stat
         !hs_objects_find(process->objects, "apr_pool_create_ex", &symbol))
         return HS_OK;
     HS_TRY(HS_ALLOC(&apr, 1, err));
-    /* No node is smaller than a page, and no pool without one. */
+    /* Bounds the effort: no node is smaller than a page, and no pool without a node. */
     uint64_t n_pages = hs_image_resident_bytes(process->image, 0, UINT64_MAX) / APR_LEAST_PAGE;
     *apr = (struct apr){.process = process, .effort = LEAST_EFFORT + 2 * n_pages};
     hs_status status = hs_apr_read_tree(apr, symbol.object, err);

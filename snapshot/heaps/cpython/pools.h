@@ -95,7 +95,7 @@ struct cpython_types; /* what is known of type objects: of fixed size */
 hs_status hs_cpython_types_new(const struct hs_process_copy *process, bool is_old,
                                struct cpython_types **ret, struct hs_error *err);
 void hs_cpython_types_free(struct cpython_types *types);
-/* By tp_name. */
+/* Describes objects by their tp_name. */
 extern const struct hs_object_model hs_cpython_objects;
 /* The cache in the allocator's state. */
 struct cpython_types *hs_cpython_state_types(const void *state);

@@ -63,7 +63,7 @@ static hs_addr break_end(const struct glibc_state *g, hs_addr address)
     return end;
 }
 
-/* From where the first segment in brk runs; 0 when there is none. */
+/* Returns the beginning of the first segment in brk; 0 when there is none. */
 static hs_addr brk_begin(const struct glibc_state *g, const struct glibc_instance *instance)
 {
     const struct hs_target *target = g->process->target;

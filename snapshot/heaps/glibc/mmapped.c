@@ -13,7 +13,8 @@
 #include "heap.h"
 #include "symbols/elf.h"
 
-/* No allocator gives blocks in a mapping of more: these are reserves, such as a sanitizer's. */
+/* The largest mapping in which an allocator gives blocks; larger ones are reserves, such as a
+ * sanitizer's. */
 #define MAPPING_MAX ((uint64_t)1 << 40)
 #define PAGES_MAX ((uint64_t)1 << 24)
 #define FALSE_MAX 64

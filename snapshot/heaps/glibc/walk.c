@@ -112,7 +112,7 @@ static hs_status walk_large(struct glibc_state *g, hs_addr begin, hs_addr end, s
     return HS_OK;
 }
 
-/* From *p on until something other than a chunk comes; *p is that. */
+/* Walks chunks from *p on, until something comes that is none; *p is that then. */
 static hs_status walk_run(struct glibc_state *g, struct glibc_segment *segment,
                           struct glibc_chain *chain, hs_addr *p_io, struct hs_error *err)
 {

@@ -39,7 +39,7 @@ hs_status hs_gobject_read_lists(const struct hs_image *image, const struct hs_he
                                 hs_addr table, struct gobject_signals *ret, struct hs_error *err);
 void hs_gobject_signals_fini(struct gobject_signals *signals);
 
-/* As struct hs_ownership has them. */
+/* The three questions of struct hs_ownership. */
 hs_addr hs_gobject_owner(const struct gobject_signals *signals, const struct hs_heap_block *block);
 bool hs_gobject_owned(const struct gobject_signals *signals, const struct hs_heap_block *owner,
                       uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end);

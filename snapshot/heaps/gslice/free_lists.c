@@ -78,7 +78,8 @@ static void free_take_list(struct gslice *gslice, unsigned class_number, hs_addr
         continue;
 }
 
-/* From a chunk of a magazine on; the first n_noted have something else in place of a list. */
+/* Takes the free slots of a magazine, from a chunk on; the first n_noted chunks have something else
+ * in place of a list. */
 static void free_take_magazine(struct gslice *gslice, unsigned class_number, hs_addr at,
                                unsigned n_noted)
 {

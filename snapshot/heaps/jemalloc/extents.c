@@ -1,4 +1,4 @@
-/* From the leaves of the tree to page runs.
+/* Makes page runs of the leaves of the tree.
  *
  * Pages are visited in ascending order and each belongs to one run at most, so that no tree,
  * however false, gives overlapping runs or more work than its leaves have words. */

@@ -56,7 +56,7 @@ static bool prof_is_backtrace(const struct prof *prof, const uint8_t *frames, ui
     return true;
 }
 
-/* From tctx to backtrace; false when anything on the way is not as jemalloc has it. */
+/* Follows tctx to the backtrace; false when anything on the way is not as jemalloc has it. */
 static bool prof_follow(const struct prof *prof, struct prof_block *block)
 {
     const struct prof_layout *layout = prof_layout(prof->tree);

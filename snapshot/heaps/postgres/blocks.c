@@ -31,7 +31,8 @@ static const struct postgres_chunks releases[] = {
     {.header_bytes = 16, .set_bytes = 224, .is_masked = true, .shift = 4, .version = "16"},
 };
 
-/* By release: AllocSets; then Generations of 17, 16, 15, and before that; Bumps of 17. */
+/* The layouts by release: AllocSets, then Generations of 17, 16, 15 and before, then Bumps of 17.
+ */
 static const struct postgres_form forms[] = {
     {POSTGRES_ALLOC_SET, 200, POSTGRES_AT_SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},
     {POSTGRES_ALLOC_SET, 224, POSTGRES_AT_SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},

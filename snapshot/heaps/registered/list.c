@@ -82,7 +82,7 @@ static int list_compare(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* In order of address; a list that runs in a circle gave some of them more than once. */
+/* Sorts by address and removes repetitions, which a circular list gives. */
 static void list_sort(struct list_entries *entries)
 {
     size_t n = 0;

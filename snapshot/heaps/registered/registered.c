@@ -8,7 +8,7 @@
 
 #define REGISTERED_OWNER "registered"
 /* Parts of a pool that were never touched are passed over in these steps. */
-/* In all, roots up to so much may lie over each other. */
+/* The bytes by which roots may overlap, in all. */
 #define REGISTERED_SHARED_BYTES (UINT64_C(1) << 30)
 #define REGISTERED_STEP ((uint64_t)2 << 20)
 

@@ -2,7 +2,7 @@
 #include "base/load.h"
 #include "tcmalloc/parts.h"
 
-/* From where a class of the central lists says which it is (CentralFreeList). */
+/* Offsets from the member that has the number of the class (CentralFreeList). */
 enum {
     CENTRAL_FREE = 112,
     CENTRAL_SLOTS = 120,

@@ -7,7 +7,7 @@
 /* The sizes of classes 1 to 6 as words: the table begins in the middle of one. */
 #define PAIR(low, high) ((uint64_t)(high) << 32 | (low))
 
-/* From the table of sizes on (SizeMap). */
+/* Offsets from the table of sizes (SizeMap). */
 enum { SIZES_PAGES = 516, SIZES_NUMBER = SIZES_PAGES + 1024 };
 
 /* A class of the central lists takes so many bytes, at least and at most. */

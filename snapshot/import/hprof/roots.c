@@ -147,7 +147,7 @@ static bool is_of_thread(unsigned tag)
     return tag == HPROF_JAVA_FRAME || tag == HPROF_JNI_LOCAL;
 }
 
-/* By kind, thread and frame; then as in the file. */
+/* Orders roots by kind, thread and frame; then as in the file. */
 static int frame_order(const void *a, const void *b)
 {
     const struct hprof_root *x = *(const struct hprof_root *const *)a;

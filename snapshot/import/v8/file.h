@@ -89,7 +89,7 @@ struct v8_walk {
 struct v8_walk hs_v8_walk_begin(const struct v8_file *file);
 hs_status hs_v8_next_node(struct v8_walk *walk, struct v8_node *ret, struct hs_error *err);
 hs_status hs_v8_next_edge(struct v8_walk *walk, struct v8_edge *ret, struct hs_error *err);
-/* Nothing may be left over: the arrays must end where their counts do. */
+/* Checks that the arrays end where their counts do. */
 hs_status hs_v8_walk_end(const struct v8_walk *walk, bool with_edges, struct hs_error *err);
 
 static inline bool hs_v8_is_named(unsigned edge_kind)

@@ -95,7 +95,7 @@ static hs_status places_count(struct v8_run *run, struct hs_error *err)
     return HS_OK;
 }
 
-/* From counts to beginnings; where they are too many, all types keep fewer places. */
+/* Turns counts into beginnings; where there are too many, all types keep fewer places. */
 static hs_status places_alloc(struct v8_run *run, struct hs_error *err)
 {
     uint64_t most = MOST_PLACES, n = 0;

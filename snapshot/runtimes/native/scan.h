@@ -1,4 +1,4 @@
-/* From words to edges, and which blocks are reached at all.
+/* Turns words into edges, and finds which blocks are reached at all.
  *
  * Marking goes first (scan_mark.c): notes and the weights of doubtful words need to know what no
  * root reaches. Every aligned word that leads to a block is followed, whatever its class.

@@ -1,4 +1,4 @@
-/* From return addresses to sites.
+/* Turns return addresses into sites.
  *
  *   samples -> distinct stacks -> distinct code addresses -> names -> distinct sites
  *

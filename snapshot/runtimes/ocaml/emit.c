@@ -1,4 +1,4 @@
-/* From the block map to blocks with their edges. */
+/* Emits the blocks of the block map with their edges. */
 #include "emit.h"
 
 #include <assert.h>

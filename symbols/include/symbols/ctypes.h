@@ -66,8 +66,8 @@ enum { HS_CSLOT_MOST_ALIGNED_BYTES = 4096 };
 struct hs_cslot {
     uint64_t offset_bytes;
     hs_ctype pointee; /* 0 for void *, and where a union has pointers of several types */
-    /* Not surely a pointer: an alternative of a union (or of a Rust enumeration) has something else
-     * there, or it is a uintptr_t. Other integers are no slots. */
+    /* The slot may hold something else: an alternative of a union (or of a Rust enumeration) has
+     * something else there, or it is a uintptr_t. Other integers are no slots. */
     bool may_be_pointer_only;
     bool is_weak;          /* by a rule, of a weak_ptr: it finds, and does not keep */
     bool is_owned;         /* by a rule: in a smart pointer or a container, which frees it */

@@ -1,4 +1,4 @@
-/* From a process id or a core to a written snapshot, whatever the program is written in.
+/* Writes the snapshot of a process or a core, whatever the program is written in.
  *
  * One order for all: recognise -> prepare -> stop, until all judge the moment good -> copy -> list
  * blocks -> roots -> edges and types -> write. What is particular to a runtime or an allocator is

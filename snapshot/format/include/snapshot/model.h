@@ -297,8 +297,8 @@ const char *hs_memory_state_name(unsigned state);
 #define HS_MEMORY_OF_KERNEL "vdso and others"
 /* Tells whether an owner's memory is the process's own: neither of a file nor shared. */
 bool hs_memory_is_private(const char *owner);
-/* So much of it may be nobody's before everyone is told; less where a runtime or an allocator is
- * recognised whose heap it is. */
+/* The share of private memory that may be unclaimed before every look tells it; less where a
+ * runtime or an allocator is recognised whose heap it is. */
 enum { HS_UNREAD_MOST_PERCENT = 50, HS_UNREAD_KNOWN_PERCENT = 10 };
 struct hs_unread_sum {
     uint64_t unread_bytes, private_bytes; /* resident: nobody's, and all of the process's own */

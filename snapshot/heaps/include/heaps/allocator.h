@@ -97,8 +97,8 @@ struct hs_allocator {
      * caught half-way through a change is counted in findings->n_torn. */
     hs_status (*mark)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                       struct hs_error *err);
-    /* By what a process that was not copied is known to use it (heapsnap doctor): its name there,
-     * how the name of its library begins (NULL: it has none), symbols. */
+    /* The signs by which `heapsnap doctor`, without a copy, knows that a process uses it: its name
+     * there, how the name of its library begins (NULL: it has none), symbols. */
     const char *known_as, *library, *symbols[HS_ALLOCATOR_SYMBOLS];
     /* Would it give a block of block->n_bytes, at least 32 more, to who asks for n_bytes? Without:
      * only where whole pages are mapped for large blocks. */

@@ -91,8 +91,8 @@ struct hs_object_model {
     /* The name of the object's class into text[n]; false when the block holds no object. */
     bool (*type_name)(const void *state, const struct hs_heap_block *block, char *text,
                       size_t n_bytes);
-    /* In place of it, unless NULL: the number of what the block is, HS_NO_NUMBER when that is not
-     * known. The same number for all that are described alike. */
+    /* Returns instead, unless NULL, the number of what the block is, the same for all that are
+     * described alike; HS_NO_NUMBER when that is not known. */
     uint32_t (*type)(const void *state, const struct hs_heap_block *block);
     /* Describes the type of that number, with strings of the dump; asked once for each. */
     hs_status (*describe)(const void *state, uint32_t type, struct hs_object_type *ret,
@@ -104,11 +104,11 @@ struct hs_object_model {
      * the first or last of them, whose link leads back to the slot. */
     bool (*is_list_end)(const void *state, const struct hs_heap_block *block, hs_addr slot,
                         uint64_t word);
-    /* By rank: blocks that a name of the program holds, which owns them whoever else refers to
-     * them; NULL: none is known. May be NULL. */
+    /* Returns a bit for each rank: blocks that a name of the program holds, and owns whoever else
+     * refers to them. NULL: none is known. May be NULL. */
     const struct hs_bitmap *(*named)(const void *state);
-    /* Is the block a table of the interpreter's own, which keeps only what nobody else keeps,
-     * whoever leads to it? May be NULL. */
+    /* Tells whether the block is a table of the interpreter's own, which keeps only what nobody
+     * else keeps, whoever leads to it. May be NULL. */
     bool (*is_own)(const void *state, const struct hs_heap_block *block);
     /* Is the block a part of an object that has it for itself (the items of a list, the table of a
      * dictionary)? Only objects lead to such a part. May be NULL. */

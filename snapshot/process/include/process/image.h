@@ -67,8 +67,8 @@ void hs_image_fini(struct hs_image *image);
  * places does not wait for fresh pages: clearing them takes two thirds of a first copy's time. */
 void hs_image_rewind(struct hs_image *image);
 
-/* From now on copies go to a temporary file, and at most resident_bytes of them are resident (see
- * hs_paged_new). What was copied is forgotten. On failure all stays as it was. */
+/* Sends copies to a temporary file from now on, with at most resident_bytes of them resident (see
+ * hs_paged_new), and forgets what was copied. On failure all stays as it was. */
 hs_status hs_image_spill(struct hs_image *image, struct hs_budget *budget, uint64_t resident_bytes,
                          struct hs_error *err);
 

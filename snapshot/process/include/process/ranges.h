@@ -34,7 +34,7 @@ struct hs_owned_range {
  * says of itself: one ends where the next one begins; of those that begin together the one with the
  * lowest `of` stays. How many are left. O(n log n). */
 size_t hs_owned_ranges_disjoin(struct hs_owned_range *ranges, size_t n);
-/* By `of`, then by address. */
+/* Sorts by `of`, then by address. */
 void hs_owned_ranges_sort(struct hs_owned_range *ranges, size_t n);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "push.h"
 
-/* In the order of their types in the tables. */
+/* The shapes of containers, in the order of their types in the tables. */
 enum hs_sshape {
     HS_SSHAPE_LIST,    /* field 1 leads to the next cell */
     HS_SSHAPE_MAP,     /* l, v, d, r, h */
