@@ -40,6 +40,7 @@ struct locals_walk {
     size_t n_inlined, n_open; /* the chain, and how much of it is around the entry visited */
     size_t n_variables;
     struct locals_declared declared[HS_LOCALS_MAX]; /* of ret->locals */
+    struct locals_declared unplaced[HS_UNPLACED_MAX];
 };
 
 static const char *text_or_empty(const char *text)
@@ -91,20 +92,15 @@ static bool find_expression(struct locals_walk *walk, const struct debug_entry *
     return false;
 }
 
-/* Finds where a variable of C or C++ is declared, if it lies in the frame for all of its scope:
- * where the expression is the only one. Lines of other languages may be those of macros. */
-static struct locals_declared declared_of(struct locals_walk *walk, const struct debug_entry *entry,
-                                          const struct debug_bytes *expression)
+/* Finds where a variable of C or C++ is declared. Lines of other languages may be those of macros.
+ */
+static struct locals_declared declared_at(struct locals_walk *walk, const struct debug_entry *entry)
 {
-    struct debug_value location, line, file;
+    struct debug_value line, file;
     struct debug_entry holder;
-    uint8_t op = expression->n_bytes > 0 ? expression->bytes[0] : 0;
-    bool is_in_frame = op == DW_OP_fbreg || (op >= DW_OP_breg0 && op <= DW_OP_breg31);
     uint16_t language = walk->unit->language;
 
-    if (!is_in_frame || entry->tag != DW_TAG_variable ||
-        !(hs_language_is_c_(language) || hs_language_is_cpp_(language)) ||
-        !hs_entry_value_(walk->info, entry, DW_AT_location, &location) || location.bytes == NULL ||
+    if (!(hs_language_is_c_(language) || hs_language_is_cpp_(language)) ||
         !hs_entry_inherited_(walk->info, entry, DW_AT_decl_line, &line, &holder) ||
         !hs_entry_inherited_(walk->info, entry, DW_AT_decl_file, &file, &holder) ||
         holder.unit != walk->unit || line.number > UINT32_MAX)
@@ -112,13 +108,49 @@ static struct locals_declared declared_of(struct locals_walk *walk, const struct
     return (struct locals_declared){file.number, (uint32_t)line.number};
 }
 
+/* Finds where a variable is declared, if it lies in the frame for all of its scope: where the
+ * expression is the only one. */
+static struct locals_declared declared_of(struct locals_walk *walk, const struct debug_entry *entry,
+                                          const struct debug_bytes *expression)
+{
+    struct debug_value location;
+    uint8_t op = expression->n_bytes > 0 ? expression->bytes[0] : 0;
+    bool is_in_frame = op == DW_OP_fbreg || (op >= DW_OP_breg0 && op <= DW_OP_breg31);
+
+    if (!is_in_frame || entry->tag != DW_TAG_variable ||
+        !hs_entry_value_(walk->info, entry, DW_AT_location, &location) || location.bytes == NULL)
+        return (struct locals_declared){0};
+    return declared_at(walk, entry);
+}
+
+/* Lists a variable that has no place here. */
+static void unplaced_add(struct locals_walk *walk, const struct debug_entry *entry)
+{
+    struct hs_locals *ret = walk->ret;
+
+    if (entry->tag != DW_TAG_variable || ret->n_unplaced == HS_UNPLACED_MAX ||
+        hs_entry_has_(walk->info, entry, DW_AT_const_value))
+        return;
+    walk->unplaced[ret->n_unplaced] = declared_at(walk, entry);
+    ret->unplaced[ret->n_unplaced++] = (struct hs_local){
+        .name = text_or_empty(hs_ctypes_short_name_of_(walk->types, walk->frame->file, entry)),
+        .function = walk->n_open > 0 ? walk->inlined[walk->n_open - 1].function : walk->function,
+        .type = hs_ctypes_type_of_(walk->types, walk->frame->file, entry),
+        .reg = HS_N_REGISTERS,
+        .n_inlined = (uint8_t)walk->n_open,
+    };
+}
+
 static void visit_variable(struct locals_walk *walk, const struct debug_entry *entry)
 {
     struct debug_bytes expression;
     struct location location;
-    if (hs_entry_flag_(walk->info, entry, DW_AT_declaration) ||
-        !find_expression(walk, entry, &expression))
+    if (hs_entry_flag_(walk->info, entry, DW_AT_declaration))
         return;
+    if (!find_expression(walk, entry, &expression)) {
+        unplaced_add(walk, entry);
+        return;
+    }
     const struct locals_declared declared = declared_of(walk, entry, &expression);
     hs_location_evaluate_(&walk->location, expression.bytes, expression.n_bytes, &location);
     walk->ret->is_complete &= location.is_known;
@@ -227,18 +259,25 @@ static void chain_build(struct locals_walk *walk)
 /* Leaves out the variables that are declared behind what their function executes: the scope of a
  * block begins with the block, not with the declaration, and what lies in their place is left from
  * something else. A loop that comes back to before them has ended them, too. */
+static size_t leave_out_of(struct locals_walk *walk, struct hs_local *locals,
+                           const struct locals_declared *declared, size_t n)
+{
+    const struct hs_locals *ret = walk->ret;
+    size_t n_left = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct hs_inlined *place = &ret->chain[ret->n_chain - 1 - locals[i].n_inlined];
+        if (place->line == 0 || declared[i].line <= place->line ||
+            strcmp(file_name(walk, declared[i].file), place->file) != 0)
+            locals[n_left++] = locals[i];
+    }
+    return n_left;
+}
+
 static void leave_out_ahead(struct locals_walk *walk)
 {
     struct hs_locals *ret = walk->ret;
-    size_t n = 0;
-    for (size_t i = 0; i < ret->n_locals; i++) {
-        const struct hs_inlined *place = &ret->chain[ret->n_chain - 1 - ret->locals[i].n_inlined];
-        const struct locals_declared *declared = &walk->declared[i];
-        if (place->line == 0 || declared->line <= place->line ||
-            strcmp(file_name(walk, declared->file), place->file) != 0)
-            ret->locals[n++] = ret->locals[i];
-    }
-    ret->n_locals = n;
+    ret->n_locals = leave_out_of(walk, ret->locals, walk->declared, ret->n_locals);
+    ret->n_unplaced = leave_out_of(walk, ret->unplaced, walk->unplaced, ret->n_unplaced);
 }
 
 static void walk_begin(struct locals_walk *walk, const struct debug_entry *function)

@@ -18,6 +18,7 @@
 #include "frames_label.h"
 #include "roots.h"
 #include "rule_lines.h"
+#include "unplaced.h"
 
 enum {
     STACKS_FIRST = 1000, /* frames of a deep stack that are told one by one */
@@ -188,6 +189,25 @@ static hs_status add_in_slot(struct stacks *s, hs_addr at, uint64_t word)
     return hs_native_add_slot(s->native, &v, 0, at, word, s->err);
 }
 
+/* Adds a word that is a variable of the frame at hand to which debug information gives no place
+ * here; *ret_is_one is false when it is none. */
+static hs_status add_unplaced(struct stacks *s, enum hs_root_kind kind, hs_addr at, uint64_t word,
+                              bool *ret_is_one)
+{
+    struct hs_native_variable v;
+    struct hs_local local;
+    uint64_t offset;
+
+    *ret_is_one = s->label.has_locals && s->native->ctypes != NULL &&
+                  hs_native_unplaced(s->native, s->locals, word, &local, &offset);
+    if (!*ret_is_one)
+        return HS_OK;
+    HS_TRY(local_variable(s, kind, &s->label, &local, offset, word, &v));
+    v.begin = at - offset;
+    v.is_alone = true;
+    return hs_native_add_slot(s->native, &v, offset, at, word, s->err);
+}
+
 static hs_status add_stack_word(struct stacks *s, hs_addr at, uint64_t word)
 {
     HS_TRY(need_label(s));
@@ -197,7 +217,9 @@ static hs_status add_stack_word(struct stacks *s, hs_addr at, uint64_t word)
     for (size_t i = 0; i < s->n_carried; i++)
         if (covers(&s->carried[i].local, at))
             return add_in_local(s, &s->carried[i].of, &s->carried[i].local, at, word);
-    return add_in_slot(s, at, word);
+    bool is_unplaced;
+    HS_TRY(add_unplaced(s, HS_ROOT_STACK, at, word, &is_unplaced));
+    return is_unplaced ? HS_OK : add_in_slot(s, at, word);
 }
 
 /* Adds a word that waited and is nobody's variable: a register, or where a frame saved one. */
@@ -302,6 +324,14 @@ static hs_status claim_registers(struct stacks *s)
     HS_TRY(need_label(s));
     for (size_t i = 0; s->label.has_locals && i < s->locals->n_locals; i++)
         HS_TRY(claim_waiting(s, &s->locals->locals[i]));
+    for (unsigned i = 0; i < STACKS_WAITING; i++) {
+        struct waiting *w = &s->waiting[i];
+        bool is_unplaced = false;
+        if (w->is_waiting)
+            HS_TRY(add_unplaced(s, w->address == 0 ? HS_ROOT_REGISTER : HS_ROOT_STACK, w->address,
+                                w->word, &is_unplaced));
+        w->is_waiting &= !is_unplaced;
+    }
     return HS_OK;
 }
 

@@ -21,7 +21,7 @@ struct hs_frame_place {
     const struct hs_registers *caller; /* of the frame below it, for entry values; may be NULL */
 };
 
-enum { HS_LOCALS_MAX = 512, HS_INLINED_MAX = 32 };
+enum { HS_LOCALS_MAX = 512, HS_INLINED_MAX = 32, HS_UNPLACED_MAX = 64 };
 
 /* A variable, or a piece of one that is in several places. Those that have none here (optimised
  * out, kept as a value only, in a vector register) are not listed, nor those of C and C++ that are
@@ -47,6 +47,10 @@ struct hs_inlined {
 struct hs_locals {
     struct hs_local locals[HS_LOCALS_MAX];
     size_t n_locals;
+    /* Variables, no arguments, that have neither a place nor a constant here: neither `address` nor
+     * `reg`. An optimiser that takes a smart pointer apart says of its word nothing. */
+    struct hs_local unplaced[HS_UNPLACED_MAX];
+    size_t n_unplaced;
     struct hs_inlined chain[HS_INLINED_MAX]; /* innermost first; at least one when is_known */
     size_t n_chain;
     bool is_known; /* the function has debug information */
