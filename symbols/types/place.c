@@ -72,8 +72,10 @@ static bool member_covers(struct hs_ctypes *types, const struct ctypes_member *m
     if (offset < member->offset)
         return false;
     const struct ctypes_type *part = hs_ctypes_get_(types, member->type);
+    bool is_hidden = part->kind == HS_CTYPE_RECORD && part->n_bytes == 0 && part->definition == 0 &&
+                     (part->flags & TYPE_DECLARED) != 0;
     bool is_open = part->kind == HS_CTYPE_ARRAY && part->n_elements == 0;
-    return is_open || offset - member->offset < hs_ctypes_size_(types, member->type);
+    return is_open || is_hidden || offset - member->offset < hs_ctypes_size_(types, member->type);
 }
 
 /* The member that holds `offset`. Of several (a union's; empty base classes have a byte too) the

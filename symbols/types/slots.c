@@ -9,7 +9,7 @@
 #include "parts.h"
 #include "rules/rules.h"
 
-enum { SLOTS_WORD_BYTES = 8, SLOTS_MAX_HIDDEN = 16 /* bases of one record */ };
+enum { SLOTS_WORD_BYTES = 8, SLOTS_MAX_HIDDEN = 16 /* parts of one record */ };
 
 struct slots_frame {
     hs_ctype type;
@@ -120,15 +120,17 @@ static bool slots_of_array(struct hs_ctypes *types, const struct ctypes_type *ty
     return true;
 }
 
-static bool is_hidden_base(struct hs_ctypes *types, const struct ctypes_member *member)
+/* Tells whether a base class or a member is a record of which only the name is known, as compilers
+ * leave it to the library that has its virtual table: std::ostringstream. */
+static bool is_hidden_part(struct hs_ctypes *types, const struct ctypes_member *member)
 {
     const struct ctypes_type *type = hs_ctypes_get_(types, member->type);
-    return member->name != NULL && member->name[0] == '\0' && type->kind == HS_CTYPE_RECORD &&
-           type->definition == 0 && type->n_bytes == 0 && (type->flags & TYPE_DECLARED) != 0;
+    return member->name != NULL && type->kind == HS_CTYPE_RECORD && type->definition == 0 &&
+           type->n_bytes == 0 && (type->flags & TYPE_DECLARED) != 0;
 }
 
-/* Returns the latest end of a hidden base: where the next member begins. One that begins where the
- * base does is all that is there: the base is empty. */
+/* Returns the latest end of a hidden part: where the next member begins. One that begins where the
+ * part does is all that is there: a base is empty. */
 static uint64_t hidden_end(struct hs_ctypes *types, const struct ctypes_parts *parts,
                            const struct ctypes_member *base, uint64_t end)
 {
@@ -141,8 +143,7 @@ static uint64_t hidden_end(struct hs_ctypes *types, const struct ctypes_parts *p
     return end;
 }
 
-/* A base class of which only the name is known, as compilers leave it to the library that has its
- * virtual table: each of its words may be a pointer. */
+/* Adds the words of a hidden part: each may be a pointer. */
 static bool slots_of_hidden(struct hs_ctypes *types, const struct ctypes_parts *parts,
                             const struct ctypes_member *base, uint64_t end)
 {
@@ -169,7 +170,7 @@ static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *
     is_counted = is_counted && hs_ctypes_when_add_(types, &counted.when);
     for (uint32_t i = 0; i < parts->n; i++) {
         struct ctypes_member member = hs_ctypes_part_(types, parts, i);
-        bool is_hidden = n_hidden < SLOTS_MAX_HIDDEN && is_hidden_base(types, &member);
+        bool is_hidden = n_hidden < SLOTS_MAX_HIDDEN && is_hidden_part(types, &member);
         n_hidden += is_hidden;
         if (is_counted && member.offset == counted.array_at && member.n_whens == 0) {
             member.first_when = first_when;
