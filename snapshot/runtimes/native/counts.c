@@ -13,7 +13,8 @@
 enum {
     COUNTS_MAX = 1 << 20,
     COUNTS_FEW = 64,
-    COUNTS_ONE_IN = 8,
+    COUNTS_ALL = 1 << 18, /* of a heap of so many blocks each may have a count */
+    COUNTS_ONE_IN = 4,
     COUNTS_NODE_MOST = 16,  /* elements in a node: 11 in Rust's B-trees */
     COUNTS_CHAIN_MOST = 64, /* in a block of a deque of Python */
     COUNTS_TRIES = 16,
@@ -30,7 +31,8 @@ struct counts_value {
 
 uint64_t hs_native_counts_bytes(uint64_t n_blocks)
 {
-    uint64_t n = n_blocks / COUNTS_ONE_IN + COUNTS_FEW;
+    uint64_t all = n_blocks < COUNTS_ALL ? n_blocks : COUNTS_ALL;
+    uint64_t share = n_blocks / COUNTS_ONE_IN, n = (share > all ? share : all) + COUNTS_FEW;
     return (n < COUNTS_MAX ? n : COUNTS_MAX) * sizeof(struct hs_native_count);
 }
 
@@ -111,6 +113,26 @@ static bool value_iterator(const struct counts_value *value, uint64_t at,
            value_number(value, at + 2 * WORD, WORD, &ret->end) &&
            value_number(value, at + 3 * WORD, WORD, &ret->node) && ret->begin <= ret->at &&
            ret->at <= ret->end;
+}
+
+/* Counts a deque that has one block of elements only, an empty one too: that block is nearly all
+ * of its memory, its table of blocks next to nothing. */
+static bool count_deque_block(const struct hs_native *native, const struct counts_value *value,
+                              const struct hs_ccount *said, struct hs_native_count *ret)
+{
+    struct counts_iterator first, last;
+    struct hs_heap_block block;
+
+    if (!value_iterator(value, said->entries.at, &first) ||
+        !value_iterator(value, said->room.at, &last) || first.node != last.node ||
+        last.at < first.at || first.begin == first.end ||
+        hs_flow_resolve(native, first.begin, &block) != HS_POINTER_START ||
+        first.end - first.begin > block.n_bytes)
+        return false;
+    *ret = (struct hs_native_count){.rank = block.rank,
+                                    .entries = (last.at - first.at) / said->element_bytes,
+                                    .room = (first.end - first.begin) / said->element_bytes};
+    return true;
 }
 
 static bool count_deque(const struct counts_value *value, const struct hs_ccount *said,
@@ -274,7 +296,10 @@ static hs_status count_value(struct hs_native *native, const struct counts_value
 {
     for (size_t i = 0; i < n; i++) {
         struct hs_native_count count;
-        if (count_one(native, value, &said[i], &count))
+        if (!count_one(native, value, &said[i], &count))
+            continue;
+        HS_TRY(counts_add(&native->counts, &count, err));
+        if (said[i].by == HS_COUNT_DEQUE && count_deque_block(native, value, &said[i], &count))
             HS_TRY(counts_add(&native->counts, &count, err));
     }
     return HS_OK;
