@@ -121,19 +121,31 @@ static hs_status enter_piece(void *context, hs_node node, uint32_t above, uint32
     return HS_OK;
 }
 
+/* Reads the words of a block that has more than are told apart. */
+static hs_status whole_words(struct equal_walk *walk, hs_node node, uint64_t *ret,
+                             struct hs_error *err)
+{
+    const struct hs_chunk *chunk;
+    uint32_t at;
+    HS_TRY(hs_view_chunk(walk->view, node, HS_COL_SIZES, &chunk, &at, err));
+    *ret = chunk->words[at];
+    return HS_OK;
+}
+
 /* Counts the sizes of one piece. */
 static hs_status enter_part(void *context, hs_node node, uint32_t above, uint32_t *ret,
                             struct hs_error *err)
 {
     struct equal_walk *walk = context;
     struct hs_equal_groups *groups = walk->ret;
-    (void)err;
     *ret = 1;
     uint64_t own = own_words(walk, node);
     if (own == walk->head_words && above != 0) {
         *ret = HS_TREE_WALK_SKIP; /* the next one's head */
         return HS_OK;
     }
+    if (own == SIZES)
+        HS_TRY(whole_words(walk, node, &own, err));
     for (unsigned i = 0; i < groups->n_sizes; i++)
         if (groups->sizes[i].words == own) {
             groups->sizes[i].n_blocks++;

@@ -6,7 +6,10 @@
 #include "report/text.h"
 
 static const char nameless[] = "(anonymous namespace)";
-enum { MOST_BRACED = 64 }; /* bytes of a name in braces */
+enum {
+    MOST_BRACED = 64, /* bytes of a name in braces */
+    MOST_NESTED = 16  /* templates in each other of which arguments are left out */
+};
 
 /* The state of making columns shorter while they have no room. */
 struct shortening {
@@ -199,6 +202,44 @@ static hs_status leave_out_arguments(struct shortening *s)
     return HS_OK;
 }
 
+/* Tells whether the arguments in [at, end) are several. */
+static bool are_several(const char *at, const char *end)
+{
+    size_t depth = 0;
+
+    for (const char *i = at; i < end; i++) {
+        if (*i == ',' && depth == 0)
+            return true;
+        depth += *i == '<' || *i == '(';
+        depth -= depth != 0 && ((*i == '>' && i[-1] != '-') || *i == ')');
+    }
+    return false;
+}
+
+/* Leaves out several arguments of a template that is an argument itself: of
+ * "map<string, variant<long, double, string>>" those of variant. Of a single one within another the
+ * innermost says most, and stays. */
+static hs_status leave_out_nested(struct shortening *s)
+{
+    size_t depth = 0;
+
+    while (s->at < s->end && s->excess != 0 && depth < MOST_NESTED) {
+        const char *behind = arguments_begin(s, s->at) ? arguments_end(s->at, s->end) : s->at;
+        if (behind == s->at && *s->at == '<')
+            return keep(s, s->end); /* an operator, or text that is no name */
+        bool is_nested = behind != s->at && depth != 0 && are_several(s->at + 1, behind - 1);
+        depth += behind != s->at && !is_nested;
+        depth -= *s->at == '>' && depth != 0 && s->out->n_bytes != 0 &&
+                 s->out->bytes[s->out->n_bytes - 1] != '-';
+        HS_TRY(keep(s, s->at + 1));
+        if (!is_nested)
+            continue;
+        HS_TRY(leave_out(s, behind - 1));
+        HS_TRY(keep(s, behind));
+    }
+    return keep(s, s->end);
+}
+
 typedef hs_status step_run(struct shortening *s);
 
 /* Runs one step: what is in `text` comes out in `out`, which it empties first. */
@@ -216,7 +257,8 @@ static hs_status step(step_run *run, const struct hs_buffer *text, size_t width,
 hs_status hs_text_shorten_names_(const char *text, size_t n_bytes, size_t width,
                                  struct hs_buffer *ret, struct hs_error *err)
 {
-    static step_run *const steps[] = {leave_out_nameless, leave_out_outer, leave_out_qualifiers,
+    static step_run *const steps[] = {leave_out_nameless,  leave_out_nested,
+                                      leave_out_outer,     leave_out_qualifiers,
                                       leave_out_arguments, leave_out_qualifiers};
     struct hs_buffer before = {0};
     hs_status status = hs_buffer_reserve(ret, n_bytes, err);

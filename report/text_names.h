@@ -9,8 +9,8 @@
 
 /* Sets *ret, which may have had something, to a sanitised text with an ellipsis for what tells
  * least, from its left and no more of it than `width` asks for: namespaces without a name, then
- * outer namespaces and modules, then the innermost ones, then arguments of templates, then the
- * classes of functions.
+ * several arguments of templates that are arguments themselves, then outer namespaces and modules,
+ * then the innermost ones, then arguments of templates, then the classes of functions.
  *
  *   core::result::Result<app::Args, alloc::boxed::Box<dyn Error>>::and_then<...> argument self
  *   ...Result<...>::and_then<...> argument self

@@ -60,8 +60,9 @@ static bool is_about_first(struct piece argument, const char *name, struct piece
 
 static bool is_default(struct piece template, struct piece first, struct piece argument)
 {
-    static const char *const about_first[] = {"std::less", "std::hash", "std::equal_to",
-                                              "std::char_traits", "std::default_delete"};
+    static const char *const about_first[] = {"std::less",         "std::hash",
+                                              "std::equal_to",     "std::char_traits",
+                                              "std::regex_traits", "std::default_delete"};
     if (hs_piece_is_(argument, "alloc::alloc::Global") ||
         hs_piece_is_(argument, "std::alloc::Global") ||
         hs_piece_is_(argument, "std::hash::random::RandomState") ||
@@ -81,11 +82,29 @@ static bool is_default(struct piece template, struct piece first, struct piece a
            is_about_first(argument, "std::vector", first);
 }
 
+/* Tells whether of a template's arguments the first tells all: the states of tasks, whose others
+ * are an allocator that nobody chose and what the call returns. */
+static bool is_told_by_first(struct piece template)
+{
+    static const char *const names[] = {"std::__future_base::_Task_state",
+                                        "std::__future_base::_Async_state_impl",
+                                        "std::__future_base::_Deferred_state"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (hs_piece_is_(template, names[i]))
+            return true;
+    return false;
+}
+
 static void drop_defaults(struct shortening *s, size_t open)
 {
     char *text = s->out.text;
     struct piece template = template_name(text, open);
     text[s->out.n] = '\0';
+    if (is_told_by_first(template)) {
+        s->out.n = hs_text_comma_(text, open + 1, s->out.n, false);
+        text[s->out.n] = '\0';
+        return;
+    }
     for (;;) {
         size_t first_end = hs_text_comma_(text, open + 1, s->out.n, false);
         size_t comma = hs_text_comma_(text, open + 1, s->out.n, true);
@@ -112,6 +131,16 @@ static void put_alias(struct shortening *s, size_t open)
         {"std::basic_string_view<char>", "std::string_view"},
         {"std::basic_ostream<char>", "std::ostream"},
         {"std::basic_istream<char>", "std::istream"},
+        {"std::basic_ostringstream<char>", "std::ostringstream"},
+        {"std::basic_istringstream<char>", "std::istringstream"},
+        {"std::basic_stringstream<char>", "std::stringstream"},
+        {"std::basic_stringbuf<char>", "std::stringbuf"},
+        {"std::basic_ofstream<char>", "std::ofstream"},
+        {"std::basic_ifstream<char>", "std::ifstream"},
+        {"std::basic_fstream<char>", "std::fstream"},
+        {"std::basic_filebuf<char>", "std::filebuf"},
+        {"std::basic_regex<char>", "std::regex"},
+        {"std::basic_regex<wchar_t>", "std::wregex"},
     };
     size_t begin = (size_t)(template_name(s->out.text, open).text - s->out.text);
     struct piece whole = {s->out.text + begin, s->out.n - begin};

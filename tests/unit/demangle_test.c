@@ -96,6 +96,12 @@ static const char *const shortened[][2] = {
      "std::map<int, Foo, std::less<void>>"},
     {"std::map<int, Foo, By, std::allocator<std::pair<int const, Foo> > >",
      "std::map<int, Foo, By>"},
+    {"std::__cxx11::basic_ostringstream<char, std::char_traits<char>, std::allocator<char> >",
+     "std::ostringstream"},
+    {"std::map<int, std::__cxx11::basic_regex<char, std::__cxx11::regex_traits<char> > >",
+     "std::map<int, std::regex>"},
+    {"std::__future_base::_Task_state<Run, std::allocator<int>, long ()>",
+     "std::__future_base::_Task_state<Run>"},
     {"std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
      "std::allocator<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
      "> > >",

@@ -234,6 +234,11 @@ static void cuts_in_the_middle(void **state)
 
 static void qualified_names_keep_what_tells_most(void **state)
 {
+    /* Several arguments of an argument go before its name does; a single one tells most. */
+    fits("std::map<std::string, std::variant<long, double, std::vector<int>>>::node", 48,
+         "std::map<std::string, std::variant<" DOTS ">>::node");
+    fits("std::map<app::Key, std::vector<app::Value>>", 40,
+         DOTS "map<app::Key, std::vector<app::Value>>");
     const char *self = "core::result::Result<app::Args, alloc::boxed::Box<dyn E>>::and_then<T, fn("
                        ") -> i32> argument self";
     fits(self, 200, self);
