@@ -44,6 +44,7 @@ void hs_record_config_read(struct hs_record_config *config)
             config->stacks = (enum hs_record_stacks)i;
     }
     config->is_on = !is_said(VARIABLE "START", "off");
+    config->with_ocaml = !is_said(VARIABLE "OCAML", "off");
     config->holds = is_said(VARIABLE "HELD", "1");
     config->with_children = is_said(VARIABLE "CHILDREN", "1");
 }

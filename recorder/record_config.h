@@ -14,7 +14,8 @@ struct hs_record_config {
     int signal;            /* 0: none */
     enum hs_record_stacks stacks;
     bool is_on, with_children;
-    bool holds; /* who reads the socket takes what is held, too: recorder/held.h */
+    bool with_ocaml; /* its own heap, too */
+    bool holds;      /* who reads the socket takes what is held, too: recorder/held.h */
 };
 
 /* Reads the settings; one that cannot be understood counts as not set. */

@@ -2,6 +2,7 @@
 
 #include "record_config.h"
 #include "record_draw.h"
+#include "record_ocaml.h"
 #include "record_python.h"
 #include "record_trace.h"
 
@@ -156,24 +157,25 @@ static void leave(void)
     hs_record_thread.is_busy = 0;
 }
 
-static void add_sample(const struct hs_record_slot *sample, const uint64_t *frames,
+static bool add_sample(const struct hs_record_slot *sample, const uint64_t *frames,
                        unsigned n_frames)
 {
     struct hs_record_slot slot = *sample, old;
     uint64_t now = now_us();
 
     /* Its end was not seen: a handler had no place to put it, or another allocator gave it back. */
-    if (hs_record_maybe((const void *)(uintptr_t)slot.address) &&
+    if (!hs_record_is_key(slot.address) && hs_record_maybe((const void *)(uintptr_t)slot.address) &&
         hs_record_table_take(&recorder.table, slot.address, &old))
         hs_record_trace_free(&recorder.trace, old.id, now);
     slot.id = recorder.trace.next_id;
     slot.stack = hs_record_table_stack(&recorder.table, frames, n_frames);
     if (!hs_record_table_put(&recorder.table, &slot)) {
         lose();
-        return;
+        return false;
     }
     heapsnap_record_anchor.n_samples++;
     hs_record_trace_alloc(&recorder.trace, &slot, frames, n_frames, now);
+    return true;
 }
 
 /* The start */
@@ -208,6 +210,7 @@ static bool begin(void)
     if (!hs_record_table_init(&recorder.table, anchor) || !hs_record_places_init(&trace->places))
         return false;
     hs_record_script_forget();
+    hs_record_ocaml_forget();
     trace->stacks = anchor->stacks;
     recorder.clock_us = (int64_t)(clock_us(CLOCK_REALTIME) - clock_us(CLOCK_MONOTONIC));
     anchor->begun_us = now_us();
@@ -311,7 +314,7 @@ void hs_record_allocated(const void *block, size_t n_bytes, uint32_t n_samples,
     if (enter()) {
         if (hs_record_python.thread != NULL && backtrace.n != 0)
             runs_python = hs_record_python_mix(&recorder.table, &backtrace);
-        add_sample(&sample, backtrace.frames, backtrace.n);
+        (void)add_sample(&sample, backtrace.frames, backtrace.n);
         leave();
     }
     if (runs_python && hs_record_python.after_sample != NULL)
@@ -392,8 +395,115 @@ void hs_record_unloaded(void)
     if (enter()) {
         hs_record_trace_unloaded(&recorder.trace);
         hs_record_unwind_forget();
+        hs_record_ocaml_forget();
         leave();
     }
+}
+
+/* Blocks that move */
+
+/* Numbers of a process that this one was forked from are of another generation. */
+static uint64_t number_of(uint64_t id)
+{
+    uint16_t generation = (uint16_t)heapsnap_record_anchor.ocaml_generation;
+
+    return (uint64_t)generation << HS_RECORD_GENERATION_SHIFT | id;
+}
+
+static bool take_moving(uint64_t number, struct hs_record_slot *ret)
+{
+    for (unsigned source = HS_RECORD_MINOR; source <= HS_RECORD_OUTSIDE; source++) {
+        if (hs_record_table_take(&recorder.table, hs_record_key(number, source), ret))
+            return true;
+    }
+    return false;
+}
+
+/* At periods of less than a word every word is drawn, and stands for several samples. */
+static uint64_t samples_of(uint64_t n_drawn)
+{
+    uint64_t period = recorder.config.period_bytes;
+    uint64_t n = period >= sizeof(uint64_t) ? n_drawn : n_drawn * sizeof(uint64_t) / period;
+
+    return n > UINT32_MAX ? UINT32_MAX : n;
+}
+
+bool hs_record_ocaml_allocated(const struct hs_record_ocaml_sample *sample, uint64_t *ret_number)
+{
+    uint64_t frames[HS_RECORD_FRAMES_MAX];
+    struct hs_record_slot slot = {.bytes = sizeof(uint64_t) * sample->n_words,
+                                  .n_samples = (uint32_t)samples_of(sample->n_samples)};
+    unsigned n_frames = 0;
+    bool is_entered = false;
+    int error = errno;
+
+    if (__atomic_load_n(&heapsnap_record_anchor.is_enabled, __ATOMIC_RELAXED) == 0)
+        return false;
+    if (!enter()) {
+        lose();
+        return false;
+    }
+    *ret_number = number_of(recorder.trace.next_id);
+    slot.address = hs_record_key(*ret_number, sample->source);
+    if (recorder.trace.next_id >> HS_RECORD_GENERATION_SHIFT == 0) {
+        if (recorder.config.stacks != HS_RECORD_STACKS_NONE)
+            n_frames = hs_record_ocaml_frames(&recorder.table, sample, frames);
+        is_entered = add_sample(&slot, frames, n_frames);
+    }
+    leave();
+    errno = error;
+    return is_entered;
+}
+
+bool hs_record_ocaml_promoted(uint64_t number)
+{
+    struct hs_record_slot slot;
+    bool is_known = false;
+    int error = errno;
+
+    if (!enter())
+        return false;
+    is_known = take_moving(number, &slot);
+    if (is_known) {
+        hs_record_trace_promote(&recorder.trace, slot.id, now_us());
+        is_known = hs_record_table_put(&recorder.table, &slot);
+    }
+    leave();
+    errno = error;
+    return is_known;
+}
+
+void hs_record_ocaml_freed(uint64_t number)
+{
+    struct hs_record_slot slot;
+    int error = errno;
+
+    if (!enter())
+        return;
+    if (take_moving(number, &slot))
+        enter_free(&slot);
+    leave();
+    errno = error;
+}
+
+bool hs_record_ocaml_may_begin(bool *ret_is_wanted)
+{
+    *ret_is_wanted = recorder.config.with_ocaml;
+    return state_now() == STATE_RECORDING;
+}
+
+void hs_record_ocaml_became(enum hs_record_ocaml what)
+{
+    int error = errno;
+
+    if (!enter())
+        return;
+    heapsnap_record_anchor.ocaml = what;
+    if (what != HS_RECORD_OCAML_SAMPLES)
+        hs_record_table_forget_moving(&recorder.table);
+    hs_record_held_tell(&recorder.trace.holder, what);
+    leave();
+    errno = error;
 }
 
 /* Switches */
@@ -475,10 +585,13 @@ static void after_fork_in_child(void)
     hs_record_places_fini(&recorder.trace.places);
     memset(recorder.aside, 0, sizeof recorder.aside);
     recorder.n_aside = 0;
+    heapsnap_record_anchor.ocaml_generation++;
     recorder.seed = hs_record_seed(recorder.seed ^ (uint64_t)syscall(SYS_getpid));
     hs_record_thread.random = hs_record_thread.left = 0;
-    if (begin())
+    if (begin()) {
         recorder.state = STATE_RECORDING;
+        hs_record_held_tell(&recorder.trace.holder, heapsnap_record_anchor.ocaml);
+    }
 }
 
 __attribute__((constructor)) static void set_up(void)

@@ -85,6 +85,12 @@ static bool is_ours(const struct hs_record_holder *holder)
     return holder->area != NULL && *holder->owner != 0;
 }
 
+void hs_record_held_tell(const struct hs_record_holder *holder, unsigned ocaml)
+{
+    if (is_ours(holder))
+        __atomic_store_n(&holder->area->ocaml, ocaml, __ATOMIC_RELEASE);
+}
+
 static uint64_t after(uint64_t state, enum hs_record_held_state what)
 {
     return ((state | HS_RECORD_HELD_STATE) + 1) | (uint64_t)what;

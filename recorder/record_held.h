@@ -14,6 +14,9 @@ struct hs_record_holder {
 void hs_record_held_open(struct hs_record_holder *holder, int socket);
 void hs_record_held_close(struct hs_record_holder *holder);
 
+/* Tells the reader what became of sampling OCaml's heap: enum hs_record_ocaml. */
+void hs_record_held_tell(const struct hs_record_holder *holder, unsigned ocaml);
+
 /* Begins and ends each change of the packets. True: the reader has taken what they held. */
 bool hs_record_held_begin(const struct hs_record_holder *holder);
 void hs_record_held_end(const struct hs_record_holder *holder, struct hs_record_packet *names,

@@ -178,6 +178,11 @@ static void put_code(struct hs_record_packet *packet, uint64_t code)
     put_u64(packet, code);
 }
 
+static unsigned source_of(const struct hs_record_slot *sample)
+{
+    return hs_record_is_key(sample->address) ? sample->address & 3 : SOURCE_EXTERNAL;
+}
+
 bool hs_record_packet_alloc(struct hs_record_packet *packet, const struct hs_record_slot *sample,
                             const uint64_t *frames, unsigned n_frames, uint64_t now_us)
 {
@@ -191,7 +196,7 @@ bool hs_record_packet_alloc(struct hs_record_packet *packet, const struct hs_rec
     put_event(packet, EVENT_ALLOC, now_us);
     put_vint(packet, sample->bytes == 0 ? 1 : (sample->bytes - 1) / 8 + 1);
     put_vint(packet, sample->n_samples);
-    put_u8(packet, SOURCE_EXTERNAL);
+    put_u8(packet, source_of(sample));
     put_vint(packet, n_common);
     put_u16(packet, n_frames - n_common);
     for (unsigned i = n_common; i < n_frames; i++) {
@@ -203,11 +208,21 @@ bool hs_record_packet_alloc(struct hs_record_packet *packet, const struct hs_rec
     return true;
 }
 
-bool hs_record_packet_free(struct hs_record_packet *packet, uint64_t id, uint64_t now_us)
+static bool put_about(struct hs_record_packet *packet, unsigned event, uint64_t id, uint64_t now_us)
 {
     if (!has_room(packet, 16))
         return false;
-    put_event(packet, EVENT_COLLECTION, now_us);
+    put_event(packet, event, now_us);
     put_vint(packet, packet->id_next - 1 - id);
     return true;
+}
+
+bool hs_record_packet_free(struct hs_record_packet *packet, uint64_t id, uint64_t now_us)
+{
+    return put_about(packet, EVENT_COLLECTION, id, now_us);
+}
+
+bool hs_record_packet_promote(struct hs_record_packet *packet, uint64_t id, uint64_t now_us)
+{
+    return put_about(packet, EVENT_PROMOTION, id, now_us);
 }

@@ -61,5 +61,7 @@ bool hs_record_packet_place(struct hs_record_packet *packet, const struct hs_rec
 bool hs_record_packet_alloc(struct hs_record_packet *packet, const struct hs_record_slot *sample,
                             const uint64_t *frames, unsigned n_frames, uint64_t now_us);
 bool hs_record_packet_free(struct hs_record_packet *packet, uint64_t id, uint64_t now_us);
+/* Puts that a block of the minor heap has come into the major heap. */
+bool hs_record_packet_promote(struct hs_record_packet *packet, uint64_t id, uint64_t now_us);
 
 #endif

@@ -48,6 +48,10 @@ void hs_record_script_begin(void);
 /* Finds the place of an instruction (its address) of a code object, as a frame: HS_RECORD_SCRIPT
  * and where it is kept; 0 when it has no name, or no room. */
 uint64_t hs_record_script_place(struct hs_record_table *table, uint64_t code, uint64_t instruction);
+/* Keeps a place whose texts lie from words[1] on, the file's first, and returns it as a frame; 0
+ * without room. */
+uint64_t hs_record_script_keep(struct hs_record_table *table, uint64_t words[HS_RECORD_FRAMES_MAX],
+                               size_t n_file, size_t n_function, uint32_t line);
 /* Forgets what is kept: the table begins anew. */
 void hs_record_script_forget(void);
 

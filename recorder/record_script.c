@@ -251,6 +251,16 @@ static uint64_t hash_code(const struct code *code)
     return hash_bytes(hash, code->function.bytes, code->function.n * code->function.char_bytes);
 }
 
+uint64_t hs_record_script_keep(struct hs_record_table *table, uint64_t words[HS_RECORD_FRAMES_MAX],
+                               size_t n_file, size_t n_function, uint32_t line)
+{
+    uint32_t stack;
+
+    words[0] = line | (uint64_t)n_file << 32 | (uint64_t)n_function << 48;
+    stack = hs_record_table_stack(table, words, 1 + (unsigned)(n_file + n_function + 7) / 8);
+    return stack == 0 ? 0 : HS_RECORD_SCRIPT | stack;
+}
+
 static uint64_t keep(struct hs_record_table *table, const struct code *code, uint64_t instruction)
 {
     const struct lines lines = {code->lines, code->lines + code->lines_bytes};
@@ -258,12 +268,9 @@ static uint64_t keep(struct hs_record_table *table, const struct code *code, uin
     char *text = (char *)&words[1];
     size_t n_file = copy_text(&code->file, text, FILE_BYTES);
     size_t n_function = copy_text(&code->function, text + n_file, FUNCTION_BYTES);
-    uint32_t stack;
 
-    words[0] = line_of(lines, code->first_line, instruction) | (uint64_t)n_file << 32 |
-               (uint64_t)n_function << 48;
-    stack = hs_record_table_stack(table, words, 1 + (unsigned)(n_file + n_function + 7) / 8);
-    return stack == 0 ? 0 : HS_RECORD_SCRIPT | stack;
+    return hs_record_script_keep(table, words, n_file, n_function,
+                                 line_of(lines, code->first_line, instruction));
 }
 
 uint64_t hs_record_script_place(struct hs_record_table *table, uint64_t code, uint64_t instruction)

@@ -27,8 +27,11 @@ static void count(uint8_t *counter, int by)
         __atomic_store_n(counter, (uint8_t)(value + by), __ATOMIC_RELAXED);
 }
 
+/* A block that moves is never freed by its address. */
 static void filter_add(uint64_t address, int by)
 {
+    if (hs_record_is_key(address))
+        return;
     count(hs_record_filter_of(address), by);
     count(hs_record_page_of(address), by);
 }
@@ -235,4 +238,15 @@ bool hs_record_table_take(struct hs_record_table *table, uint64_t address,
         }
     }
     return false;
+}
+
+void hs_record_table_forget_moving(struct hs_record_table *table)
+{
+    struct hs_record_anchor *anchor = table->anchor;
+    struct hs_record_slot *slots = slots_of(anchor);
+
+    for (uint64_t i = 0; i < anchor->n_slots; i++) {
+        if (hs_record_is_key(slots[i].address))
+            remove_at(table, i);
+    }
 }

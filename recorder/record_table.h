@@ -71,5 +71,7 @@ bool hs_record_table_put(struct hs_record_table *table, const struct hs_record_s
 /* Takes the entry of an address out; false when it is no sample. */
 bool hs_record_table_take(struct hs_record_table *table, uint64_t address,
                           struct hs_record_slot *ret);
+/* Takes out all blocks that move. */
+void hs_record_table_forget_moving(struct hs_record_table *table);
 
 #endif

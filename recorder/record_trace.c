@@ -214,16 +214,29 @@ void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record
     hold_end(trace, now_us);
 }
 
-void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us)
+/* Writes one of the events that only name an allocation. */
+static void write_about(struct hs_record_trace *trace,
+                        bool (*put)(struct hs_record_packet *, uint64_t, uint64_t), uint64_t id,
+                        uint64_t now_us)
 {
     if (!trace->is_wanted)
         return;
     hold_begin(trace);
     make_ready(trace, now_us);
-    if (!hs_record_packet_free(&trace->events, id, now_us)) {
+    if (!put(&trace->events, id, now_us)) {
         (void)flush(trace, now_us);
         make_ready(trace, now_us);
-        (void)hs_record_packet_free(&trace->events, id, now_us);
+        (void)put(&trace->events, id, now_us);
     }
     hold_end(trace, now_us);
+}
+
+void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us)
+{
+    write_about(trace, hs_record_packet_free, id, now_us);
+}
+
+void hs_record_trace_promote(struct hs_record_trace *trace, uint64_t id, uint64_t now_us)
+{
+    write_about(trace, hs_record_packet_promote, id, now_us);
 }

@@ -35,6 +35,8 @@ void hs_record_trace_begin(struct hs_record_trace *trace, const struct hs_record
 void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record_slot *sample,
                            const uint64_t *frames, unsigned n_frames, uint64_t now_us);
 void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us);
+/* Writes that a block has come into the major heap. */
+void hs_record_trace_promote(struct hs_record_trace *trace, uint64_t id, uint64_t now_us);
 /* Forgets addresses of modules that were unloaded: the same ones may mean others. */
 void hs_record_trace_unloaded(struct hs_record_trace *trace);
 /* Writes what is held back; false when some of it is lost. */

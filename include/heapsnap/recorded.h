@@ -21,6 +21,7 @@
 #define HS_RECORD_VERSION 1
 #define HS_RECORD_PATH_BYTES 256
 #define HS_RECORD_FRAMES_MAX 128
+#define HS_RECORD_OCAML_WORDS 32
 
 struct hs_record_anchor {
     uint64_t magic; /* HS_RECORD_MAGIC once the rest is there; 0 before */
@@ -35,12 +36,30 @@ struct hs_record_anchor {
     uint64_t n_slots;
     uint64_t stacks; /* address of the stacks, 8 bytes aligned */
     uint64_t stacks_bytes;
-    char trace_path[HS_RECORD_PATH_BYTES]; /* NUL-terminated; "" when it goes elsewhere */
+    char trace_path[HS_RECORD_PATH_BYTES];        /* NUL-terminated; "" when it goes elsewhere */
+    uint32_t ocaml;                               /* enum hs_record_ocaml */
+    uint32_t ocaml_generation;                    /* of the numbers that OCaml's runtime keeps */
+    uint64_t ocaml_blocks[HS_RECORD_OCAML_WORDS]; /* given to that runtime: its own forms */
+};
+
+/* What became of sampling the heap of an OCaml runtime in the process. */
+enum hs_record_ocaml {
+    HS_RECORD_OCAML_NONE,       /* none was seen to start */
+    HS_RECORD_OCAML_SAMPLES,    /* its samples are in the slots */
+    HS_RECORD_OCAML_UNWANTED,   /* told to leave it alone */
+    HS_RECORD_OCAML_BYTECODE,   /* its callbacks would have to be bytecode */
+    HS_RECORD_OCAML_UNABLE,     /* 5.0 to 5.2: the runtime has no sampler */
+    HS_RECORD_OCAML_UNKNOWN,    /* a version that is not known, or functions without symbols */
+    HS_RECORD_OCAML_GUARDED,    /* its code cannot be changed to give way to the program */
+    HS_RECORD_OCAML_REFUSED,    /* the runtime's sampler is in use already */
+    HS_RECORD_OCAML_OF_PROGRAM, /* the program has begun to use the sampler itself */
+    HS_RECORD_N_OCAML
 };
 
 /* Open addressing from hs_record_hash(address) & (n_slots - 1) on, step 1. */
 struct hs_record_slot {
-    uint64_t address; /* of the block as the program has it; 0: free; 1: was used */
+    uint64_t address; /* of the block as the program has it; 0: free; 1: was used; or the key of a
+                         block that moves */
     uint64_t id;      /* of the trace's allocation */
     uint64_t bytes;   /* asked for */
     uint32_t stack;   /* offset in stacks / 8; 0: none */
@@ -63,6 +82,25 @@ struct hs_record_stack {
 /* The versions of CPython whose frames are walked: 3.x. */
 #define HS_RECORD_PYTHON_FIRST 11
 #define HS_RECORD_PYTHON_LAST 14
+
+/* Makes the key of a block of OCaml, whose address changes: the number that its runtime keeps for
+ * it stands for it. No address of a program has this bit. Below the number is the trace's kind of
+ * allocation: 0 minor heap, 1 major heap, 2 memory outside of the heap. */
+#define HS_RECORD_MOVES (UINT64_C(1) << 62)
+#define HS_RECORD_NUMBER_BITS 56 /* of these the upper 16 are the generation */
+#define HS_RECORD_GENERATION_SHIFT 40
+static inline uint64_t hs_record_key(uint64_t number, unsigned source)
+{
+    return HS_RECORD_MOVES | number << 4 | source;
+}
+static inline uint64_t hs_record_number(uint64_t key)
+{
+    return (key & ~HS_RECORD_MOVES) >> 4;
+}
+static inline int hs_record_is_key(uint64_t address)
+{
+    return address >> 62 == 1;
+}
 
 static inline uint64_t hs_record_hash(uint64_t address)
 {

@@ -11,7 +11,8 @@
 #define BEGUN UINT64_C(1795346143015588)
 
 struct expected {
-    bool is_alloc;
+    bool is_alloc, is_promotion;
+    unsigned source; /* an own block moves; 3: it does not */
     uint64_t id, words, n_samples, time_us;
     unsigned n_frames;
     uint64_t frames[HS_RECORD_FRAMES_MAX]; /* the innermost first */
@@ -82,6 +83,10 @@ static bool encode(const struct expected *event)
     struct hs_record_slot slot = {.bytes = 8 * event->words - (event->words > 1 ? 7 : 0),
                                   .n_samples = (uint32_t)event->n_samples};
 
+    if (event->source < 3)
+        slot.address = hs_record_key(event->id, event->source);
+    if (event->is_promotion)
+        return hs_record_packet_promote(&packet, event->id, event->time_us);
     return event->is_alloc ? hs_record_packet_alloc(&packet, &slot, event->frames, event->n_frames,
                                                     event->time_us)
                            : hs_record_packet_free(&packet, event->id, event->time_us);
@@ -103,7 +108,9 @@ static void write_events(bool with_losses)
                                    .id = packet.id_next};
         event->words = random % 7 == 0 ? random >> 30 : 1 + random % 300;
         event->n_samples = random % 5 == 0 ? 1 + (random >> 33) % UINT32_MAX : 1;
+        event->source = random >> 20 & 3;
         random_frames(event, &random);
+        event->is_promotion = !event->is_alloc && random % 3 == 0;
         if (!event->is_alloc)
             event->id = random % packet.id_next;
         while (!encode(event)) {
@@ -120,12 +127,14 @@ static void write_events(bool with_losses)
 
 static void check_event(const struct expected *want, const struct hs_trace_event *got)
 {
-    assert_int_equal(got->kind, want->is_alloc ? HS_TRACE_ALLOC : HS_TRACE_COLLECT);
+    assert_int_equal(got->kind, want->is_alloc       ? HS_TRACE_ALLOC
+                                : want->is_promotion ? HS_TRACE_PROMOTE
+                                                     : HS_TRACE_COLLECT);
     assert_int_equal(got->id, want->id);
     assert_int_equal(got->time_us, want->time_us - BEGUN);
     if (!want->is_alloc)
         return;
-    assert_int_equal(got->source, HS_TRACE_EXTERNAL);
+    assert_int_equal(got->source, want->source < 3 ? want->source : HS_TRACE_EXTERNAL);
     assert_int_equal(got->words, want->words);
     assert_int_equal(got->n_samples, want->n_samples);
     assert_int_equal(got->n_frames, want->n_frames);

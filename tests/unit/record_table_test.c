@@ -95,6 +95,36 @@ static void test_filter_forgets(void **state)
     hs_record_table_fini(&table);
 }
 
+/* Blocks that move are known by a key, which no address may be taken for. */
+static void test_moving(void **state)
+{
+    struct hs_record_slot slot = {.address = hs_record_key(7, 1), .id = 7, .bytes = 1}, taken;
+
+    assert_true(hs_record_table_init(&table, &anchor));
+    for (unsigned i = 0; i < 1000; i++) {
+        slot.address = hs_record_key(UINT64_C(3) << HS_RECORD_GENERATION_SHIFT | i, i % 3);
+        slot.id = i;
+        assert_true(hs_record_table_put(&table, &slot));
+        assert_int_equal(hs_record_number(slot.address) & UINT32_MAX, i);
+        assert_false(hs_record_maybe((const void *)(uintptr_t)slot.address));
+    }
+    slot.address = address_of(5);
+    slot.id = 5000;
+    assert_true(hs_record_table_put(&table, &slot));
+    slot.address = hs_record_key(UINT64_C(3) << HS_RECORD_GENERATION_SHIFT | 500, 500 % 3);
+    assert_true(hs_record_table_take(&table, slot.address, &taken));
+    assert_int_equal(taken.id, 500);
+    assert_false(hs_record_table_take(&table, slot.address, &taken));
+    assert_int_equal(table.n_live, 1000);
+    hs_record_table_forget_moving(&table);
+    assert_int_equal(table.n_live, 1);
+    assert_int_equal(n_in_use(), 1);
+    assert_true(hs_record_maybe((const void *)(uintptr_t)address_of(5)));
+    assert_true(hs_record_table_take(&table, address_of(5), &taken));
+    assert_int_equal(taken.id, 5000);
+    hs_record_table_fini(&table);
+}
+
 static void test_stacks(void **state)
 {
     uint64_t frames[HS_RECORD_FRAMES_MAX + 1], random = 3;
@@ -177,9 +207,9 @@ static void test_every_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),     cmocka_unit_test(test_filter_forgets),
-        cmocka_unit_test(test_stacks),     cmocka_unit_test(test_chance),
-        cmocka_unit_test(test_every_byte),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_filter_forgets),
+        cmocka_unit_test(test_moving), cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_chance), cmocka_unit_test(test_every_byte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

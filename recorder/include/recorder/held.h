@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define HS_RECORD_HELD_MESSAGE "hsheld01" /* 8 bytes, without the NUL */
+#define HS_RECORD_HELD_MESSAGE "hsheld02" /* 8 bytes, without the NUL */
 #define HS_RECORD_HELD_BYTES 32768U       /* of one packet */
 
 enum hs_record_held_state { /* the low two bits; above them a count of changes */
@@ -26,6 +26,7 @@ enum hs_record_held_state { /* the low two bits; above them a count of changes *
 struct hs_record_held {
     uint64_t state;
     uint32_t n_names, n_events; /* bytes of the two packets; 0: none */
+    uint64_t ocaml;             /* enum hs_record_ocaml; written at any time */
     uint8_t names[HS_RECORD_HELD_BYTES], events[HS_RECORD_HELD_BYTES]; /* in this order */
 };
 
