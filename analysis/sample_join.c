@@ -33,8 +33,10 @@ const char *hs_sample_join_case_text(unsigned join_case)
 
 static bool can_be_joined(const struct hs_sample_join *join, size_t at)
 {
+    uint32_t sampler = hs_snap_sample(join->view->snap, at)->sampler;
     return join->traced_sampler != UINT32_MAX &&
-           hs_snap_sample(join->view->snap, at)->sampler == join->traced_sampler;
+           (sampler == join->traced_sampler ||
+            hs_trace_is_shared(&join->samplers[sampler], &join->samplers[join->traced_sampler]));
 }
 
 const struct hs_traced *hs_sample_join_traced(const struct hs_sample_join *join, size_t sample_at)
@@ -116,8 +118,26 @@ static hs_status check_mismatches(const struct hs_sample_join *join, struct hs_e
     return hs_hint(err, "give the trace that the dumped process wrote itself, in the same run");
 }
 
+/* Does the trace have allocations of a sampler that the snapshot has not? The recorder's of OCaml's
+ * heap alone is in a snapshot of that heap. */
+static bool lacks_sampler(const struct hs_sample_join *join)
+{
+    const struct hs_snap_facts *facts = join->view->facts;
+    bool is_recorders = false, has_malloc = false;
+    for (size_t i = 0; i < facts->n_samplers; i++) {
+        is_recorders |=
+            facts->samplers[i].kind == HS_SAMPLER_MEMPROF && facts->samplers[i].begun_ns != 0;
+        has_malloc |= facts->samplers[i].kind == HS_SAMPLER_RECORD;
+    }
+    return is_recorders && !has_malloc;
+}
+
+/* Counts what is alive in the trace and gone from the process: not where the snapshot lacks one of
+ * the samplers, of which nobody can say what is gone. */
 static void count_gone(struct hs_sample_join *join)
 {
+    if (lacks_sampler(join))
+        return;
     uint64_t n_live = 0;
     for (size_t i = 0; i < join->view->totals->n_samples; i++) {
         const struct hs_traced *traced = hs_sample_join_traced(join, i);

@@ -43,7 +43,7 @@ static bool runs(const struct hs_snap *snap, const char *executable)
 static bool is_recorded(const struct hs_snap_facts *facts, uint64_t begun_us)
 {
     for (size_t i = 0; i < facts->n_samplers; i++)
-        if (facts->samplers[i].kind == HS_SAMPLER_RECORD && facts->samplers[i].begun_ns != 0 &&
+        if (facts->samplers[i].kind != HS_SAMPLER_JEMALLOC && facts->samplers[i].begun_ns != 0 &&
             facts->samplers[i].begun_ns / 1000 == begun_us)
             return true;
     return false;
@@ -123,6 +123,11 @@ hs_status hs_trace_agree(const struct hs_trace_info *info, const struct hs_snap 
     return HS_OK;
 }
 
+bool hs_trace_is_shared(const struct hs_sampler *one, const struct hs_sampler *other)
+{
+    return one->begun_ns != 0 && one->begun_ns == other->begun_ns && one->trace == other->trace;
+}
+
 static bool is_rate(const struct hs_sampler *sampler, const struct hs_trace_info *info)
 {
     double words = 1 / info->samples_per_word;
@@ -148,6 +153,8 @@ hs_status hs_trace_sampler(const char *path, const struct hs_trace_info *info,
             continue;
         unsigned points =
             1u + (is_file(snap, sampler, path) ? 4u : 0u) + (is_rate(sampler, info) ? 2u : 0u);
+        if (best != UINT32_MAX && hs_trace_is_shared(&facts->samplers[best], sampler))
+            continue;
         is_tie = points == best_points || (is_tie && points < best_points);
         if (points > best_points) {
             best_points = points;

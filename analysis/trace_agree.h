@@ -14,8 +14,13 @@
 hs_status hs_trace_agree(const struct hs_trace_info *info, const struct hs_snap *snap,
                          const char **ret_unknown, struct hs_error *err);
 
+/* Tells whether two samplers of one process write the same trace: the recorder's of malloc and of
+ * OCaml's heap do. */
+bool hs_trace_is_shared(const struct hs_sampler *one, const struct hs_sampler *other);
+
 /* Finds the sampler of the snapshot that writes this trace: by its kind, its file, or its rate;
- * UINT32_MAX when the snapshot has none that writes traces. HS_USAGE when it may be either of two,
+ * UINT32_MAX when the snapshot has none that writes traces; of several that share it the first.
+ * HS_USAGE when it may be either of two,
  * or when its rate is another one: then it is a trace of another run. */
 hs_status hs_trace_sampler(const char *path, const struct hs_trace_info *info,
                            const struct hs_snap *snap, uint32_t *ret, struct hs_error *err);

@@ -33,6 +33,7 @@ static const struct named_place places[] = {
     {"caml_memprof_main_ctx", 0x3000 + FAKE_MAIN_CONTEXT *HS_WORD, 64, false},
     {"c_variable", 0x3000 + FAKE_C_VARIABLE *HS_WORD, 8, false},
     {"caml_scan_roots_hook", 0x3000 + FAKE_HOOK *HS_WORD, 8, false},
+    {"heapsnap_record_anchor", 0x3000 + FAKE_RECORDER *HS_WORD, 8, false},
 };
 
 static void make_program(struct fake_roots *fake)

@@ -32,6 +32,7 @@ enum {
     FAKE_C_VARIABLE = 140,   /* c_variable, 8 bytes; what follows has no name */
     FAKE_HOOK = 150,         /* caml_scan_roots_hook */
     FAKE_FREE = 160,         /* without symbols from here on */
+    FAKE_RECORDER = 420,     /* but this: heapsnap_record_anchor */
 };
 
 struct fake_roots {

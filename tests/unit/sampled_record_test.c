@@ -148,7 +148,8 @@ static void samples_are_read(void **state)
 {
     put_stack(2, 3, 0x5555000010a0);
     put_slot(0, (struct hs_record_slot){BLOCK, 9, 100, 2, 2});
-    put_slot(1, (struct hs_record_slot){1, 8, 100, 2, 1}); /* was used */
+    put_slot(1, (struct hs_record_slot){1, 8, 100, 2, 1});                   /* was used */
+    put_slot(2, (struct hs_record_slot){hs_record_key(3, 1), 3, 100, 2, 1}); /* of a runtime */
     put_slot(N_SLOTS - 1, (struct hs_record_slot){BLOCK + 64, 4, 0, 0, 1});
     assert_int_equal(read_all(), HS_OK);
     assert_int_equal(set.n_samplers, 1);

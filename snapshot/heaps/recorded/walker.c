@@ -1,18 +1,15 @@
 /* Reads the tables that the recorder (heapsnap/recorded.h) keeps in the process from the copy, and
  * keeps them out of the roots. */
 #include "base/alloc.h"
-#include "base/checked.h"
+#include "heaps/recorder.h"
 #include "heaps/sampled.h"
 #include "registered/parts.h"
-#include "target/procfs.h"
-#include <heapsnap/recorded.h>
 
 #define RECORD_OWNER "heapsnap record"
 enum {
     RECORD_MAX = 8, /* of one process: preloaded, and linked into several of its binaries */
     RECORD_FIRST_ADDRESS = 2, /* smaller ones mark slots that are free */
 };
-#define RECORD_MAX_SLOTS (UINT64_C(1) << 32)
 
 struct recorded {
     struct hs_record_anchor anchor;
@@ -28,19 +25,6 @@ struct record {
 
 /* ---- finding */
 
-/* Are the numbers of the anchor possible? What they lead to is looked at when it is read. */
-static bool record_is_sound(const struct hs_record_anchor *anchor)
-{
-    hs_addr end;
-    uint64_t n_bytes;
-
-    return anchor->version == HS_RECORD_VERSION && anchor->bytes >= sizeof *anchor &&
-           anchor->n_slots <= RECORD_MAX_SLOTS && (anchor->n_slots & (anchor->n_slots - 1)) == 0 &&
-           hs_mul_fits(anchor->n_slots, sizeof(struct hs_record_slot), &n_bytes) &&
-           hs_add_fits(anchor->slots, n_bytes, &end) && anchor->slots % 8 == 0 &&
-           hs_add_fits(anchor->stacks, anchor->stacks_bytes, &end) && anchor->stacks % 8 == 0;
-}
-
 static hs_status record_add(struct record *record, const struct hs_object *object, hs_addr address,
                             struct hs_error *err)
 {
@@ -55,7 +39,7 @@ static hs_status record_add(struct record *record, const struct hs_object *objec
     memcpy(&table.anchor, bytes, sizeof table.anchor);
     if (table.anchor.magic == 0)
         return HS_OK; /* loaded, and never begun */
-    if (table.anchor.magic != HS_RECORD_MAGIC || !record_is_sound(&table.anchor))
+    if (table.anchor.magic != HS_RECORD_MAGIC || !hs_recorder_is_sound(&table.anchor))
         return hs_findings_note(record->process->findings, true, err,
                                 "'%s' has a record of samples that cannot be read: it is damaged, "
                                 "or of another version",
@@ -158,52 +142,6 @@ static const char *record_version(const void *state)
 
 /* ---- reading */
 
-/* The process calls itself by the number that it has in its own namespace of processes. */
-static bool record_is_own(const struct hs_target *target, uint32_t pid)
-{
-    static const char key[] = "\nNSpid:";
-    hs_auto_free char *status = NULL;
-    struct hs_error ignored = HS_ERROR_INIT;
-    size_t n_bytes;
-    uint64_t inner = 0;
-
-    if (pid == (uint32_t)target->pid)
-        return true;
-    if (target->core != NULL || hs_target_proc(target, "status", &status, &n_bytes, &ignored) != 0)
-        return false;
-    const char *at = strstr(status, key);
-    if (at == NULL)
-        return false;
-    const char *end = strchr(at + 1, '\n');
-    if (end == NULL)
-        end = status + n_bytes;
-    for (at += sizeof key - 1; at < end;) {
-        if (!hs_proc_digits(&at, end, 10, &inner))
-            at++;
-    }
-    return inner == pid;
-}
-
-/* The frames of a stack that is whole; false for others. */
-static bool record_stack(const struct record *record, const struct hs_record_anchor *anchor,
-                         uint32_t stack, struct hs_sampled *sample)
-{
-    const struct hs_image *image = record->process->image;
-    uint64_t at = 8 * (uint64_t)stack;
-    uint32_t n_frames;
-
-    if (at + sizeof(struct hs_record_stack) > anchor->stacks_bytes ||
-        !hs_image_u32(image, anchor->stacks + at, &n_frames) || n_frames == 0 ||
-        n_frames > HS_RECORD_FRAMES_MAX)
-        return false;
-    at += sizeof(struct hs_record_stack);
-    if (anchor->stacks_bytes - at < 8 * (uint64_t)n_frames)
-        return false;
-    sample->frames = hs_image_bytes(image, anchor->stacks + at, 8 * (size_t)n_frames);
-    sample->n_frames = sample->frames != NULL ? n_frames : 0;
-    return sample->frames != NULL;
-}
-
 static hs_status record_read_slot(const struct record *record, const struct recorded *table,
                                   const uint8_t *bytes, struct hs_sampled_set *set,
                                   uint64_t *n_damaged, struct hs_error *err)
@@ -211,8 +149,8 @@ static hs_status record_read_slot(const struct record *record, const struct reco
     struct hs_record_slot slot;
 
     memcpy(&slot, bytes, sizeof slot);
-    if (slot.address < RECORD_FIRST_ADDRESS)
-        return HS_OK;
+    if (slot.address < RECORD_FIRST_ADDRESS || hs_record_is_key(slot.address))
+        return HS_OK; /* the runtime whose block it is knows where it lies */
     if (slot.address >= HS_USER_END || slot.n_samples == 0) {
         ++*n_damaged;
         return HS_OK;
@@ -223,7 +161,8 @@ static hs_status record_read_slot(const struct record *record, const struct reco
                                 .n_samples = slot.n_samples,
                                 .sampler = (uint32_t)(set->n_samplers - 1)};
     if (slot.stack != 0)
-        *n_damaged += !record_stack(record, &table->anchor, slot.stack, &sample);
+        *n_damaged += !hs_recorder_stack(record->process->image, &table->anchor, slot.stack,
+                                         &sample.frames, &sample.n_frames);
     return hs_sampled_add(set, &sample, err);
 }
 
@@ -257,42 +196,20 @@ static hs_status record_read_slots(const struct record *record, const struct rec
                             (unsigned long long)n_damaged, table->object->name);
 }
 
-/* Control characters become '?'. */
-static hs_status record_trace_name(const struct hs_record_anchor *anchor, struct hs_strtab *strings,
-                                   hs_str *ret, struct hs_error *err)
-{
-    char text[HS_RECORD_PATH_BYTES];
-    size_t n = 0;
-
-    for (; n < sizeof text - 1 && anchor->trace_path[n] != '\0'; n++) {
-        unsigned char c = (unsigned char)anchor->trace_path[n];
-        text[n] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-    }
-    text[n] = '\0';
-    return hs_strtab_add(strings, text, ret, err);
-}
-
 static hs_status record_read(const struct record *record, const struct recorded *table,
                              struct hs_sampled_set *set, struct hs_error *err)
 {
     const struct hs_record_anchor *anchor = &table->anchor;
     struct hs_sampled_by sampler = {
-        .facts = {.kind = HS_SAMPLER_RECORD,
-                  .period_words = (double)anchor->period_bytes / HS_WORD_BYTES,
-                  .n_lost = anchor->n_lost},
-        .own = table->object,
-        .scripts = anchor->stacks,
-        .scripts_bytes = anchor->stacks_bytes};
+        .own = table->object, .scripts = anchor->stacks, .scripts_bytes = anchor->stacks_bytes};
 
-    if (!record_is_own(record->process->target, anchor->pid))
+    if (!hs_recorder_is_own(record->process->target, anchor->pid))
         return hs_findings_note(record->process->findings, false, err,
                                 "'%s' records in the process that this one was forked from "
                                 "(%u), not in this one: there are no samples of it",
                                 table->object->name, anchor->pid);
-    if (!hs_mul_fits(anchor->begun_us, 1000, &sampler.facts.begun_ns))
-        sampler.facts.begun_ns = 0;
-    HS_TRY(
-        record_trace_name(anchor, record->process->findings->strings, &sampler.facts.trace, err));
+    HS_TRY(hs_recorder_facts(anchor, HS_SAMPLER_RECORD, record->process->findings->strings,
+                             &sampler.facts, err));
     HS_TRY(hs_sampled_add_sampler(set, &sampler, err));
     return record_read_slots(record, table, set, err);
 }

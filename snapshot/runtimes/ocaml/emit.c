@@ -410,7 +410,10 @@ hs_status hs_ocaml_emitter_samples(const struct hs_ocaml_emitter *e, struct hs_r
     }
     if (roots->n_samples > 1)
         qsort(samples, roots->n_samples, sizeof *samples, emit_sample_compare);
-    *ret = (struct hs_runtime_samples){.samples = samples, .n_samples = roots->n_samples};
+    *ret = (struct hs_runtime_samples){.samples = samples,
+                                       .n_samples = roots->n_samples,
+                                       .frames = roots->site_frames,
+                                       .n_frames = roots->n_site_frames};
     return HS_OK;
 }
 

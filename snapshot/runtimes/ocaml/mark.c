@@ -9,6 +9,7 @@
 #include "base/bisect.h"
 #include "base/load.h"
 #include "marker.h"
+#include "recorded.h"
 #include "v5/ocaml5.h"
 
 enum {
@@ -117,7 +118,7 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
     if (at->span == NULL) { /* foreign, unless it is in the unused part of the minor heap */
         bool is_young = hs_ocaml_area(m->map->rt, value) == HS_AREA_YOUNG;
         m->marks->n_dangling += is_young;
-        m->marks->n_foreign += !is_young;
+        m->marks->n_foreign += !is_young && !hs_ocaml_is_recorders(m->map->rt, value);
         return;
     }
     if (at->span->area != HS_AREA_HEAP && at->span->area != HS_AREA_YOUNG)

@@ -65,6 +65,8 @@ struct hs_ocaml {
     hs_addr atoms_begin, atoms_end;    /* caml_atom_table: 256 headers */
     hs_addr ephe_none;                 /* the word that marks an empty ephemeron slot */
     struct hs_findings findings;       /* proofs and notes gathered on the way, for the snapshot */
+    /* The recorder's anchor (heaps/recorder.h), with blocks that it gave the runtime; 0: none */
+    hs_addr recorder;
 };
 
 /* ---- locate.c (stopped) */
@@ -95,8 +97,13 @@ struct hs_ocaml_roots {
     struct hs_roots roots;
     struct hs_ocaml_sample *samples; /* owned */
     size_t n_samples, samples_capacity;
-    bool has_period;               /* of sampling: it was found */
-    double period_words;           /* mean distance of two samples; 0: unknown, or several */
+    bool has_period;     /* of sampling: it was found */
+    double period_words; /* mean distance of two samples; 0: unknown, or several */
+    /* The calls that allocated them, as the recorder has them; owned, by site */
+    struct hs_site_frame *site_frames;
+    size_t n_site_frames, site_frames_capacity;
+    bool is_recorded; /* they are the recorder's, of which `recorder` says what is known */
+    struct hs_sampler recorder;
     struct hs_frame_table *frames; /* owned: descriptors by return address */
     struct hs_ocaml_stops *stops;  /* owned: where each thread's precise stack begins */
     /* Owned, ascending: static blocks whose fields are root leaves (caml_globals, gc_roots). Their

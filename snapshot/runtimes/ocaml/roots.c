@@ -1,6 +1,7 @@
 /* All root kinds, in the order of the runtime's caml_do_roots (runtime/roots_nat.c): globals,
  * dynamic globals, stack and C locals, C global roots, finalisers, memprof, and what the scan hook
  * adds. */
+#include "recorded.h"
 #include "v5/ocaml5.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ void hs_ocaml_roots_fini(struct hs_ocaml_roots *roots)
         return;
     hs_roots_fini(&roots->roots);
     hs_free(roots->samples);
+    hs_free(roots->site_frames);
     hs_free(roots->module_blocks);
     hs_free(roots->cells);
     hs_frame_table_fini(roots->frames);
@@ -118,7 +120,8 @@ hs_status hs_ocaml_copy_roots(struct hs_ocaml *rt, struct hs_ocaml_roots *roots,
     HS_TRY(copy_stacks(rt, roots->stops, err));
     struct hs_root_walk walk = {.rt = rt, .roots = roots, .err = err};
     hs_walk_allow(&walk);
-    return walk_all(&walk);
+    HS_TRY(walk_all(&walk));
+    return hs_ocaml_walk_recorded(&walk);
 }
 
 static hs_status note_gaps(const struct hs_root_walk *walk)
@@ -166,5 +169,6 @@ hs_status hs_ocaml_collect_roots(struct hs_ocaml *rt, const struct hs_block_map 
     struct hs_root_walk walk = {.rt = rt, .roots = roots, .blocks = blocks, .err = err};
     hs_walk_allow(&walk);
     HS_TRY(walk_all(&walk));
+    HS_TRY(hs_ocaml_walk_recorded(&walk));
     return note_gaps(&walk);
 }

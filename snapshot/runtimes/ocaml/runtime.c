@@ -318,6 +318,8 @@ static hs_status ocaml_facts(void *state, struct hs_runtime_facts *ret, struct h
     if (s->roots.n_samples != 0) {
         s->sampler =
             (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF, .period_words = s->roots.period_words};
+        if (s->roots.is_recorded)
+            s->sampler = s->roots.recorder;
         ret->samplers = &s->sampler;
         ret->n_samplers = 1;
     }
