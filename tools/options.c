@@ -246,12 +246,15 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_POINTS] = {"points", 0, HS_OPTION_COUNT, "N", NULL,
                        "how many points in time (default 40), or parts of the run"},
     [HS_OPT_RATE] = {"rate", 0, HS_OPTION_SIZE, "SIZE", NULL,
-                     "a sample every SIZE allocated bytes on average (default 512KiB)"},
+                     "a sample every SIZE allocated bytes on average (default 512KiB; 80000 of a "
+                     "program of OCaml)"},
     [HS_OPT_STACKS] = {"stacks", 0, HS_OPTION_CHOICE, "HOW", "auto|frames|tables|none",
                        "backtraces by frame pointers, unwind tables, or whichever the program has "
                        "(auto, default)"},
     [HS_OPT_START] = {"start", 0, HS_OPTION_CHOICE, "HOW", "on|off",
                       "sample from the start (on, default), or when it is switched on"},
+    [HS_OPT_OCAML] = {"ocaml", 0, HS_OPTION_CHOICE, "HOW", "on|off",
+                      "sample OCaml's own heap, too (on, default), or leave it alone"},
     [HS_OPT_SEND_TO] = {"to", 0, HS_OPTION_TEXT, "HOST:PORT", NULL,
                         "send the trace to a 'heapsnap gather'"},
     [HS_OPT_LISTEN] = {"listen", 0, HS_OPTION_TEXT, "HOST:PORT", NULL,

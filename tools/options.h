@@ -126,6 +126,7 @@ enum hs_option_id {
     HS_OPT_RATE,
     HS_OPT_STACKS,
     HS_OPT_START,
+    HS_OPT_OCAML,
     HS_OPT_SEND_TO,
     HS_OPT_LISTEN,
     HS_OPT_TOKEN,

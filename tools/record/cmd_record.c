@@ -7,6 +7,9 @@
 #include "program_find.h"
 #include "run.h"
 #include "switch.h"
+#include <heapsnap/recorded.h>
+
+#define OCAML_RATE_BYTES 80000 /* 1e-4 samples per word, what Gc.Memprof is known to bear */
 
 static hs_status check_options(const struct hs_invocation *inv, struct hs_error *err)
 {
@@ -54,6 +57,25 @@ static void talk_result(const struct hs_recording *r)
         hs_talk("%s", hs_namer_note(r->namer, i));
 }
 
+/* Says why OCaml's own heap was not sampled. */
+static void talk_ocaml(const struct hs_recording *r, bool is_ocaml)
+{
+    static const char *const reasons[HS_RECORD_N_OCAML] = {
+        [HS_RECORD_OCAML_BYTECODE] = "it runs bytecode",
+        [HS_RECORD_OCAML_UNABLE] = "OCaml 5.0 to 5.2 have no sampler (Gc.Memprof)",
+        [HS_RECORD_OCAML_UNKNOWN] = "its runtime is of a version that is not known",
+        [HS_RECORD_OCAML_GUARDED] = "its code cannot be changed, as is needed to give way to the "
+                                    "program's own use of Gc.Memprof",
+        [HS_RECORD_OCAML_REFUSED] = "its sampler (Gc.Memprof) is in use already",
+    };
+    if (r->held.ocaml == HS_RECORD_OCAML_OF_PROGRAM)
+        hs_talk("OCaml's own heap was sampled until the program used Gc.Memprof itself");
+    else if (reasons[r->held.ocaml] != NULL)
+        hs_talk("OCaml's own heap was not sampled: %s", reasons[r->held.ocaml]);
+    else if (r->held.ocaml == HS_RECORD_OCAML_NONE && is_ocaml)
+        hs_talk("OCaml's own heap was not sampled: its runtime was not seen to start");
+}
+
 static void talk_sender(const struct hs_sender *sender, const char *place)
 {
     struct hs_wire_counts counts = hs_sender_counts(sender);
@@ -77,6 +99,9 @@ static hs_status pass_on(struct hs_tool *tool, const struct hs_recording *r, str
 static hs_status record(struct hs_tool *tool, const struct hs_invocation *inv,
                         struct hs_recording *r, struct hs_error *err)
 {
+    bool is_ocaml = hs_program_is_ocaml(r->program);
+    if (is_ocaml && r->rate_bytes == 0 && (r->ocaml == NULL || strcmp(r->ocaml, "off") != 0))
+        r->rate_bytes = OCAML_RATE_BYTES;
     const char *debug_dirs[HS_MAX_REPEATED];
     size_t n_dirs = hs_repeated(inv, HS_OPT_DEBUG_PATH, debug_dirs);
     hs_auto(hs_namer) *namer = NULL;
@@ -87,8 +112,10 @@ static hs_status record(struct hs_tool *tool, const struct hs_invocation *inv,
         r->is_failed = true;
         hs_talk("'%s' sent nothing: the recorder's library was not loaded into it", r->program);
     }
-    if (!hs_given(inv, HS_OPT_QUIET))
+    if (!hs_given(inv, HS_OPT_QUIET)) {
         talk_result(r);
+        talk_ocaml(r, is_ocaml);
+    }
     if (r->sender != NULL && (!hs_given(inv, HS_OPT_QUIET) || hs_sender_trouble(r->sender) != NULL))
         talk_sender(r->sender, inv->text[HS_OPT_SEND_TO]);
     r->is_failed |= r->sender != NULL && hs_sender_trouble(r->sender) != NULL;
@@ -143,6 +170,7 @@ hs_status hs_cmd_record(struct hs_tool *tool, const struct hs_invocation *inv, s
         .rate_bytes = hs_given(inv, HS_OPT_RATE) ? inv->number[HS_OPT_RATE] : 0,
         .stacks = hs_given(inv, HS_OPT_STACKS) ? inv->text[HS_OPT_STACKS] : NULL,
         .start = hs_given(inv, HS_OPT_START) ? inv->text[HS_OPT_START] : NULL,
+        .ocaml = hs_given(inv, HS_OPT_OCAML) ? inv->text[HS_OPT_OCAML] : NULL,
         .with_children = hs_given(inv, HS_OPT_CHILDREN),
         .keeps_file = hs_given(inv, HS_OPT_TRACE_FILE) || !hs_given(inv, HS_OPT_SEND_TO),
         .is_failed = is_failed,

@@ -10,6 +10,7 @@
 
 #include "base/progress.h"
 #include "recorder/held.h"
+#include <heapsnap/recorded.h>
 
 enum { MAX_AREAS = 256 };
 /* The least time between two looks: nothing is held back for longer than a second; the poll of
@@ -59,6 +60,9 @@ static void let_go(struct hs_held_list *list, size_t at)
 {
     struct hs_held *held = &list->areas[at];
     uint64_t state = __atomic_load_n(&held->area->state, __ATOMIC_ACQUIRE);
+    uint64_t ocaml = __atomic_load_n(&held->area->ocaml, __ATOMIC_ACQUIRE);
+    if (ocaml != HS_RECORD_OCAML_NONE && ocaml < HS_RECORD_N_OCAML)
+        list->ocaml = (unsigned)ocaml;
     list->n_torn += (state & HS_RECORD_HELD_STATE) == HS_RECORD_HELD_BUSY;
     take(list, held);
     (void)munmap(held->area, sizeof *held->area);

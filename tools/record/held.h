@@ -17,6 +17,7 @@ struct hs_held_list {
     size_t n_areas, capacity;
     uint64_t looked_ns;
     uint64_t n_torn; /* packets that were being written when their process ended */
+    unsigned ocaml;  /* enum hs_record_ocaml: of the last process that had such a runtime */
 };
 
 /* Takes over a descriptor that came from a process, which may be anything. `pid` is who sent it:

@@ -151,6 +151,15 @@ hs_status hs_program_find(const char *name, char *path, struct hs_error *err)
     return check(path, err);
 }
 
+bool hs_program_is_ocaml(const char *path)
+{
+    hs_auto(hs_elf) *elf = NULL;
+    struct hs_error ignored = HS_ERROR_INIT;
+    return hs_elf_open_path(path, &elf, &ignored) == HS_OK &&
+           hs_elf_find(elf, "caml_memprof_start") != NULL &&
+           hs_elf_find(elf, "caml_globals") != NULL;
+}
+
 /* ---- the library ---- */
 
 hs_status hs_program_library(char *path, struct hs_error *err)

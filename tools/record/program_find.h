@@ -13,6 +13,9 @@
  * is judged. `path` has PATH_MAX bytes. */
 hs_status hs_program_find(const char *name, char *path, struct hs_error *err);
 
+/* Tells whether a program has OCaml's runtime for native code, by its symbols. */
+bool hs_program_is_ocaml(const char *path);
+
 /* Finds the library to preload: beside this program, or where it is installed. HS_IO. */
 hs_status hs_program_library(char *path, struct hs_error *err);
 

@@ -17,9 +17,9 @@ struct hs_recording {
     const char *program, *library; /* paths */
     const char *output;            /* NULL: heapsnap.PID.trace; unused without keeps_file */
     const struct hs_out_access *access;
-    const sigset_t *ignored;    /* signals that the program ignores from the start */
-    uint64_t rate_bytes;        /* 0: the library's own */
-    const char *stacks, *start; /* NULL: the library's own */
+    const sigset_t *ignored;            /* signals that the program ignores from the start */
+    uint64_t rate_bytes;                /* 0: the library's own */
+    const char *stacks, *start, *ocaml; /* NULL: the library's own */
     bool with_children;
     bool keeps_file;          /* false later: it cannot be written */
     struct hs_sender *sender; /* or NULL */

@@ -55,6 +55,7 @@ static void set_environment(const struct hs_recording *r, int fd)
         set_number("HEAPSNAP_RECORD_RATE", r->rate_bytes);
     set("HEAPSNAP_RECORD_STACKS", r->stacks);
     set("HEAPSNAP_RECORD_START", r->start);
+    set("HEAPSNAP_RECORD_OCAML", r->ocaml);
     if (r->with_children)
         set("HEAPSNAP_RECORD_CHILDREN", "1");
 }
