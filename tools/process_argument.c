@@ -89,14 +89,19 @@ static size_t find_called(const char *name, bool is_told, pid_t *ret)
     return n;
 }
 
+/* Tells whether a file is a core, or packed as systemd-coredump packs cores: no snapshot is. */
 static bool is_core(const char *path)
 {
+    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd}, lz4[] = {0x04, 0x22, 0x4d, 0x18};
     Elf64_Ehdr header;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool is_whole = fd >= 0 && read(fd, &header, sizeof header) == (ssize_t)sizeof header;
     if (fd >= 0)
         (void)close(fd);
-    return is_whole && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_CORE;
+    if (!is_whole)
+        return false;
+    return memcmp(&header, zstd, sizeof zstd) == 0 || memcmp(&header, lz4, sizeof lz4) == 0 ||
+           (memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_CORE);
 }
 
 /* ---- the file */

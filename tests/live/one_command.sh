@@ -94,6 +94,12 @@ gcore -o "$work/core" "$pid" >"$work/log.gcore" 2>&1 || fail "gcore"
 ask 0 types "$work/core.$pid" --json
 grep -q '"type": "struct order"' "$work/said" || fail "a core"
 [ -s "core.$pid.snap" ] || fail "the snapshot of a core: $(ls)"
+for packer in zstd lz4; do
+    command -v $packer >/dev/null || continue
+    $packer -q -c "$work/core.$pid" >"$work/core.$packer" || fail "$packer"
+    ask 0 types "$work/core.$packer" --json
+    grep -q '"type": "struct order"' "$work/said" || fail "a core, packed by $packer"
+done
 
 mkfifo "$work/second"
 "$work/$name" <"$work/second" >"$work/log.second" &
