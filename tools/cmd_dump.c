@@ -116,7 +116,7 @@ static void talk_report(const struct hs_tool *tool, const struct hs_dump_report 
         hs_talk("%s", report->remark);
     if (report->n_served != 0) {
         hs_format_bytes(report->served_bytes, bytes);
-        hs_talk("%lu debug file%s of %s from the symbol server", (unsigned long)report->n_served,
+        hs_talk("%lu file%s of %s from the symbol server", (unsigned long)report->n_served,
                 report->n_served == 1 ? "" : "s", bytes);
     }
     if (report->stop.n_cut != 0)

@@ -331,6 +331,7 @@ static void check_unwind(struct hs_dump *dump, struct hs_diagnosis *d)
 
 static hs_status check_opened(struct hs_dump *dump, struct hs_diagnosis *d, struct hs_error *err)
 {
+    HS_TRY(hs_dump_find_programs(dump, err));
     if (hs_objects_open(&dump->objects, &dump->target, err) != HS_OK)
         return add_failure(d, "binaries", err);
     const struct hs_runtime *runtime = own_heap(&dump->objects);

@@ -48,6 +48,7 @@ static hs_status dump_recognise(struct hs_dump *dump, struct hs_error *err)
 static hs_status dump_prepare(struct hs_dump *dump, struct hs_error *err)
 {
     HS_TRY(hs_dump_open(dump->options, &dump->target, err));
+    HS_TRY(hs_dump_find_programs(dump, err));
     HS_TRY(hs_objects_open(&dump->objects, &dump->target, err));
     HS_TRY(dump_recognise(dump, err));
     for (size_t i = 0; i < dump->n_serving; i++)

@@ -209,45 +209,94 @@ static bool prepare_is_asked(const struct hs_object *object)
            *hs_elf_build_id(object->elf) != '\0';
 }
 
+static void prepare_count_served(struct hs_dump *dump, const char *path)
+{
+    struct stat about;
+    dump->n_served++;
+    if (stat(path, &about) == 0 && about.st_size > 0)
+        dump->served_bytes += (uint64_t)about.st_size;
+}
+
 static hs_status prepare_take(struct hs_dump *dump, struct hs_object *object,
                               const struct hs_debug_answer *answer, struct hs_error *err)
 {
     struct hs_debugfile_search search = {0};
-    struct stat about;
 
     if (answer->path == NULL)
         return HS_OK;
     HS_TRY(hs_debugfile_open_file(object->elf, answer->path, &object->debug, &search, err));
     if (object->debug == NULL)
         return prepare_note(dump, object, &search, err);
-    dump->n_served++;
-    if (stat(answer->path, &about) == 0 && about.st_size > 0)
-        dump->served_bytes += (uint64_t)about.st_size;
+    prepare_count_served(dump, answer->path);
     return HS_OK;
+}
+
+/* Asks the server, and keeps what is to be said of it. */
+static hs_status prepare_question(struct hs_dump *dump, struct hs_debug_answers *answers,
+                                  struct hs_error *err)
+{
+    const struct hs_dump_options *options = dump->options;
+    hs_str note;
+
+    if (answers->n == 0)
+        return HS_OK;
+    HS_TRY(hs_debug_server_ask(options->debug_server, options->debug_server_ns, options->progress,
+                               answers, err));
+    if (answers->note[0] == '\0')
+        return HS_OK;
+    HS_TRY(hs_strtab_add(&dump->strings, answers->note, &note, err));
+    return prepare_add_note(dump, note, err);
+}
+
+/* Takes a program or library that a server has, unless it is of another build. */
+static hs_status prepare_offer(struct hs_dump *dump, const struct hs_debug_answer *answer,
+                               struct hs_error *err)
+{
+    size_t at = answer->object - 1;
+
+    if (answer->path == NULL)
+        return HS_OK;
+    HS_TRY(hs_core_offer(&dump->target, answer->object, answer->path, err));
+    const char *id = hs_core_next_missing(&dump->target, &at);
+    if (id == NULL || at != answer->object)
+        prepare_count_served(dump, answer->path);
+    return HS_OK;
+}
+
+hs_status hs_dump_find_programs(struct hs_dump *dump, struct hs_error *err)
+{
+    struct hs_debug_answers answers = {.of_programs = true};
+    const char *build_id;
+    hs_status status = HS_OK;
+
+    if (dump->target.core == NULL || dump->options->no_names || dump->options->debug_server == NULL)
+        return HS_OK;
+    for (size_t at = 0;
+         status == HS_OK && (build_id = hs_core_next_missing(&dump->target, &at)) != NULL;)
+        status = hs_debug_answers_add(&answers, build_id, at, err);
+    if (status == HS_OK)
+        status = prepare_question(dump, &answers, err);
+    for (size_t i = 0; i < answers.n && status == HS_OK; i++)
+        status = prepare_offer(dump, &answers.list[i], err);
+    hs_debug_answers_fini(&answers);
+    return status;
 }
 
 /* Asks the server of the new objects that nobody here has a debug file of. */
 static hs_status prepare_ask(struct hs_dump *dump, const bool *is_new, struct hs_error *err)
 {
-    const struct hs_dump_options *options = dump->options;
     struct hs_debug_answers answers = {0};
-    hs_str note;
     hs_status status = HS_OK;
 
     for (size_t i = 0; i < dump->objects.n && status == HS_OK; i++)
         if (is_new[i] && prepare_is_asked(&dump->objects.objects[i]))
             status = hs_debug_answers_add(&answers, hs_elf_build_id(dump->objects.objects[i].elf),
                                           i, err);
-    if (status == HS_OK && answers.n != 0)
-        status = hs_debug_server_ask(options->debug_server, options->debug_server_ns,
-                                     options->progress, &answers, err);
+    if (status == HS_OK)
+        status = prepare_question(dump, &answers, err);
     for (size_t i = 0; i < answers.n && status == HS_OK; i++)
         status = prepare_take(dump, &dump->objects.objects[answers.list[i].object],
                               &answers.list[i], err);
-    if (status == HS_OK && answers.note[0] != '\0')
-        status = hs_strtab_add(&dump->strings, answers.note, &note, err);
-    if (status == HS_OK && answers.note[0] != '\0')
-        status = prepare_add_note(dump, note, err);
     hs_debug_answers_fini(&answers);
     return status;
 }

@@ -156,7 +156,8 @@ static hs_status start(const char *helper, const struct hs_debug_answers *answer
                        int *ret_output, struct hs_error *err)
 {
     char most[32];
-    char *const arguments[] = {(char *)"heapsnap-debuginfod", most, NULL};
+    char *const arguments[] = {(char *)"heapsnap-debuginfod", most,
+                               (char *)(answers->of_programs ? "executable" : "debuginfo"), NULL};
     int input = -1, output[2] = {-1, -1};
 
     (void)snprintf(most, sizeof most, "%llu", (unsigned long long)HS_DEBUG_SERVER_FILE_BYTES);

@@ -1,6 +1,6 @@
-/* Debug files from symbol servers, by build-id: asked of the helper heapsnap-debuginfod, which has
- * libdebuginfod and a process of its own. It asks the servers of DEBUGINFOD_URLS, several files at
- * a time, and keeps what it got in libdebuginfod's cache. */
+/* Debug files, or the programs themselves, from symbol servers, by build-id: asked of the helper
+ * heapsnap-debuginfod, which has libdebuginfod and a process of its own. It asks the servers of
+ * DEBUGINFOD_URLS, several files at a time, and keeps what it got in libdebuginfod's cache. */
 #ifndef HS_RUNTIMES_DEBUG_SERVER_H
 #define HS_RUNTIMES_DEBUG_SERVER_H
 
@@ -23,7 +23,8 @@ struct hs_debug_answer {
 struct hs_debug_answers {
     struct hs_debug_answer *list; /* owned */
     size_t n, capacity;
-    char note[512]; /* why names may be missing; "" where every server said what it has */
+    bool of_programs; /* the programs and libraries are wanted, not their debug files */
+    char note[512];   /* why names may be missing; "" where every server said what it has */
 };
 
 /* Adds a question. `build_id` is borrowed until hs_debug_answers_fini. HS_LIMIT. */

@@ -67,6 +67,19 @@ refused()
     [ ! -e "$work/other/heap.snap" ] || fail "a snapshot is left"
 }
 
+# serve BINARY FILE: the file is what a server has under the build-id of the binary.
+serve()
+{
+    local id
+    id=$(readelf -n "$1" | sed -n 's/.*Build ID: //p')
+    mkdir -p "$work/served/buildid/$id"
+    cp "$2" "$work/served/buildid/$id/executable"
+}
+served()
+{
+    DEBUGINFOD_URLS=file://$work/served DEBUGINFOD_CACHE_PATH=$work/cache "$@"
+}
+
 for core in $cores; do
     core=$work/$core
     dump_core "$core"
@@ -109,6 +122,24 @@ for core in $cores; do
     dump_core "$core"
     told "2 files are not to be had"
     holds_both "without both"
+
+    # A symbol server has both; then, under the program's number, another build.
+    case " $PARTS " in
+    *" debuginfod "*)
+        rm -rf "$work/served" "$work/cache"
+        serve "$work/sysroot$work/bin/program" "$work/sysroot$work/bin/program"
+        serve "$work/sysroot$work/bin/libkept.so" "$work/sysroot$work/bin/libkept.so"
+        served dump_core "$core"
+        same "from a server" reserved "shared memory" "mapped files"
+        told "2 .* from the symbol server"
+        rm -rf "$work/cache"
+        serve "$work/sysroot$work/bin/program" "$work/rebuilt"
+        served dump_core "$core"
+        has_root kept_by_program && fail "a name of another build, from a server"
+        has_root kept_by_library || fail "names of the library, from a server"
+        told "'$work/bin/program' is not to be had"
+        ;;
+    esac
 
     mv "$work/sysroot$work/bin/program" "$work/sysroot$work/bin/libkept.so" "$work/bin/"
 done

@@ -81,7 +81,7 @@ cmp "$work/got" "$work/files/stock.debug" || fail "debuginfod has not the file"
 ask "" && unnamed "no server" ""
 ask "$url"
 named || { cat "$work/said" "$work/talk"; fail "no names from the server"; }
-grep -q '1 debug file of .* from the symbol server' "$work/talk" ||
+grep -q '1 file of .* from the symbol server' "$work/talk" ||
     { cat "$work/talk"; fail "not told"; }
 ask "$url" --debuginfod off && unnamed "--debuginfod off" ""
 ask "$url" --no-names && unnamed "--no-names" ""

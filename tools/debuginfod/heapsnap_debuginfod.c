@@ -1,8 +1,9 @@
-/* heapsnap-debuginfod: fetches debug files from the servers of DEBUGINFOD_URLS, some at a time,
- * into libdebuginfod's own cache. A program of its own, so that what a server says is read in no
- * process that holds another's memory, and one that hangs can be ended.
+/* heapsnap-debuginfod: fetches debug files, or programs and libraries, from the servers of
+ * DEBUGINFOD_URLS, some at a time, into libdebuginfod's own cache. A program of its own, so that
+ * what a server says is read in no process that holds another's memory, and one that hangs can be
+ * ended.
  *
- *     heapsnap-debuginfod MOST-BYTES      of each file
+ *     heapsnap-debuginfod MOST-BYTES debuginfo|executable      of each file
  *
  * Standard input has a build-id a line, in hexadecimal. Standard output has, as it comes:
  *
@@ -30,6 +31,7 @@ enum { MOST_IDS = 4096, ID_BYTES = 130, N_WORKERS = 4, LINE_BYTES = 8192 };
 
 static char ids[MOST_IDS][ID_BYTES];
 static size_t n_ids;
+static bool wants_executables;
 static atomic_size_t next_id;
 static volatile sig_atomic_t is_ended;
 
@@ -71,7 +73,9 @@ static void fetch(debuginfod_client *client, const char *id)
     char line[LINE_BYTES], *path = NULL;
 
     debuginfod_set_user_data(client, &worker);
-    int fd = debuginfod_find_debuginfo(client, (const unsigned char *)id, 0, &path);
+    int fd = wants_executables
+                 ? debuginfod_find_executable(client, (const unsigned char *)id, 0, &path)
+                 : debuginfod_find_debuginfo(client, (const unsigned char *)id, 0, &path);
     if (fd >= 0)
         (void)close(fd);
     if (fd >= 0 && path != NULL && strchr(path, '\n') == NULL)
@@ -115,10 +119,13 @@ int main(int argc, char **argv)
     char *after = NULL;
     size_t n = 0;
 
-    if (argc == 2)
+    if (argc == 3)
         most.rlim_cur = most.rlim_max = strtoull(argv[1], &after, 10);
-    if (argc != 2 || *after != '\0' || most.rlim_max == 0) {
-        (void)fputs("usage: heapsnap-debuginfod MOST-BYTES <build-ids\n", stderr);
+    wants_executables = argc == 3 && strcmp(argv[2], "executable") == 0;
+    if (argc != 3 || *after != '\0' || most.rlim_max == 0 ||
+        (!wants_executables && strcmp(argv[2], "debuginfo") != 0)) {
+        (void)fputs("usage: heapsnap-debuginfod MOST-BYTES debuginfo|executable <build-ids\n",
+                    stderr);
         return 2;
     }
     (void)sigaction(SIGTERM, &end, NULL);

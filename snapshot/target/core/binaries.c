@@ -301,6 +301,26 @@ bool hs_core_binary_open(struct hs_core *core, uint32_t binary)
     return b->known != NULL && b->known->fd >= 0;
 }
 
+const char *hs_core_next_missing(const struct hs_target *target, size_t *at)
+{
+    struct hs_core *core = target->core;
+
+    while (*at < core->n_binaries) {
+        const struct hs_core_binary *b = &core->binaries[(*at)++];
+        if (!hs_core_binary_open(core, (uint32_t)(*at - 1)) && b->known != NULL &&
+            b->known->wanted_id[0] != '\0')
+            return b->known->wanted_id;
+    }
+    return NULL;
+}
+
+hs_status hs_core_offer(const struct hs_target *target, size_t at, const char *path,
+                        struct hs_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return binary_try(target->core, (uint32_t)(at - 1), binary_regular(fd), false, err);
+}
+
 static bool load_has(const struct hs_core_load *load, uint64_t file_offset)
 {
     return file_offset >= load->begin && file_offset < load->end;

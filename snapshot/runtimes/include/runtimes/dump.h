@@ -71,6 +71,9 @@ const hs_addr *hs_dump_records(const struct hs_dump *dump, const void *self, siz
 struct hs_interpreter hs_dump_interpreter(const struct hs_dump *dump);
 
 /* ---- debug_files.c */
+/* Asks a symbol server, where the options name one, for the programs and libraries of a core that
+ * are not on this machine; before hs_objects_open. Fails with HS_LIMIT. */
+hs_status hs_dump_find_programs(struct hs_dump *dump, struct hs_error *err);
 /* Looks for separate debug files of all objects that need one and were not asked about yet: in the
  * directories of the options and /usr/lib/debug, as the target sees it and as we do. One that is
  * there and cannot be used is told in dump->debug_notes. What is not there is asked of a symbol

@@ -49,6 +49,12 @@ uint64_t hs_core_data_bytes(const struct hs_target *target, hs_addr begin, hs_ad
 const char *hs_core_sysroot(const struct hs_target *target);
 /* Returns where the file mapped at `address` was found on this machine, or NULL. */
 const char *hs_core_found_path(const struct hs_target *target, hs_addr address);
+/* Finds the next mapped file that is nowhere here, from number *at on (0 at first), which becomes
+ * its own plus one: its build-id, borrowed; NULL when there is no more. */
+const char *hs_core_next_missing(const struct hs_target *target, size_t *at);
+/* Takes the file at `path` for the missing one that *at stood behind, if it is of that build. */
+hs_status hs_core_offer(const struct hs_target *target, size_t at, const char *path,
+                        struct hs_error *err);
 /* Returns where the program was found on this machine, or NULL. */
 const char *hs_core_program_path(const struct hs_target *target);
 
