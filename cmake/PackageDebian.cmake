@@ -16,6 +16,9 @@ foreach(hs_pair IN LISTS CPACK_HS_PACKAGES)
   if(NOT IS_DIRECTORY "${hs_top}")
     continue()
   endif()
+  # The same whatever the umask of who builds is.
+  file(CHMOD_RECURSE "${hs_top}" DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+    GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
   set(hs_doc "${hs_top}/share/doc/${hs_name}")
   file(WRITE "${hs_doc}/copyright"
 "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
