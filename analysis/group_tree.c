@@ -239,12 +239,16 @@ hs_status hs_group_walk_place(const struct hs_group_place *place, struct hs_tree
     return HS_OK;
 }
 
-/* Tells whether nothing is known of a kind but its size: what it may be is a guess. */
+/* Tells whether nothing is known of the words of a kind: what it may be is a guess, or no more than
+ * a name. */
 static bool is_untyped(const struct hs_group_kinds *kinds, uint32_t kind)
 {
     uint32_t type = kinds->types[kind];
-    return kind == KIND_UNTYPED ||
-           (type != HS_UNTYPED && hs_snap_type(kinds->view->snap, type)->form == HS_FORM_BYTES);
+    if (kind == KIND_UNTYPED || type == HS_UNTYPED)
+        return kind == KIND_UNTYPED;
+    const struct hs_type *of = hs_snap_type(kinds->view->snap, type);
+    return of->form == HS_FORM_BYTES ||
+           hs_type_is_opaque(hs_view_string(kinds->view, of->name), of->form);
 }
 
 static void sum_up(struct hs_group_tree *tree)
@@ -590,8 +594,18 @@ static uint32_t class_of_part(const struct hs_group_tree *tree, uint32_t group, 
     return best_below(tree, group, &rank);
 }
 
+static bool is_opaque(const struct hs_group_tree *tree, uint32_t group)
+{
+    const struct hs_view *view = tree->kinds->view;
+    uint32_t type = tree->kinds->types[tree->groups[group].kind];
+    if (type == HS_UNTYPED)
+        return false;
+    const struct hs_type *of = hs_snap_type(view->snap, type);
+    return hs_type_is_opaque(hs_view_string(view, of->name), of->form);
+}
+
 /* Finds the group below one that most of its words are in: a quarter of all at least, and more
- * than its own. */
+ * than its own. What hangs on objects of a library that have a name, and has none, is these. */
 static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group,
                                      hs_node *ret_top)
 {
@@ -601,6 +615,13 @@ static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t 
         if (groups[i].own_words > groups[best].own_words && is_below(tree, i, group))
             best = i;
     if (best == group || groups[best].own_words < groups[group].words / LEAST_PART)
+        return (struct hs_accumulated){0};
+    uint32_t named = best;
+    while (is_untyped(tree->kinds, groups[best].kind) && named != group && !is_opaque(tree, named))
+        named = groups[named].parent;
+    if (is_opaque(tree, named))
+        best = named;
+    if (best == group)
         return (struct hs_accumulated){0};
     *ret_top = groups[best].top;
     return step_of(tree, best);

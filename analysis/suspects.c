@@ -354,7 +354,16 @@ static void keep_first(struct hs_suspects *found, size_t max_rows)
     found->n = n_kept;
 }
 
-/* Tells whether an owner's sentence is of blocks without a type, these or as many words of others.
+static bool is_named_only(const struct hs_view *view, uint32_t type)
+{
+    if (type == HS_UNTYPED)
+        return false;
+    const struct hs_type *of = hs_snap_type(view->snap, type);
+    return hs_type_is_opaque(hs_view_string(view, of->name), of->form);
+}
+
+/* Tells whether an owner's sentence is of blocks without a type, these or as many words of others,
+ * or of what they hang on, of which no more than a name is known.
  */
 static bool tells_unknown(const struct hs_view *view, const struct hs_suspect *owner,
                           uint64_t unknown_words)
@@ -362,7 +371,9 @@ static bool tells_unknown(const struct hs_view *view, const struct hs_suspect *o
     bool is_owner = owner->list == HS_SUSPECT_OWNER || owner->list == HS_SUSPECT_JOINT;
     bool is_typed =
         owner->type != HS_UNTYPED && hs_snap_type(view->snap, owner->type)->form != HS_FORM_BYTES;
-    return is_owner && owner->at.members != 0 && (!is_typed || owner->equal.n != 0) &&
+    bool is_named = is_named_only(view, owner->type) ||
+                    (owner->at.bulk.n_blocks != 0 && is_named_only(view, owner->at.bulk.type));
+    return is_owner && owner->at.members != 0 && (!is_typed || is_named || owner->equal.n != 0) &&
            owner->untyped_words >= unknown_words / 2;
 }
 

@@ -145,6 +145,13 @@ const char *hs_type_form_name(unsigned form)
     return MODEL_NAME(names, form);
 }
 
+bool hs_type_is_opaque(const char *name, unsigned form)
+{
+    size_t n = strlen(name), n_end = sizeof HS_TYPE_OPAQUE - 1;
+
+    return form == HS_FORM_RECORD && n > n_end && strcmp(name + n - n_end, HS_TYPE_OPAQUE) == 0;
+}
+
 const char *hs_sample_state_name(unsigned state)
 {
     static const char *const names[HS_N_SAMPLE_STATES] = {

@@ -2,6 +2,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/checked.h"
 #include "containers.h"
@@ -84,6 +85,21 @@ static hs_ctype resolve_own(struct hs_ctypes *types, hs_type_file file, hs_die d
     return type;
 }
 
+/* Tells whether a typedef of void is a name for what a library keeps to itself, as curl's CURL: at
+ * the top level of its unit, and no other spelling of "void". */
+static bool is_opaque_name(struct hs_ctypes *types, hs_type_file file,
+                           const struct debug_entry *entry, const char *name)
+{
+    static const char plain[] = "void";
+    char qualified[CTYPES_MAX_NAME];
+    size_t n = strlen(name);
+
+    return n != 0 &&
+           (n < sizeof plain - 1 || strcasecmp(name + n - (sizeof plain - 1), plain) != 0) &&
+           hs_ctypes_qualified_(types, file, entry, qualified, sizeof qualified) > 0 &&
+           strcmp(qualified, name) == 0;
+}
+
 hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die die)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -105,6 +121,9 @@ hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die d
                 if (name != NULL && alias_hides(name))
                     known = hidden_pointer(types);
                 alias = name == NULL ? alias : hs_ctypes_keep_(types, name, CTYPES_MAX_NAME);
+                if (name != NULL && !hs_entry_has_(info, &entry, DW_AT_type) &&
+                    is_opaque_name(types, file, &entry, name))
+                    known = resolve_own(types, file, at, alias);
             }
         }
         if (known != 0) {
@@ -417,6 +436,10 @@ static void build_by_tag(struct hs_ctypes *types, struct debug_info *info,
         break;
     case DW_TAG_unspecified_type:
         type->kind = HS_CTYPE_VOID;
+        break;
+    case DW_TAG_typedef: /* of void: see is_opaque_name */
+        type->kind = HS_CTYPE_RECORD;
+        type->flags |= TYPE_DECLARED;
         break;
     case DW_TAG_base_type:
     case DW_TAG_enumeration_type:

@@ -18,10 +18,18 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype number, struct hs_ctype_fa
                                    .n_bytes = n_bytes,
                                    .of = type->of,
                                    .n_elements = type->n_elements,
+                                   .alias = type->kind == HS_CTYPE_RECORD ? type->alias : NULL,
                                    .kind = type->kind,
                                    .is_declaration = (type->flags & TYPE_DECLARED) != 0,
                                    .is_text = (type->flags & TYPE_TEXT) != 0,
                                    .may_free = (type->flags & TYPE_FREES) != 0};
+}
+
+bool hs_ctypes_is_opaque(struct hs_ctypes *types, hs_ctype number)
+{
+    const struct ctypes_type *type = hs_ctypes_get_(types, number);
+
+    return type->kind == HS_CTYPE_RECORD && (type->flags & TYPE_DECLARED) != 0;
 }
 
 bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)

@@ -102,6 +102,29 @@ grep -q "that of 120 B perhaps struct session" "$work/suspects.json" ||
     fail "the sentence does not guess"
 leave
 
+# What pointers to undescribed types lead to has the name that the program knows, and no more.
+start "$work/held" undescribed
+rm -f "$work/heap.snap.idx"
+dump
+"$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "types"
+"$HEAPSNAP" suspects "$work/heap.snap" --json >"$work/suspects.json" || fail "suspects"
+python3 - "$work" <<'PYTHON' || fail "what is declared and not described"
+import json, sys
+rows = json.load(open(f"{sys.argv[1]}/types.json"))["types"]
+found = {row["type"]: row["objects"] for row in rows}
+expected = {"block of 1000 bytes": 200}
+for line in open(f"{sys.argv[1]}/log"):
+    if line.startswith("OPAQUE"):
+        _, count, name = line.rstrip().split(" ", 2)
+        expected[f"{name} (opaque)"] = int(count)
+wrong = {name: found.get(name) for name, n in expected.items() if found.get(name) != n}
+said = json.load(open(f"{sys.argv[1]}/suspects.json"))["suspects"][0]["sentence"]
+print(wrong, said)
+sys.exit(bool(wrong) or len(expected) != 4 or "whose words count by their values" not in said or
+         "mostly 200 struct engine (opaque) and what hangs on them at .engine" not in said)
+PYTHON
+leave
+
 # Blocks without a type are perhaps of the binary that nearly all of their size lead to, with the
 # local symbol where its file has one; not where several could be meant, nor by what all can name.
 build_place()

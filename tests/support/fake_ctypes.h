@@ -103,6 +103,13 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_fact
             .name = fake_named, .n_bytes = 16, .kind = HS_CTYPE_RECORD, .may_free = true};
 }
 
+bool hs_ctypes_is_opaque(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types;
+    (void)type;
+    return false;
+}
+
 const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
                                        bool *ret_is_cut)
 {

@@ -73,6 +73,13 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_fact
         ret->name = "";
 }
 
+bool hs_ctypes_is_opaque(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types;
+    return world_types[type].facts.kind == HS_CTYPE_RECORD &&
+           world_types[type].facts.is_declaration;
+}
+
 const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
                                        bool *ret_is_cut)
 {

@@ -22,6 +22,7 @@ enum {
     DECLARED,  /* name, declaration */
     CHAR,      /* name, size 1 */
     NESTED,    /* a block with children */
+    ALIAS,     /* name: a typedef of void */
     N_CODES
 };
 
@@ -131,6 +132,13 @@ static const uint8_t abbreviations[] = {
     NESTED,
     DW_TAG_lexical_block,
     1,
+    0,
+    0,
+    ALIAS,
+    DW_TAG_typedef,
+    0,
+    DW_AT_name,
+    DW_FORM_string,
     0,
     0,
     0,
@@ -404,6 +412,29 @@ static void takes_a_declaration_for_what_it_is(void **state)
     done(&o);
 }
 
+static void takes_a_name_of_void_for_a_declaration(void **state)
+{
+    begin();
+    uint32_t handle = entry(ALIAS);
+    put_text("CURL");
+    uint32_t plain = entry(ALIAS);
+    put_text("GLvoid");
+    uint32_t alias = entry(TYPEDEF);
+    put_text("session");
+    put_number(handle, 4);
+    uint32_t p = put_pointer(alias);
+    struct opened o = finish();
+    struct hs_ctype_facts facts;
+    hs_ctype_facts(o.types, hs_ctypes_resolve_(o.types, o.file, p), &facts);
+    assert_int_equal(facts.kind, HS_CTYPE_POINTER);
+    assert_true(hs_ctypes_is_opaque(o.types, facts.of));
+    hs_ctype_facts(o.types, facts.of, &facts);
+    assert_true(facts.is_declaration && facts.n_bytes == 0);
+    assert_int_equal(hs_ctypes_resolve_(o.types, o.file, plain), 0);
+    assert_false(hs_ctypes_is_opaque(o.types, 0));
+    done(&o);
+}
+
 static void passes_over_what_is_too_deep(void **state)
 {
     begin();
@@ -462,6 +493,7 @@ int main(void)
         cmocka_unit_test(ends_circles_of_specifications),
         cmocka_unit_test(cuts_arrays_of_any_size),
         cmocka_unit_test(takes_a_declaration_for_what_it_is),
+        cmocka_unit_test(takes_a_name_of_void_for_a_declaration),
         cmocka_unit_test(passes_over_what_is_too_deep),
         cmocka_unit_test(survives_each_damaged_byte),
     };

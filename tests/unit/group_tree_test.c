@@ -372,6 +372,50 @@ static void a_class_behind_dicts(void **state)
     made_view_close(&made);
 }
 
+/* What hangs on a library's objects, of which no more than a name is known, is these; below such
+ * that are the members themselves it says nothing. All of it counts as unknown. */
+static void opaque_objects_before_what_hangs_on_them(void **state)
+{
+    enum { N = 50, BELOW = 3, BYTES = 40 };
+    for (int is_in_records = 0; is_in_records < 2; is_in_records++) {
+        struct made_view made = {0};
+        struct hs_graph_builder *b = &made.builder;
+        const uint32_t record = hs_graph_builder_type(b, "struct peer", 0, HS_FORM_RECORD),
+                       cert = hs_graph_builder_type(b, "X509" HS_TYPE_OPAQUE, 0, HS_FORM_RECORD),
+                       bytes = hs_graph_builder_type(b, "block of 320 bytes", 0, HS_FORM_BYTES);
+        uint32_t all = hs_graph_builder_block(b, N, false);
+        b->blocks[all].type = record;
+        for (uint32_t i = 0; i < N; i++) {
+            uint32_t above = all, one;
+            if (is_in_records) {
+                one = hs_graph_builder_block(b, 8, false);
+                b->blocks[one].type = record;
+                hs_graph_builder_edge(b, all, one, HS_EDGE_EXACT);
+                above = one;
+            }
+            one = hs_graph_builder_blocks(b, 1 + BELOW, BYTES);
+            b->blocks[one].type = cert;
+            b->blocks[one].words = 10;
+            hs_graph_builder_edge(b, above, one, HS_EDGE_EXACT);
+            for (uint32_t at = 1; at <= BELOW; at++) {
+                b->blocks[one + at].type = bytes;
+                hs_graph_builder_edge(b, one, one + at, HS_EDGE_EXACT);
+            }
+        }
+        uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "peers", all);
+        made_view_open(&made);
+        struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+        assert_int_equal(at.steps[at.members].type, is_in_records ? record : cert);
+        assert_int_equal(at.bulk.n_blocks, is_in_records ? N : 0);
+        if (is_in_records) {
+            assert_int_equal(at.bulk.type, cert);
+            assert_int_equal(at.bulk.own_words, N * 10);
+            assert_int_equal(at.bulk.words, N * (10 + BELOW * BYTES));
+        }
+        made_view_close(&made);
+    }
+}
+
 /* A map's nodes and its values are as many: values tell what they are. Two levels of a class in
  * nodes of the same container fold all the same. */
 static void values_before_nodes(void **state)
@@ -487,6 +531,7 @@ int main(void)
         cmocka_unit_test(a_long_list),
         cmocka_unit_test(a_table),
         cmocka_unit_test(a_class_behind_dicts),
+        cmocka_unit_test(opaque_objects_before_what_hangs_on_them),
         cmocka_unit_test(values_before_nodes),
         cmocka_unit_test(one_in_another),
         cmocka_unit_test(many_types),

@@ -3,6 +3,7 @@
 
 #include "fail_each.h"
 #include "native/guess.h"
+#include "native/opaque.h"
 #include "native_world.h"
 #include "symbols/elf.h"
 
@@ -18,7 +19,10 @@ enum {
     HUGE_TYPE,
     WRAPPED,
     OPEN_ARRAY,
-    UNKNOWN
+    UNKNOWN,
+    ENGINE,
+    DOCUMENT,
+    HOLDER
 };
 enum { ITEM_BYTES = 56, N = 20, SITES = 4 };
 
@@ -389,6 +393,87 @@ static void out_of_memory_for_places(void **state)
     w->native.of_object = NULL;
 }
 
+/* ---- by pointers to what is described nowhere */
+
+enum { HOLDER_BYTES = 40, OPAQUE_BYTES = 88 };
+
+/* A holder leads to a holder, an engine by two pointers, and a document, which has a typedef. */
+static hs_addr hold_opaque(hs_addr engine, hs_addr as_document)
+{
+    world_type(HOLDER, "struct holder", HS_CTYPE_RECORD, HOLDER_BYTES);
+    world_slot(HOLDER, "next", 0, HOLDER);
+    world_slot(HOLDER, "engine", 8, ENGINE);
+    world_slot(HOLDER, "document", 16, DOCUMENT);
+    world_slot(HOLDER, "anything", 24, 0);
+    world_types[ENGINE].facts = (struct hs_ctype_facts){
+        .name = "struct engine", .kind = HS_CTYPE_RECORD, .is_declaration = true};
+    world_types[DOCUMENT].facts = (struct hs_ctype_facts){.name = "struct _document",
+                                                          .alias = "document_t",
+                                                          .kind = HS_CTYPE_RECORD,
+                                                          .is_declaration = true};
+    hs_addr holder = world_block(w, HOLDER_BYTES);
+    *world_word(w, holder + 8) = engine;
+    *world_word(w, holder + 16) = as_document;
+    world_seed(w, holder, HOLDER);
+    world_root(w, holder, HS_EDGE_EXACT);
+    return holder;
+}
+
+static void name_opaque(void)
+{
+    run();
+    WORLD_OK(hs_native_opaque(&w->native, &flow, &world_err));
+}
+
+static void by_undescribed_types(void **state)
+{
+    hs_addr engine = world_block(w, OPAQUE_BYTES), document = world_block(w, OPAQUE_BYTES);
+    hs_addr other = world_block(w, OPAQUE_BYTES), global = world_block(w, OPAQUE_BYTES);
+    hs_addr holder = hold_opaque(engine, document + 8); /* behind a header */
+    *world_word(w, holder + 24) = other;
+    world_seed(w, global, DOCUMENT);
+    world_root(w, global, HS_EDGE_EXACT);
+    name_opaque();
+    is(engine, "struct engine (opaque)");
+    is(document, "document_t (opaque)");
+    is(global, "document_t (opaque)");
+    is(other, "");
+    is(holder, "struct holder");
+}
+
+/* A pointer to the start comes before one behind a header, whichever is met first; of two to the
+ * start the first name counts; inside of a block is nothing that is allocated alone. */
+static void by_the_best_undescribed_type(void **state)
+{
+    hs_addr both = world_block(w, OPAQUE_BYTES), twice = world_block(w, OPAQUE_BYTES);
+    hs_addr inside = world_block(w, OPAQUE_BYTES);
+    (void)hold_opaque(both, both + 16);
+    (void)hold_opaque(twice, twice);
+    (void)hold_opaque(0, inside + 24);
+    name_opaque();
+    is(both, "struct engine (opaque)");
+    is(twice, "document_t (opaque)");
+    is(inside, "");
+}
+
+static void not_what_has_a_type(void **state)
+{
+    hs_addr items[N];
+    hold(items, ITEM_BYTES, ITEM);
+    (void)hold_opaque(items[3], 0);
+    name_opaque();
+    is(items[3], "struct item");
+}
+
+static void out_of_memory_for_undescribed_types(void **state)
+{
+    hs_addr engine = world_block(w, OPAQUE_BYTES), document = world_block(w, OPAQUE_BYTES);
+    (void)hold_opaque(engine, document + 8);
+    run();
+    FAIL_EACH (f, .at_least = 2)
+        (void)FAIL_EACH_TRY(f, hs_native_opaque(&w->native, &flow, &world_err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +489,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(by_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_place_of_a_runtime, set_up, tear_down),
         cmocka_unit_test_setup_teardown(out_of_memory_for_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_undescribed_types, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_the_best_undescribed_type, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_what_has_a_type, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(out_of_memory_for_undescribed_types, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

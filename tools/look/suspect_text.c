@@ -40,6 +40,14 @@ static bool has_type(const struct hs_view *view, uint32_t type)
     return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
 }
 
+static bool is_opaque(const struct hs_view *view, uint32_t type)
+{
+    if (type == HS_UNTYPED)
+        return false;
+    const struct hs_type *of = hs_snap_type(view->snap, type);
+    return hs_type_is_opaque(hs_view_string(view, of->name), of->form);
+}
+
 /* The names that are ours, not those of a program's types, in the plural. */
 static const char *const plurals[][2] = {
     {"list-cell", "list-cells"},
@@ -217,6 +225,8 @@ static void put_members(struct writer *w, const struct hs_view *view,
         return;
     put(w, ", mostly ");
     put_blocks(w, view, at->bulk.type, at->bulk.n_blocks, 0);
+    if (is_opaque(view, at->bulk.type) && at->bulk.words / 2 > at->bulk.own_words)
+        put(w, at->bulk.n_blocks == 1 ? " and what hangs on it" : " and what hangs on them");
     if (suspect->bulk_place == NULL)
         return;
     bool is_arrow = strncmp(suspect->bulk_place, "->", 2) == 0; /* of a member, not of a pointer */
@@ -693,8 +703,8 @@ static void put_unknown(struct writer *w, const struct hs_view *view,
         : strncmp(name, block, strlen(block)) == 0 ? " of no known type. "
                                                    : ", of what is not known. ",
         type->form == HS_FORM_BYTES && program_is_described(view)
-            ? "The program has nothing but void * and the like for them; where they are "
-              "allocated 'heapsnap record' tells. "
+            ? "No pointer of the program says what they are; where they are allocated "
+              "'heapsnap record' tells. "
             : "Debug information may name them. ");
 }
 

@@ -18,6 +18,7 @@
 #include "foreign.h"
 #include "garbage.h"
 #include "guess.h"
+#include "opaque.h"
 #include "prepare.h"
 #include "qt.h"
 #include "rings.h"
@@ -311,6 +312,7 @@ static hs_status native_mark_end(void *state, struct hs_error *err)
     HS_TRY(hs_scan_mark_encoded(&s->scan, err));
     HS_TRY(hs_scan_end(&s->scan, err));
     HS_TRY(hs_native_collect_samples(&s->native, &s->samples, err));
+    HS_TRY(hs_native_opaque(&s->native, &s->flow, err));
     return hs_native_guess(&s->native, &s->flow, &s->scan, &s->samples, err);
 }
 

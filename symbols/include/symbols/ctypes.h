@@ -53,8 +53,9 @@ struct hs_ctype_facts {
     uint64_t n_bytes;    /* 0 when unknown or of no size */
     hs_ctype of;         /* what a pointer points to, what an array is made of; else 0 */
     uint64_t n_elements; /* of an array; 0: flexible or unknown */
+    const char *alias;   /* of a record: the typedef by which it was found first; NULL: none */
     uint8_t kind;
-    bool is_declaration; /* named but described nowhere that could be found */
+    bool is_declaration; /* named but described nowhere that could be found; C's `typedef void X` */
     bool is_text;        /* a byte of Rust's String, Vec<u8>, &str or [u8]: no memory of any use */
     bool may_free; /* a record whose values may free what they lead to when they end: one of C++
                       that declares a destructor, any of Rust's */
@@ -194,6 +195,8 @@ hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *
 /* Fills in the facts of a type; typedefs, const and volatile are looked through. *ret stays valid
  * until free. */
 void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_facts *ret);
+/* Tells whether a type is a record that is declared and described nowhere. Makes no name: O(1). */
+bool hs_ctypes_is_opaque(struct hs_ctypes *types, hs_ctype type);
 bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b);
 
 /* The pointers in a value of this type, ascending: nested records, base classes and arrays laid out

@@ -197,6 +197,11 @@ const char *hs_type_form_name(unsigned form);
 
 /* Between the two parts of the name of a type of form HS_FORM_BYTES: what is known, and a guess. */
 #define HS_TYPE_PERHAPS ", perhaps "
+/* The end of the name of a record that debug information declares and does not describe: nothing is
+ * known of its words. */
+#define HS_TYPE_OPAQUE " (opaque)"
+/* Tells whether a type has such a name. */
+bool hs_type_is_opaque(const char *name, unsigned form);
 
 struct hs_type {
     hs_str name; /* "closure Stm.observe", "block tag 0, 3 fields", "string", "struct dict",
