@@ -189,9 +189,13 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
         put_name(&w, suspect->fold_name, NAME_COLUMNS);
         return w.status;
     }
+    if (suspect->list == HS_SUSPECT_OWNER) {
+        put_root(&w, view, suspect->roots[0]);
+        return w.status;
+    }
     unsigned n_holders = take_holders(view, suspect, holders);
     uint64_t n_roots = suspect->n_roots - (suspect->n_shown - n_holders);
-    if (suspect->list == HS_SUSPECT_OWNER || (n_roots == 1 && n_holders == 1)) {
+    if (n_roots == 1 && n_holders == 1) {
         put_root(&w, view, holders[0]);
         return w.status;
     }
