@@ -118,6 +118,8 @@ enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance)
 {
     /* glibc keeps stacks for new threads: glibc.pthread.stack_cache_size, 40 MiB. */
     enum { LEAST_UNJOINED = 16, MOST_KEPT_BYTES = 40 << 20 };
+    /* What a dump leaves out of itself, with binaries and the runtime's own. */
+    enum { MOST_ABSENT_BYTES = 16 << 20 };
     enum hs_balance_part largest = HS_BALANCE_LIVE;
 
     for (unsigned part = 0; part < HS_N_BALANCE_PARTS; part++)
@@ -126,6 +128,8 @@ enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance)
     if (balance->n_unjoined >= LEAST_UNJOINED && balance->unjoined_bytes > MOST_KEPT_BYTES)
         return HS_BALANCE_STACKS;
     if (largest == HS_BALANCE_BINARIES || largest == HS_BALANCE_OTHER)
+        return HS_BALANCE_LIVE;
+    if (largest == HS_BALANCE_ABSENT && balance->bytes[largest] < MOST_ABSENT_BYTES)
         return HS_BALANCE_LIVE;
     return balance->bytes[largest] >= HS_BALANCE_LEAST_BYTES ? largest : HS_BALANCE_LIVE;
 }

@@ -237,6 +237,7 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
         .no_names = hs_given(inv, HS_OPT_NO_NAMES),
         .own_heap_alone =
             !hs_given(inv, HS_OPT_HEAPS) || strcmp(inv->text[HS_OPT_HEAPS], "all") != 0,
+        .unless_c_has_most = !hs_given(inv, HS_OPT_HEAPS),
         .names_helper = hs_tool_helper("heapsnap-ocaml-names", helper),
         .debug_server_ns =
             hs_given(inv, HS_OPT_DEBUGINFOD_TIMEOUT) ? inv->number[HS_OPT_DEBUGINFOD_TIMEOUT] : 0,

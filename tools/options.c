@@ -28,8 +28,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_NO_NAMES] = {"no-names", 0, HS_OPTION_FLAG, NULL, NULL,
                          "do not look for variable names: print module and field number"},
     [HS_OPT_HEAPS] = {"heaps", 0, HS_OPTION_CHOICE, "WHICH", "all|ocaml",
-                      "of an OCaml program: its own heap (ocaml, default), or all: with what its C "
-                      "code has from malloc, as one graph"},
+                      "of an OCaml program: its own heap (ocaml), or all: with what its C code has "
+                      "from malloc, as one graph; default: all where that is most of the memory"},
     [HS_OPT_DEBUG_PATH] = {"debug-path", 0, HS_OPTION_REPEATED, "DIR", NULL,
                            "also look for separate debug files below DIR; may be repeated"},
     [HS_OPT_DEBUGINFOD] = {"debuginfod", 0, HS_OPTION_CHOICE, "WHEN", "on|off|ask",

@@ -27,7 +27,8 @@ static uint64_t capture_growth_bytes(uint64_t resident_bytes, unsigned percent)
     return n_bytes < GROWTH_MIN_BYTES ? GROWTH_MIN_BYTES : n_bytes;
 }
 
-uint64_t hs_dump_resident_bytes(pid_t pid)
+/* Reads a size of /proc/PID/status; 0: it is not told. */
+static uint64_t status_bytes(pid_t pid, const char *key)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     hs_auto_free char *text = NULL;
@@ -35,9 +36,19 @@ uint64_t hs_dump_resident_bytes(pid_t pid)
     uint64_t kilobytes = 0, n_bytes = 0;
 
     if (hs_proc_read_of(pid, "status", &text, &n, &ignored) != HS_OK ||
-        !hs_proc_number(text, "VmRSS", 10, &kilobytes) || !hs_mul_fits(kilobytes, 1024, &n_bytes))
+        !hs_proc_number(text, key, 10, &kilobytes) || !hs_mul_fits(kilobytes, 1024, &n_bytes))
         return 0;
     return n_bytes;
+}
+
+uint64_t hs_dump_resident_bytes(pid_t pid)
+{
+    return status_bytes(pid, "VmRSS");
+}
+
+uint64_t hs_dump_anonymous_bytes(pid_t pid)
+{
+    return status_bytes(pid, "RssAnon");
 }
 
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,

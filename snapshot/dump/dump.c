@@ -10,9 +10,24 @@ const struct hs_runtime *const hs_runtimes[HS_N_RUNTIMES] = {HS_RUNTIMES(RUNTIME
 
 /* ---- which runtimes serve the process */
 
-static bool dump_is_alone(const struct hs_dump *dump, const struct hs_runtime *runtime)
+/* Tells whether C code has more memory than the runtime's own heap, and enough of it to matter. A
+ * core says nothing of it, nor does a heap whose size is not told. */
+static bool dump_c_has_most(const struct hs_dump *dump, const struct hs_serving *serving)
 {
-    return dump->options->own_heap_alone && runtime->has_own_heap;
+    const uint64_t least_bytes = 16 << 20;
+
+    if (dump->options->core != NULL || serving->runtime->own_bytes == NULL)
+        return false;
+    uint64_t own_bytes = serving->runtime->own_bytes(serving->state);
+    uint64_t bytes = hs_dump_anonymous_bytes(dump->options->pid);
+    return own_bytes != 0 && bytes > own_bytes && bytes - own_bytes > own_bytes &&
+           bytes - own_bytes >= least_bytes;
+}
+
+static bool dump_is_alone(const struct hs_dump *dump, const struct hs_serving *serving)
+{
+    return dump->options->own_heap_alone && serving->runtime->has_own_heap &&
+           !(dump->options->unless_c_has_most && dump_c_has_most(dump, serving));
 }
 
 /* Refuses a process whose heap needs a part that this build lacks: nothing of it could be read. */
@@ -40,7 +55,7 @@ static hs_status dump_recognise(struct hs_dump *dump, struct hs_error *err)
         serving->runtime = hs_runtimes[i];
         dump->n_serving++;
         dump->n_listing += !hs_runtimes[i]->has_no_blocks;
-        is_alone |= dump_is_alone(dump, hs_runtimes[i]);
+        is_alone |= dump_is_alone(dump, serving);
     }
     return HS_OK;
 }

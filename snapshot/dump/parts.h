@@ -12,6 +12,8 @@ extern const struct hs_runtime *const hs_runtimes[HS_N_RUNTIMES]; /* by their li
 /* Returns the resident bytes that the kernel counts of a process now; 0 when the system does not
  * tell. */
 uint64_t hs_dump_resident_bytes(pid_t pid);
+/* The same without what is of files. */
+uint64_t hs_dump_anonymous_bytes(pid_t pid);
 /* Opens what the options name. Fails like hs_target_open and hs_core_open. */
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
                        struct hs_error *err);

@@ -47,3 +47,19 @@ line=$(line_of "listeners := (fun text ->")
 function="closure Ocaml_suspects.(fun at ocaml_suspects.ml:$line)"
 grep -F "$function" "$work/types" | awk '$1 == 3000 { found = 1 } END { exit !found }' ||
     { cat "$work/types"; fail "no 3000 '$function'"; }
+
+# What most of the memory is lies outside of OCaml's heap: then the dump has it, too.
+start "$work/ocaml_suspects" bigarrays
+dump
+"$HEAPSNAP" dump --heaps ocaml "$pid" -o "$work/alone.snap" 2>"$work/talk" || fail "dump alone"
+leave
+COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" || fail "suspects"
+sentence 1 >"$work/first"
+for words in "Ocaml_suspects.headers (ocaml_suspects.ml:$(line_of "let headers")) alone keeps 25" \
+    "400 data of a Bigarray of which a part is left"; do
+    grep -qF -- "$words" "$work/first" ||
+        { cat "$work/text"; fail "no '$words' in the first sentence of pages"; }
+done
+! grep -qF "not in this dump" "$work/text" || { cat "$work/text"; fail "memory is left out"; }
+COLUMNS=80 "$HEAPSNAP" suspects "$work/alone.snap" >"$work/text" 2>"$work/talk" || fail "suspects"
+grep -qF "not in this dump" "$work/text" || { cat "$work/text"; fail "all is in the dump"; }

@@ -675,9 +675,8 @@ static void flow_forget(struct flow *f)
     hs_bitmap_fini(&f->led_on);
     hs_bitmap_fini(&f->late);
     hs_dict_fini(&f->contested);
-    f->n_changed = 0;
     f->is_late = false;
-    f->n_far_looks = f->n_parts = 0;
+    f->n_changed = f->n_far_looks = f->n_parts = 0;
     f->fit = hs_fit_of(f->native);
 }
 
@@ -685,6 +684,7 @@ static hs_status flow_once(struct flow *f, struct hs_error *err)
 {
     HS_TRY(hs_flow_from_within_(f, err));
     HS_TRY(hs_native_stdio(f->native, f->result, err));
+    HS_TRY(hs_native_outside(f->native, f->result, err));
     if (f->native->ctypes == NULL)
         return HS_OK;
     HS_TRY(flow_from_seeds(f, err));

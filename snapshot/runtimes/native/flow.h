@@ -121,6 +121,10 @@ hs_status hs_native_named_type(const struct hs_native *native, struct hs_native_
                                const struct hs_heap_block *block, struct hs_named_type *ret,
                                struct hs_error *err);
 
+/* ---- outside.c: gives what other runtimes' objects have for data a type that has no pointers. */
+hs_status hs_native_outside(const struct hs_native *native, struct hs_flow *flow,
+                            struct hs_error *err);
+
 /* ---- stdio.c: gives the buffers of glibc's open files a type that has no pointers. Blocks that
  * have a type keep it. */
 hs_status hs_native_stdio(const struct hs_native *native, struct hs_flow *flow,

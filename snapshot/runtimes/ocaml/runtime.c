@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "bigarrays.h"
 #include "locate.h"
 #include "map.h"
 #include "process/ranges.h"
@@ -72,6 +73,21 @@ static hs_status ocaml_describe(const struct hs_objects *objects, char *runtime,
         snprintf(runtime, n, "a native program of OCaml 4.%u", minor);
     snprintf(heap, n, "OCaml's own heap");
     return HS_OK;
+}
+
+static uint64_t ocaml_own_bytes(void *state)
+{
+    struct hs_ocaml_session *s = state;
+    struct hs_error ignored = HS_ERROR_INIT;
+    uint64_t n_bytes = 0;
+
+    if (hs_ocaml_locate(&s->rt, &ignored) == HS_OK)
+        n_bytes = s->rt.five != NULL
+                      ? hs_ocaml5_heap_bytes(&s->rt)
+                      : s->rt.heap_words * HS_WORD + (s->rt.young_end - s->rt.young_start);
+    ocaml_forget(s);
+    hs_image_rewind(&s->dump->image);
+    return n_bytes;
 }
 
 static hs_status ocaml_prepare(void *state, struct hs_error *err)
@@ -150,6 +166,15 @@ static hs_status ocaml_list(void *state, struct hs_error *err)
 
     HS_TRY(hs_progress_tell(s->dump->options->progress, "listing blocks", 0, 0, err));
     return hs_block_map_build(&s->map, &s->rt, err);
+}
+
+static hs_status ocaml_outside(void *state,
+                               hs_status (*visit)(void *context, hs_addr data, const char *name,
+                                                  struct hs_error *err),
+                               void *context, struct hs_error *err)
+{
+    const struct hs_ocaml_session *s = state;
+    return hs_bigarrays_each(&s->rt, &s->map, visit, context, err);
 }
 
 static hs_status claim_span(struct hs_dump *dump, hs_addr begin, hs_addr end, struct hs_error *err)
@@ -399,12 +424,14 @@ const struct hs_runtime hs_runtime_ocaml = {
     .describe = ocaml_describe,
     .open = ocaml_open,
     .close = ocaml_close,
+    .own_bytes = ocaml_own_bytes,
     .prepare = ocaml_prepare,
     .rehearse = ocaml_rehearse,
     .forget = ocaml_forget,
     .judge = ocaml_judge,
     .copy = ocaml_copy,
     .list = ocaml_list,
+    .outside = ocaml_outside,
     .claim = ocaml_claim,
     .roots = ocaml_roots,
     .leaves = ocaml_leaves,

@@ -33,7 +33,8 @@ struct hs_dump_options {
     size_t n_debug_dirs;
     const char *debug_server; /* path of heapsnap-debuginfod, or NULL: no server is asked */
     uint64_t debug_server_ns; /* of each round of questions to it; 0: 60 s */
-    bool own_heap_alone;      /* of a runtime with a heap of its own: leave out what C code has */
+    bool own_heap_alone;      /* of a runtime with a heap of its own: leave out what C code has, */
+    bool unless_c_has_most;   /* but where that is most of a process's memory */
     uint64_t pointer_mask;    /* bits to clear in words of C before they are looked up; 0: none */
     uint64_t reasons_off;     /* rules of snapshot/reasons.def that are not asked: a bit for
                                  each number below 64 */

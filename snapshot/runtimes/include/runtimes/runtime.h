@@ -80,6 +80,9 @@ struct hs_runtime {
 
     hs_status (*open)(struct hs_dump *dump, void **ret_state, struct hs_error *err);
     void (*close)(void *state); /* NULL is passed over */
+    /* Reads, while the process runs, how much memory its own heap takes, about; 0: not told. May be
+     * NULL. */
+    uint64_t (*own_bytes)(void *state);
     /* Does slow work, before the first stop. */
     hs_status (*prepare)(void *state, struct hs_error *err);
     /* Reads, while the process runs, what the stop will read, so that its memory is ready then;
@@ -96,6 +99,12 @@ struct hs_runtime {
     /* Lists the blocks, with proofs. What allocators are caught in the middle of is counted in
      * dump->findings, and the driver copies again. */
     hs_status (*list)(void *state, struct hs_error *err);
+    /* Visits the addresses of data without pointers that its objects have in the allocators'
+     * blocks, with a name of these; after list. May be NULL. */
+    hs_status (*outside)(void *state,
+                         hs_status (*visit)(void *context, hs_addr data, const char *name,
+                                            struct hs_error *err),
+                         void *context, struct hs_error *err);
     /* Claims memory that is the runtime's, in dump->heaps, before it is sealed. May be NULL. */
     hs_status (*claim)(void *state, struct hs_error *err);
     /* Collects the roots, and marks what they reach within the runtime's own blocks. */

@@ -174,6 +174,18 @@ hs_status hs_ocaml_source_count(struct hs_ocaml_types *types, const struct hs_bl
     return HS_OK;
 }
 
+static const struct {
+    unsigned word;
+    const char *name;
+} bigarray_members[] = {{1, "data"}, {4, "proxy"}};
+
+static bool is_bigarray(const struct hs_ocaml_types *types, uint32_t type)
+{
+    const struct hs_type *of = &types->types[type];
+    return of->form == HS_FORM_CUSTOM &&
+           strcmp(hs_strtab_get(types->rt->strings, of->name), "custom _bigarr02") == 0;
+}
+
 /* Adds the members of a type, for which there is room. */
 static hs_status members_of(const struct hs_ocaml_types *types, uint32_t type,
                             const struct hs_spart *parts, uint32_t from, struct hs_member *to,
@@ -198,6 +210,22 @@ static hs_status members_of(const struct hs_ocaml_types *types, uint32_t type,
     return HS_OK;
 }
 
+/* Adds the members of a Bigarray (bigarrays.c), which no source declares, for which there is room.
+ */
+static hs_status bigarray_members_of(const struct hs_ocaml_types *types, uint32_t type,
+                                     struct hs_member *to, size_t *n, struct hs_error *err)
+{
+    if (!is_bigarray(types, type))
+        return HS_OK;
+    for (size_t i = 0; i < sizeof bigarray_members / sizeof *bigarray_members; i++) {
+        struct hs_member member = {.type = type,
+                                   .offset_bytes = bigarray_members[i].word * HS_WORD};
+        HS_TRY(hs_strtab_add(types->rt->strings, bigarray_members[i].name, &member.name, err));
+        to[(*n)++] = member;
+    }
+    return HS_OK;
+}
+
 hs_status hs_ocaml_source_members(const struct hs_ocaml_types *types, struct hs_member **ret,
                                   size_t *ret_n, struct hs_error *err)
 {
@@ -210,10 +238,14 @@ hs_status hs_ocaml_source_members(const struct hs_ocaml_types *types, struct hs_
     for (size_t i = 0; i < types->n_types; i++)
         if ((parts = parts_of(types, i, &from)) != NULL)
             most += parts->n;
+        else if (is_bigarray(types, (uint32_t)i))
+            most += sizeof bigarray_members / sizeof *bigarray_members;
     HS_TRY(HS_ALLOC(&members, most, err));
     for (uint32_t i = 0; i < types->n_types && status == HS_OK; i++)
         if ((parts = parts_of(types, i, &from)) != NULL)
             status = members_of(types, i, parts, from, members, &n, err);
+        else
+            status = bigarray_members_of(types, i, members, &n, err);
     if (status != HS_OK) {
         hs_free(members);
         return status;

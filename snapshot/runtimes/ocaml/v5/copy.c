@@ -285,3 +285,19 @@ hs_status hs_ocaml5_copy_heap(struct hs_ocaml *rt, struct hs_error *err)
     HS_TRY(lists_report(&l, err));
     return hs_ocaml5_copy_fibers(rt, err);
 }
+
+uint64_t hs_ocaml5_heap_bytes(struct hs_ocaml *rt)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    uint64_t n_bytes = 0;
+
+    for (size_t i = 0; i < rt->five->n_domains; i++) {
+        const struct hs_ocaml5_domain *domain = &rt->five->domains[i];
+        uint64_t stats[N_STATS];
+        n_bytes += domain->young_end - domain->young_start;
+        if (hs_target_read(rt->target, domain->shared_heap + HEAP_STATS * HS_WORD, stats,
+                           sizeof stats, &ignored) == HS_OK)
+            n_bytes += (stats[STAT_POOL_WORDS] + stats[STAT_LARGE_WORDS]) * HS_WORD;
+    }
+    return n_bytes;
+}

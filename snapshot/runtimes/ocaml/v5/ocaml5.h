@@ -121,6 +121,10 @@ hs_status hs_ocaml5_find_statics(struct hs_ocaml *rt, struct hs_error *err);
 /* ---- copy.c (stopped): pools, large blocks, minor heaps; fibers of continuations. */
 hs_status hs_ocaml5_copy_heap(struct hs_ocaml *rt, struct hs_error *err);
 
+/* Returns the bytes of the heaps of rt->five as the runtime counts them: pools, large blocks and
+ * minor heaps, in use or not. What cannot be read counts nothing. */
+uint64_t hs_ocaml5_heap_bytes(struct hs_ocaml *rt);
+
 /* ---- fibers.c (stopped) */
 /* Tells whether `info`, the words at `stack`, is like a stack_info. Only debug runtimes set its
  * magic. */
