@@ -16,9 +16,6 @@ foreach(hs_pair IN LISTS CPACK_HS_PACKAGES)
   if(NOT IS_DIRECTORY "${hs_top}")
     continue()
   endif()
-  # The same whatever the umask of who builds is.
-  file(CHMOD_RECURSE "${hs_top}" DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
-    GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
   set(hs_doc "${hs_top}/share/doc/${hs_name}")
   file(WRITE "${hs_doc}/copyright"
 "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -40,9 +37,11 @@ License: Apache-2.0
   file(COPY "${CPACK_HS_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${hs_doc}")
   file(RENAME "${hs_doc}/CHANGELOG.md" "${hs_doc}/changelog")
   hs_gzip("${hs_doc}/changelog.Debian" "${hs_doc}/changelog")
-  file(CHMOD_RECURSE "${hs_doc}" FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ
-    DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
-                          WORLD_READ WORLD_EXECUTE)
+  # The same whatever the umask of who builds is.
+  execute_process(COMMAND find "${hs_top}" -type d -exec chmod 755 "{}" +
+    COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND find "${hs_doc}" -type f -exec chmod 644 "{}" +
+    COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB hs_pages "${hs_top}/share/man/man*/*.[1-8]")
   if(hs_pages)
     hs_gzip(${hs_pages})

@@ -30,6 +30,8 @@ for name in $names; do
     dpkg-deb -c "$debs/$name"_*.deb >"$work/files"
     ! awk '$2 != "root/root" || $4 != "2023-11-14"' "$work/files" | grep . ||
         fail "$name: owners or dates of who builds"
+    ! grep -v '^-rw-r--r--\|^-rwxr-xr-x\|^drwxr-xr-x\|^l' "$work/files" ||
+        fail "$name: the umask of who builds"
     for kept in copyright changelog.Debian.gz changelog.gz; do
         grep -q " ./usr/share/doc/$name/$kept$" "$work/files" || fail "$name has no $kept"
     done
