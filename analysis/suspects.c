@@ -154,11 +154,12 @@ static hs_status is_set_aside(struct hs_view *view, const struct hs_suspect *sus
 
 /* Drops what a runtime keeps for itself; it is in each of its programs: beside an owner of the
  * program's own it is a suspect from five times the threshold on, and what it has set aside never
- * is. */
+ * is, nor what Python needs for itself in a small program. */
 static hs_status drop_runtimes(struct hs_view *view, const struct hs_suspect_query *query,
                                struct hs_suspects *found, struct hs_error *err)
 {
-    enum { TIMES = 5 };
+    enum { TIMES = 5, SMALL_BYTES = 4 << 20 };
+    uint64_t small = hs_suspect_has_python(view) ? SMALL_BYTES / view->facts->word_bytes : 0;
     uint64_t least = share_of(view->totals->heap_words, query->threshold_percent * TIMES);
     bool has_own = false;
     size_t n = 0, n_all = found->n;
@@ -168,7 +169,7 @@ static hs_status drop_runtimes(struct hs_view *view, const struct hs_suspect_que
     for (size_t i = 0; i < n_all; i++) {
         struct hs_suspect row = found->rows[i];
         bool is_runtimes = is_of_runtime(view, &row);
-        bool is_dropped = has_own && row.words < least && is_runtimes;
+        bool is_dropped = is_runtimes && (row.words < small || (has_own && row.words < least));
         if (status == HS_OK && is_runtimes && !is_dropped)
             status = is_set_aside(view, &row, &is_dropped, err);
         if (is_dropped)

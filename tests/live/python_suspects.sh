@@ -24,17 +24,37 @@ told()
     leave
 }
 
+# calm: the fixture has as good as nothing, and no sentence says more; what the interpreter has of
+# its script while that runs has a name.
+calm()
+{
+    start "$python" "$fixtures/python_suspects.py" rest
+    dump
+    COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" ||
+        fail "$python: suspects of a calm program"
+    grep -q "^no suspect: nothing" "$work/text" ||
+        { cat "$work/text"; fail "$python: an alarm of a calm program"; }
+    "$HEAPSNAP" roots "$work/heap.snap" -n 0 >"$work/text" 2>"$work/talk"
+    grep -q "syntax tree of the script" "$work/text" ||
+        fail "$python: no syntax tree among the roots"
+    leave
+}
+
 n_checked=0
 for python in $(pythons 3.13 3.14); do
     [ "$(minor "$python")" -ge 11 ] || continue
     told events "serve() local channel" "2000 _asyncio.Future" "channel.closed._waiters"
     told feeder "feeder() local pipeline" "2000 dict" "pipeline.jobs.queue"
     told cycles "is garbage" "__main__.Session" "handler.__self__ leads back"
+    calm
     n_checked=$((n_checked + 1))
     [ "$n_checked" = 1 ] || continue # the rest is the same in all versions
     told errors "__main__.reporter" "2000 frame parse()" "at .rows" "reporter.errors"
     told defaults "__main__.publish" "2000 __main__.Order" "publish.__defaults__"
     told receivers "__main__.signal" "__main__.Order" "signal.receivers"
+    told documents "__main__.client" "2000 dict, " " in all" \
+        "at __main__.client.cache"
+    told widgets "2001 __main__.Widget" "at __main__.window.listeners"
     if "$python" -c "import numpy" 2>"$work/talk"; then
         told views "views() local camera" "200 numpy.ndarray" ".base.data"
     fi

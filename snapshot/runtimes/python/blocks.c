@@ -22,6 +22,7 @@ enum {
 void hs_python_blocks_fini(struct py_blocks *blocks)
 {
     hs_pages_free(blocks->known, blocks->n, sizeof *blocks->known);
+    hs_free(blocks->syntax);
     *blocks = (struct py_blocks){0};
 }
 
@@ -450,7 +451,7 @@ static hs_status find_objects(struct py_view *view, struct py_classes *classes,
     return HS_OK;
 }
 
-static void find_parts(struct parts *p)
+static hs_status find_parts(struct parts *p, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &p->view->dump->heaps.map};
     struct hs_heap_block block;
@@ -459,7 +460,10 @@ static void find_parts(struct parts *p)
         uint64_t known = p->blocks->known[block.rank];
         if (block.bytes != NULL && hs_python_known_kind(known) == PY_BLOCK_OBJECT)
             add_parts(p, &p->classes->all[hs_python_known_number(known)], &block);
+        else if (block.bytes != NULL && known == 0)
+            HS_TRY(hs_python_note_syntax(p->view, p->blocks, &block, err));
     }
+    return HS_OK;
 }
 
 hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes,
@@ -470,6 +474,5 @@ hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes
     HS_TRY(find_objects(view, classes, ret, err));
     struct parts parts = {
         .view = view, .classes = classes, .blocks = ret, .n_deque_steps = ret->n + SPARE_STEPS};
-    find_parts(&parts);
-    return HS_OK;
+    return find_parts(&parts, err);
 }

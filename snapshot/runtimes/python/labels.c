@@ -316,6 +316,7 @@ hs_status hs_python_label_classes(struct py_state *s, bool reads_names, struct h
         [PY_BLOCK_TEXT] = "text",
         [PY_BLOCK_RAW] = "raw bytes",
         [PY_BLOCK_REFERENCES] = "array items",
+        [PY_BLOCK_SYNTAX] = "syntax tree",
     };
     struct py_names *names = &s->names;
     size_t n = s->classes.n;

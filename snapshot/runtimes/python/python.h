@@ -18,6 +18,7 @@
  *   names.c     roots by the names of modules and classes
  *   blocks.c    which blocks are objects, and which are parts of what objects
  *   spare.c     blocks that the interpreter keeps for later
+ *   syntax.c    the syntax tree of the script that runs
  *   words.c     the words of a block that may be pointers
  *   labels.c    what classes are called, and the words of their objects
  *   shapes.c    names of words that many blocks share: of attributes, of variables
@@ -169,6 +170,7 @@ enum py_block_kind {
     PY_BLOCK_RAW,        /* bytes of bytearray and of files, numbers of numpy; number 1: an object's
                             own, 0: memory of another that it looks at */
     PY_BLOCK_REFERENCES, /* of an array of objects: as of a list */
+    PY_BLOCK_SYNTAX,     /* of the compiler's syntax tree: words [first, first + number) lead on */
     PY_N_BLOCK_KINDS
 };
 enum { PY_FIRST_BITS = 20, PY_NUMBER_BITS = 40 };
@@ -195,6 +197,8 @@ enum { PY_DEQUE_ITEMS = 64, PY_DEQUE_HAS_LEFT = 1 << 8, PY_DEQUE_HAS_RIGHT = 1 <
 struct py_blocks {
     uint64_t *known; /* owned pages: by rank */
     uint64_t n;
+    hs_addr *syntax; /* owned: blocks of syntax trees */
+    size_t n_syntax, syntax_capacity;
 };
 void hs_python_blocks_fini(struct py_blocks *blocks);
 /* The places of a shape's number + 1 (struct py_shape; 0: none) in what is known of a block: of
@@ -423,6 +427,14 @@ struct py_threads {
 };
 hs_status hs_python_next_thread(struct py_state *s, struct py_threads *it, bool *ret,
                                 struct hs_error *err);
+
+/* ---- syntax.c */
+/* Notes a block that is one of a syntax tree, which nothing else is known of. Fails with HS_LIMIT.
+ */
+hs_status hs_python_note_syntax(const struct py_view *view, struct py_blocks *blocks,
+                                const struct hs_heap_block *block, struct hs_error *err);
+/* Adds a root for what was noted. */
+hs_status hs_python_name_syntax(struct py_state *s, struct hs_error *err);
 
 /* ---- states.c: roots of the interpreter's own tables, and `own`. */
 hs_status hs_python_name_states(struct py_state *s, struct hs_error *err);

@@ -123,6 +123,7 @@ static hs_status python_roots(void *state, struct hs_error *err)
     HS_TRY(hs_python_name_tasks(s, err));
     HS_TRY(hs_python_name_greenlets(s, err));
     HS_TRY(hs_python_name_states(s, err));
+    HS_TRY(hs_python_name_syntax(s, err));
     HS_TRY(hs_python_label_classes(s, /* reads_names= */ true, err));
     HS_TRY(hs_python_find_shapes(s, err));
     if (s->lacks_memory)

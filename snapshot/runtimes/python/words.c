@@ -351,6 +351,7 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
     case PY_BLOCK_ITEMS:
     case PY_BLOCK_REFERENCES:
     case PY_BLOCK_STATE:
+    case PY_BLOCK_SYNTAX:
     case PY_BLOCK_SPARE: /* what leads to the next one */
         add_run(ret, 0, first, first + number);
         return true;
