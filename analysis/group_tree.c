@@ -19,6 +19,7 @@ static hs_status name_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
     HS_TRY(HS_ALLOC(&kinds->of_type, n_types, err));
     HS_TRY(HS_ALLOC(&kinds->types, n_types + FIRST_TYPED, err));
     HS_TRY(HS_ALLOC(&kinds->ranks, n_types + FIRST_TYPED, err));
+    HS_TRY(HS_ALLOC(&kinds->are_parts, n_types + FIRST_TYPED, err));
     kinds->types[KIND_TREE] = kinds->types[KIND_UNTYPED] = HS_UNTYPED;
     kinds->n_kinds = FIRST_TYPED;
     for (uint32_t type = 0; type < n_types; type++) {
@@ -30,6 +31,7 @@ static hs_status name_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
         if (is_known && has_room) {
             kinds->types[kinds->n_kinds] = type;
             kinds->ranks[kinds->n_kinds] = (uint8_t)hs_type_rank(name, of->form);
+            kinds->are_parts[kinds->n_kinds] = hs_type_is_part(name, of->form);
             kinds->of_type[type] = (uint16_t)kinds->n_kinds++;
         }
     }
@@ -95,6 +97,7 @@ void hs_group_kinds_fini(struct hs_group_kinds *kinds)
     hs_free(kinds->of_type);
     hs_free(kinds->types);
     hs_free(kinds->ranks);
+    hs_free(kinds->are_parts);
     *kinds = (struct hs_group_kinds){0};
 }
 
@@ -138,12 +141,19 @@ static bool is_of_class(const struct hs_group_kinds *kinds, uint32_t above, uint
     return hs_rank_is_class(kinds->ranks[above]) && !hs_rank_is_class(kinds->ranks[kind]);
 }
 
+/* Tells whether a block is a part of the object of Python's that is above it. */
+static bool is_part_of(const struct hs_group_kinds *kinds, uint32_t above, uint32_t kind)
+{
+    return kinds->are_parts[kind] && kinds->types[above] != HS_UNTYPED &&
+           hs_snap_type(kinds->view->snap, kinds->types[above])->form == HS_FORM_PYTHON;
+}
+
 /* The group that a block of this kind is in when it stands below one of group `above`: one of those
  * above that, or one directly below it. HS_NO_GROUP: a new one. */
 static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uint32_t kind)
 {
     const struct hs_group *groups = tree->groups;
-    if (kind == KIND_TREE)
+    if (kind == KIND_TREE || is_part_of(tree->kinds, groups[above].kind, kind))
         return above;
     for (uint32_t at = above; at != HS_NO_GROUP; at = groups[at].parent) {
         if (groups[at].kind == kind)
@@ -189,10 +199,11 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
         at = (uint32_t)tree->n;
         HS_TRY(add_group(tree, above, kind, err));
     }
-    if (kind != KIND_TREE)
+    bool is_counted = kind != KIND_TREE && tree->groups[at].kind == kind;
+    if (is_counted)
         see_top(&tree->groups[at], node, words);
-    tree->groups[at].n_blocks += kind != KIND_TREE;
-    tree->groups[at].n_heads += kind != KIND_TREE && tree->groups[at].parent == above;
+    tree->groups[at].n_blocks += is_counted;
+    tree->groups[at].n_heads += is_counted && tree->groups[at].parent == above;
     if (is_first_doubtful(order, node))
         tree->doubtful_words += words;
     /* A node's own words are what it retains less what its children retain. */
@@ -350,6 +361,8 @@ struct member_walk {
     uint64_t n_at_place; /* members that hang on nodes of the root tree */
     bool is_set;         /* the place is an owner set: its top units hang on nothing */
     uint64_t top_words;
+    hs_node second; /* the member that retains most but for the top; HS_NO_NODE: none */
+    uint64_t second_words;
     struct hs_accumulation *at;
 };
 
@@ -357,10 +370,18 @@ static void see_member(struct member_walk *walk, hs_node node, uint64_t children
 {
     struct hs_accumulation *at = walk->at;
     uint64_t words = hs_node_order_words(&walk->tree->kinds->order, node);
-    if (at->top == HS_NO_NODE || words > walk->top_words ||
-        (words == walk->top_words && node < at->top)) {
+    bool is_top = at->top == HS_NO_NODE || words > walk->top_words ||
+                  (words == walk->top_words && node < at->top);
+    hs_node lesser = is_top ? at->top : node;
+    uint64_t lesser_words = is_top ? walk->top_words : words;
+    if (is_top) {
         at->top = node;
         walk->top_words = words;
+    }
+    if (lesser != HS_NO_NODE && (walk->second == HS_NO_NODE || lesser_words > walk->second_words ||
+                                 (lesser_words == walk->second_words && lesser < walk->second))) {
+        walk->second = lesser;
+        walk->second_words = lesser_words;
     }
     uint64_t own_words = words - children_words;
     if (own_words > at->largest_words)
@@ -379,30 +400,46 @@ static void see_point(struct member_walk *walk, hs_node node, uint64_t n_direct)
     }
 }
 
+/* The words of what hangs on a block and is no part of it. */
+static uint64_t words_below(const struct hs_group_tree *tree, hs_node node, uint32_t kind)
+{
+    const struct hs_node_order *order = &tree->kinds->order;
+    struct hs_row row = hs_node_order_row(order, node);
+    uint64_t words = 0;
+    for (hs_node child; hs_row_next(&row, &child);) {
+        struct hs_row below = {0};
+        if (is_part_of(tree->kinds, kind, kind_of(tree->kinds, child)))
+            below = hs_node_order_row(order, child);
+        else
+            words += hs_node_order_words(order, child);
+        for (hs_node inner; hs_row_next(&below, &inner);)
+            words += hs_node_order_words(order, inner);
+    }
+    return words;
+}
+
 static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32_t *ret,
                              struct hs_error *err)
 {
     struct member_walk *walk = context;
     const struct hs_group_tree *tree = walk->tree;
     const struct hs_node_order *order = &tree->kinds->order;
-    uint32_t group = find_group(tree, above, kind_of(tree->kinds, node));
+    uint32_t kind = kind_of(tree->kinds, node), group = find_group(tree, above, kind);
     (void)err;
     if (group == HS_NO_GROUP)
         group = above;
     *ret = group;
     struct hs_row row = hs_node_order_row(order, node);
-    bool is_member = group == walk->members;
+    uint32_t members_kind = tree->groups[walk->members].kind;
+    bool is_member = group == walk->members && kind == members_kind;
     if (!is_member && (row.n == 0 || row.n < walk->at->n_direct))
         return HS_OK;
-    uint64_t n_direct = 0, words = 0;
-    for (hs_node child; hs_row_next(&row, &child);) {
-        uint32_t kind = kind_of(tree->kinds, child);
-        n_direct += kind != KIND_TREE && find_group(tree, group, kind) == walk->members;
-        if (is_member)
-            words += hs_node_order_words(order, child);
-    }
+    uint64_t n_direct = 0;
+    for (hs_node child; hs_row_next(&row, &child);)
+        n_direct += kind_of(tree->kinds, child) == members_kind &&
+                    find_group(tree, group, members_kind) == walk->members;
     if (is_member && node >= tree->kinds->view->n_tree) {
-        see_member(walk, node, words);
+        see_member(walk, node, words_below(tree, node, kind));
         walk->n_at_place += walk->is_set && above == 0;
     }
     if (n_direct > 0)
@@ -427,6 +464,22 @@ static void find_common_size(struct member_walk *walk)
     }
 }
 
+/* Takes one of the other members for the top where that has all of them below itself: where they
+ * are is told by the way to one of them. */
+static void leave_root(struct member_walk *walk)
+{
+    enum { MANY = 8 };
+    const struct hs_accumulated *members = &walk->at->steps[walk->at->members];
+    bool is_typed = walk->tree->groups[walk->members].kind >= FIRST_TYPED;
+    if (!is_typed || members->n_blocks < MANY || walk->second == HS_NO_NODE ||
+        walk->top_words / MANY < walk->second_words ||
+        walk->top_words < members->words - members->words / MANY)
+        return;
+    walk->at->is_within = true;
+    walk->at->top = walk->second;
+    walk->top_words = walk->second_words;
+}
+
 static hs_status look_at_members(struct member_walk *walk, const struct hs_group_place *place,
                                  struct hs_error *err)
 {
@@ -444,6 +497,7 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
         at->n_direct = walk->n_at_place;
         at->point = place->node;
     }
+    leave_root(walk);
     find_common_size(walk);
     uint64_t n = 0, half = (at->steps[at->members].n_blocks + 1) / 2;
     for (unsigned i = 0; i < N_CLASSES && n < half; i++) {
@@ -714,7 +768,8 @@ hs_status hs_group_accumulation(const struct hs_group_tree *tree,
         at.class_tops[i] = tree->groups[class].top;
     }
     if (at.members != 0) {
-        struct member_walk walk = {.tree = tree, .members = way.passed[at.members], .at = &at};
+        struct member_walk walk = {
+            .tree = tree, .members = way.passed[at.members], .second = HS_NO_NODE, .at = &at};
         at.n_heads = tree->groups[walk.members].n_heads;
         at.bulk = bulk_of(tree, walk.members, &at.bulk_top);
         at.peer = peer_of(tree, walk.members);

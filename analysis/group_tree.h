@@ -7,8 +7,10 @@
  * A type that stands on the way from the top already is that group again, so a list, a tree and
  * types that refer to each other by turns are one step, however deep. What has no telling name (an
  * array, a dict: type_rank.h) folds only as far as the nearest class above it, whose part it is.
- * Blocks of which nothing is known but their size are of one type. At most HS_GROUP_STEPS steps,
- * and HS_GROUPS_MOST groups in all: what would be more belongs to the group above it. */
+ * The parts that Python's objects have in blocks of their own are of the object's group: not
+ * counted. Blocks of which nothing is known but their size are of one type. At most HS_GROUP_STEPS
+ * steps, and HS_GROUPS_MOST groups in all: what would be more belongs to the group above it,
+ * uncounted. */
 #ifndef HS_ANALYSIS_GROUP_TREE_H
 #define HS_ANALYSIS_GROUP_TREE_H
 
@@ -26,6 +28,7 @@ struct hs_group_kinds {
     uint16_t *of_type;    /* owned: by type */
     uint32_t *types;      /* owned: by kind */
     uint8_t *ranks;       /* owned: by kind: enum hs_type_rank */
+    bool *are_parts;      /* owned: by kind: of Python's objects, which they belong to */
     uint32_t n_kinds;
     void *of_block; /* owned pages: by block, 1 or 2 bytes */
     unsigned width;

@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 7
+#define KEPT_SUSPECTS_VERSION 8
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -140,6 +140,7 @@ static void accumulation(struct coder *c, struct hs_accumulation *at)
     node(c, &at->point);
     size(c, &at->n_direct);
     size(c, &at->n_heads);
+    SMALL(c, at->is_within, 2);
     size(c, &at->top_words);
 }
 
@@ -211,6 +212,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     size(c, &row->n_copies);
     accumulation(c, &row->at);
     equal_groups(c, &row->equal);
+    size(c, &row->n_inner);
     size(c, &row->elements);
     accumulated(c, &row->within);
     for (unsigned i = 0; i < 2; i++)
@@ -229,7 +231,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1512 && sizeof(struct hs_accumulation) == 712 &&
+static_assert(sizeof(struct hs_suspect) == 1528 && sizeof(struct hs_accumulation) == 720 &&
               sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

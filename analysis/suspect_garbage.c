@@ -26,16 +26,30 @@ static enum hs_type_rank rank_of(const struct hs_view *view, const struct hs_lea
     return hs_type_rank(hs_view_string(view, type->name), type->form);
 }
 
-/* Finds the group whose type tells most of those that a quarter of the garbage hangs on. */
+static bool is_part(const struct hs_view *view, const struct hs_leak_group *group)
+{
+    const struct hs_type *type = hs_snap_type(view->snap, group->type);
+    return hs_type_is_part(hs_view_string(view, type->name), type->form);
+}
+
+/* Finds the group whose type tells most: of those that a quarter of the garbage hangs on, and of
+ * which there are as many as of what most hangs on. In a circle all hang on each other, and which
+ * of them is first is chance. */
 static const struct hs_leak_group *class_of(const struct hs_leak_report *report, uint64_t words)
 {
     enum { LEAST_PART = 4 };
-    const struct hs_leak_group *best = NULL;
+    const struct hs_leak_group *first = NULL, *best = NULL; /* what most hangs on is the first */
     for (size_t i = 0; i < report->groups.n_groups; i++) {
         const struct hs_leak_group *group = &report->groups.groups[i];
-        if (!is_garbage(report->view, group) || group->held_words < words / LEAST_PART)
+        if (!is_garbage(report->view, group))
             continue;
-        if (best == NULL || rank_of(report->view, group) > rank_of(report->view, best))
+        if (first == NULL)
+            first = group;
+        bool is_alike = group->count >= first->count / 10 * 9;
+        if (group->held_words < words / LEAST_PART && !is_alike)
+            continue;
+        if (best == NULL || (!is_part(report->view, group) &&
+                             rank_of(report->view, group) > rank_of(report->view, best)))
             best = group;
     }
     return best;
@@ -52,7 +66,8 @@ hs_status hs_suspect_find_garbage(const struct hs_leak_report *report, struct hs
         return HS_OK;
     found->garbage_type = class->type;
     found->garbage_count = class->count;
-    found->garbage_held_words = class->held_words;
+    found->garbage_held_words =
+        class->held_words > class->words ? class->held_words : found->garbage_words;
     HS_TRY(hs_name_cycle(report->view, class->first, &found->garbage_cycle, err));
     if (found->garbage_cycle != NULL)
         hs_fold_indices(found->garbage_cycle);

@@ -125,6 +125,23 @@ static bool is_nested(const struct hs_view *view, const struct hs_accumulation *
            members->words / 100 * OWN_PERCENT > members->own_words;
 }
 
+/* Counts the entries of the one collection that nearly all hang on, where members are Python's
+ * plain objects that stand in each other: dicts in lists of dicts are so many documents. 0: there
+ * is none, or they are all. */
+static uint64_t count_entries(const struct hs_view *view, const struct hs_accumulation *at)
+{
+    enum { LEAST_PART = 2, WITHIN_PERCENT = 90 };
+    const struct hs_accumulated *members = &at->steps[at->members];
+    if (members->type == HS_UNTYPED || at->point == HS_NO_NODE || at->point < view->n_tree ||
+        at->n_direct < MANY || at->n_direct > members->n_blocks / LEAST_PART)
+        return 0;
+    const struct hs_type *type = hs_snap_type(view->snap, members->type);
+    bool is_plain = type->form == HS_FORM_PYTHON &&
+                    hs_type_rank(hs_view_string(view, type->name), type->form) <= HS_RANK_BUILTIN;
+    uint64_t within = hs_index_retained(view->index, at->point).words;
+    return is_plain && within >= members->words / 100 * WITHIN_PERCENT ? at->n_direct : 0;
+}
+
 /* The members, and where they hang: on a table, unless that is one of them. */
 static hs_status take_members(struct hs_view *view, struct hs_suspect *suspect,
                               struct hs_error *err)
@@ -140,8 +157,14 @@ static hs_status take_members(struct hs_view *view, struct hs_suspect *suspect,
     suspect->type = members->type;
     suspect->is_class = tells_what_it_is(view, members->type);
     suspect->count = is_nested(view, at) ? at->n_heads : members->n_blocks;
+    uint64_t n_entries = count_entries(view, at);
+    if (n_entries != 0) {
+        suspect->n_inner = suspect->count;
+        suspect->count = n_entries;
+    }
     suspect->each_words = at->median_words;
-    suspect->evidence = hs_suspect_has_table(suspect) && is_table ? at->point : at->top;
+    bool is_point = n_entries != 0 || (hs_suspect_has_table(suspect) && is_table);
+    suspect->evidence = is_point ? at->point : at->top;
     return HS_OK;
 }
 
@@ -289,7 +312,8 @@ static void fold_spread(struct hs_suspect *suspect)
     static const char any[] = "[*]";
     const struct hs_accumulation *at = &suspect->at;
 
-    if (suspect->holder == NULL || at->n_heads < MANY || at->n_direct >= at->n_heads / 2)
+    bool is_spread = at->is_within || (at->n_heads >= MANY && at->n_direct < at->n_heads / 2);
+    if (suspect->holder == NULL || !is_spread)
         return;
     hs_fold_indices(suspect->holder);
     fold_offsets(suspect->holder);

@@ -291,3 +291,16 @@ enum hs_type_rank hs_type_rank(const char *name, unsigned form)
     enum hs_type_rank rank = known_rank(guess + strlen(HS_TYPE_PERHAPS), HS_FORM_RECORD);
     return rank < HS_RANK_LIBRARY ? rank : HS_RANK_LIBRARY;
 }
+
+bool hs_type_is_part(const char *name, unsigned form)
+{
+    static const char *const parts[] = {"list items", "dict keys",   "instance values",
+                                        "set table",  "deque items", "array items"};
+
+    if (form != HS_FORM_PYTHON)
+        return false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(name, parts[i]) == 0)
+            return true;
+    return begins(name, "attributes of ");
+}

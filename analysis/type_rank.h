@@ -25,6 +25,10 @@ enum hs_type_rank {
  * X. */
 enum hs_type_rank hs_type_rank(const char *name, unsigned form);
 
+/* Tells whether blocks of a type are parts of Python's objects: the items of a list, the table of a
+ * dict, the attributes of an instance have blocks of their own and no name in a program. */
+bool hs_type_is_part(const char *name, unsigned form);
+
 /* Tells whether the rank is more than a container's: a name that a maintainer would use. */
 static inline bool hs_rank_is_class(enum hs_type_rank rank)
 {

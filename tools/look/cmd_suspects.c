@@ -134,14 +134,19 @@ static bool is_mostly_garbage(const struct listing *listing)
     return found->garbage_count != 0 && found->garbage_words > listing->view.totals->heap_words / 2;
 }
 
+static bool has_garbage(const struct listing *listing)
+{
+    const struct hs_suspects *found = &listing->found;
+    return found->garbage_words != 0 && found->garbage_words >= found->threshold_words;
+}
+
 /* Prints the garbage that a collector has not freed yet: below the suspects, or before them. */
 static hs_status print_garbage(struct hs_tool *tool, const struct listing *listing, bool is_first,
                                struct hs_error *err)
 {
     const struct hs_suspects *found = &listing->found;
     struct hs_suspect_text text;
-    if (found->garbage_words == 0 || found->garbage_words < found->threshold_words ||
-        is_first != is_mostly_garbage(listing))
+    if (!has_garbage(listing) || is_first != is_mostly_garbage(listing))
         return HS_OK;
     HS_TRY(hs_suspect_write_garbage(&listing->view, found, &text, err));
     HS_TRY(hs_print(&tool->out, err, "%s", found->n != 0 && !is_first ? "\n" : ""));
@@ -253,9 +258,14 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
 {
     const struct hs_view *view = &listing->view;
     const uint64_t *bytes = listing->balance.bytes;
-    char balance[HS_BALANCE_TEXT_BYTES], verdict[HS_BALANCE_TEXT_BYTES];
+    char balance[HS_BALANCE_TEXT_BYTES], of_balance[HS_BALANCE_TEXT_BYTES];
+    struct hs_suspect_text garbage = {.sentence = ""};
     hs_balance_sentence(&listing->balance, balance);
-    verdict_of(listing, verdict);
+    verdict_of(listing, of_balance);
+    if (has_garbage(listing))
+        HS_TRY(hs_suspect_write_garbage(view, &listing->found, &garbage, err));
+    bool is_garbage = of_balance[0] == '\0' && is_mostly_garbage(listing);
+    const char *verdict = is_garbage ? garbage.sentence : of_balance;
     struct hs_suspect_listing rows = {.view = &listing->view,
                                       .found = &listing->found,
                                       .growing = &listing->growing,
@@ -275,6 +285,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_COUNT("word_bytes", view->facts->word_bytes),
             HS_COUNT("heap_words", view->totals->heap_words),
             HS_COUNT("garbage_words", listing->found.garbage_words),
+            HS_TEXT("garbage", hs_or_null(garbage.sentence)),
             HS_COUNT("resident_bytes", hs_or_unknown(listing->balance.resident_bytes)),
             HS_TEXT("headline", hs_or_null(balance)), HS_TEXT("verdict", hs_or_null(verdict)),
             HS_SPLICE(memory), HS_OBJECT("balance"), HS_COUNT("live_bytes", bytes[HS_BALANCE_LIVE]),

@@ -208,7 +208,7 @@ static void put_members(struct writer *w, const struct hs_view *view,
 {
     const struct hs_accumulation *at = &suspect->at;
     const struct hs_accumulated *members = &at->steps[at->members];
-    bool is_own = members->words / 10 * 9 <= members->own_words;
+    bool is_own = suspect->n_inner == 0 && members->words / 10 * 9 <= members->own_words;
     if (put_groups(w, view, suspect))
         return;
     if (is_own || suspect->count == 0) {
@@ -221,6 +221,8 @@ static void put_members(struct writer *w, const struct hs_view *view,
     put(w, ", ");
     put_bytes(w, view, members->words / suspect->count);
     put(w, suspect->count == 1 ? " with what hangs on it" : " each with what hangs on them");
+    if (suspect->n_inner != 0)
+        put(w, ", %lu in all", (unsigned long)suspect->n_inner);
     if (at->bulk.n_blocks == 0)
         return;
     put(w, ", mostly ");

@@ -70,6 +70,7 @@ struct hs_accumulation {
     uint64_t n_direct;                /* so many */
     uint64_t n_heads;                 /* members that do not hang on other members */
     uint64_t top_words;               /* of `top`, with all that hangs on it */
+    bool is_within;                   /* the members hang on one of them: `top` is another */
 };
 
 /* The number of sizes told of equal groups: so many times the same blocks, where no type tells what
@@ -138,6 +139,8 @@ struct hs_suspect {
                             each_words and held_words are the smallest and the largest */
     struct hs_accumulation at;    /* owner and joint */
     struct hs_equal_groups equal; /* n 0: types tell more, or they are not alike */
+    uint64_t n_inner;             /* with those within the `count` that hang on one collection; 0:
+                                     they are all */
     uint64_t elements;            /* of the one container that has the members, as it counts them;
                                      0: not known, or no more than the members */
     struct hs_accumulated within; /* arrays of records in which members without a class hang;
