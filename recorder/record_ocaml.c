@@ -18,7 +18,7 @@
 
 enum { IS_PLACE = 2, HAS_PLACE = 1, IS_ALLOCATION = 2, LINK = 0xFFFF };
 enum { NAMES_MAX = 4, INLINED_MAX = 16, FILE_BYTES = 512, FUNCTION_BYTES = 256 };
-#define N_KNOWN (1U << 12)
+#define N_KNOWN (1U << 14)
 #define INFO_NAME UINT32_C(0x3FFFFFC)
 #define INFO_IS_LONG (UINT32_C(1) << 31)
 
@@ -30,6 +30,7 @@ static struct known {
     uint32_t n;
     uint64_t frames[NAMES_MAX];
 } known[N_KNOWN];
+static bool is_any_known; /* else its memory is untouched, as in most programs */
 
 void hs_record_ocaml_is_new(bool is_new)
 {
@@ -38,10 +39,9 @@ void hs_record_ocaml_is_new(bool is_new)
 
 void hs_record_ocaml_forget(void)
 {
-    for (unsigned i = 0; i < N_KNOWN; i++) {
-        if (known[i].word != 0)
-            known[i].word = 0;
-    }
+    for (unsigned i = 0; is_any_known && i < N_KNOWN; i++)
+        known[i].word = 0;
+    is_any_known = false;
 }
 
 static bool read_at(uint64_t at, void *ret, size_t n_bytes)
@@ -178,10 +178,10 @@ static unsigned add_word(struct hs_record_table *table, uint64_t word, uint64_t 
 static unsigned add_known(struct hs_record_table *table, uint64_t word, uint64_t *ret,
                           unsigned n_max)
 {
-    struct known *entry = &known[word * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    struct known *entry = &known[word * UINT64_C(0x9e3779b97f4a7c15) >> 50];
     unsigned n;
 
-    _Static_assert(N_KNOWN == 1U << 12, "the hash has 12 bits");
+    _Static_assert(N_KNOWN == 1U << 14, "the hash has 14 bits");
     if (entry->word == word && entry->n <= n_max) {
         memcpy(ret, entry->frames, entry->n * sizeof *ret);
         return entry->n;
@@ -189,6 +189,7 @@ static unsigned add_known(struct hs_record_table *table, uint64_t word, uint64_t
     n = add_word(table, word, ret, n_max);
     if (n == 0 || n > NAMES_MAX || n == n_max)
         return n;
+    is_any_known = true;
     entry->word = word;
     entry->n = n;
     memcpy(entry->frames, ret, n * sizeof *ret);

@@ -87,8 +87,7 @@ struct hs_record_stack {
  * it stands for it. No address of a program has this bit. Below the number is the trace's kind of
  * allocation: 0 minor heap, 1 major heap, 2 memory outside of the heap. */
 #define HS_RECORD_MOVES (UINT64_C(1) << 62)
-#define HS_RECORD_NUMBER_BITS 56 /* of these the upper 16 are the generation */
-#define HS_RECORD_GENERATION_SHIFT 40
+#define HS_RECORD_GENERATION_SHIFT 40 /* of a number: 16 bits above the id */
 static inline uint64_t hs_record_key(uint64_t number, unsigned source)
 {
     return HS_RECORD_MOVES | number << 4 | source;
