@@ -19,31 +19,37 @@ size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_
     const struct hs_member *member = hs_snap_member_at(view->snap, type, offset, &element);
     uint64_t within = stride != 0 ? offset % stride : offset;
     bool is_named = member != NULL && member->offset_bytes == within;
-    if (stride != 0)
+    const char *name = is_named ? hs_view_string(view, member->name) : "";
+    /* Entries of a map of Go have no order: they are "[...]". */
+    bool has_places = name[0] != '[' && name[0] != '(';
+    if (stride != 0 && has_places)
         hs_append(text, n_bytes, "[%" PRIu64 "]", element);
     if (is_named) /* a member that begins before the word may end before it too */
-        hs_append(text, n_bytes, "%s%s", stride != 0 ? "." : "",
-                  hs_view_string(view, member->name));
+        hs_append(text, n_bytes, "%s%s", stride != 0 && has_places && name[0] != '\0' ? "." : "",
+                  name);
     else if (stride != 0 && within != 0)
         hs_append(text, n_bytes, "+%" PRIu64, within);
     return strlen(text);
 }
 
-static bool is_python(const struct hs_view *view, uint32_t type)
+/* Tells whether members of a type are called as in the source of Python or Go: with a dot, and
+ * parts without a name of their own in parentheses. */
+static bool has_attributes(const struct hs_view *view, uint32_t type)
 {
-    return hs_snap_type(view->snap, type)->form == HS_FORM_PYTHON;
+    uint8_t form = hs_snap_type(view->snap, type)->form;
+    return form == HS_FORM_PYTHON || form == HS_FORM_GO;
 }
 
 const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place)
 {
     if (place[0] == '[' || place[0] == '(' || place[0] == '\0')
         return "";
-    return is_python(view, type) || hs_type_is_source(view, type) ? "." : "->";
+    return has_attributes(view, type) || hs_type_is_source(view, type) ? "." : "->";
 }
 
 bool hs_field_is_part(const struct hs_view *view, uint32_t type, const char *place)
 {
-    return place[0] == '(' && is_python(view, type);
+    return place[0] == '(' && has_attributes(view, type);
 }
 
 static bool put_step(const struct hs_view *view, const struct hs_path_step *step, char *text,
@@ -53,7 +59,7 @@ static bool put_step(const struct hs_view *view, const struct hs_path_step *step
     bool has_name = hs_field_name(view, step->type, step->offset_words, place, sizeof place) != 0;
     if (hs_field_is_part(view, step->type, place))
         return true;
-    if (!has_name && is_python(view, step->type))
+    if (!has_name && has_attributes(view, step->type))
         hs_append(text, n_bytes, "[...]"); /* data of the program has no name */
     else if (!has_name)
         hs_append(text, n_bytes, "->(+%" PRIu64 ")", step->offset_words * view->facts->word_bytes);

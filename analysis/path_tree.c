@@ -74,6 +74,13 @@ static int by_parent(const void *left, const void *right, void *context)
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
+/* Tells whether members of a type are attributes of the source, of which each has a name. */
+static bool has_attributes(const struct hs_view *view, uint32_t type)
+{
+    uint8_t form = hs_snap_type(view->snap, type)->form;
+    return form == HS_FORM_PYTHON || form == HS_FORM_GO;
+}
+
 /* The field of a step, as paths that are alike share it. */
 static void name_step(const struct hs_view *view, uint64_t words, struct step *step)
 {
@@ -84,19 +91,18 @@ static void name_step(const struct hs_view *view, uint64_t words, struct step *s
     } else if (stride_bytes != 0) {
         step->is_element = true;
         step->offset_words = offset_bytes % stride_bytes / view->facts->word_bytes;
-    } else if ((words > LARGE_WORDS ||
-                hs_snap_type(view->snap, step->type)->form == HS_FORM_PYTHON) &&
+    } else if ((words > LARGE_WORDS || has_attributes(view, step->type)) &&
                hs_snap_member_at(view->snap, step->type, offset_bytes, NULL) == NULL) {
         step->offset_words = HS_PATH_TREE_ANY;
     }
 }
 
-/* The attribute of Python by which a step goes; NULL: it is none. */
+/* The attribute by which a step goes; NULL: it is none. */
 static const struct hs_member *attribute_of(const struct hs_view *view, const struct step *step)
 {
     uint64_t offset_bytes = step->offset_words * view->facts->word_bytes;
     if (step->is_element || step->offset_words >= HS_PATH_TREE_ANY ||
-        hs_snap_type(view->snap, step->type)->form != HS_FORM_PYTHON)
+        !has_attributes(view, step->type))
         return NULL;
     const struct hs_member *member = hs_snap_member_at(view->snap, step->type, offset_bytes, NULL);
     return member != NULL && member->offset_bytes == offset_bytes ? member : NULL;

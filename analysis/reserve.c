@@ -16,11 +16,11 @@ const char *hs_reserve_name(unsigned reserve)
 
 /* ---- what counts its owners */
 
-/* Tells whether a type is a collector's, or Python's: whatever refers to such an object keeps
+/* Tells whether a type is a collector's, Python's or Go's: whatever refers to such an object keeps
  * it. */
 static bool is_collected(uint8_t form)
 {
-    return form < HS_FORM_RECORD || form == HS_FORM_PYTHON;
+    return form < HS_FORM_RECORD || form == HS_FORM_PYTHON || form == HS_FORM_GO;
 }
 
 /* Tells whether blocks of a type count who has them, by its name: libstdc++, libc++, Boost, Qt,

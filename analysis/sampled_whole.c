@@ -13,6 +13,8 @@ static enum population population_of_form(unsigned form)
 {
     if (form == HS_FORM_MAPPING || form == HS_FORM_PYTHON)
         return form == HS_FORM_PYTHON ? OF_PYTHON : OF_OTHERS;
+    if (form == HS_FORM_GO)
+        return OF_OTHERS;
     return form <= HS_FORM_OTHER ? OF_OCAML : OF_MALLOC;
 }
 

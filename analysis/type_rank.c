@@ -188,6 +188,45 @@ static const char *ocaml_head(const char *name)
     return head[0] == '(' ? "" : head;
 }
 
+/* Packages of Go's own library, the dot behind them. Names of types have no more of the path. */
+static const struct named_rank packages[] = {
+    {"main.", HS_RANK_MAIN},       {"runtime.", HS_RANK_BUILTIN}, {"sync.", HS_RANK_CONTAINER},
+    {"atomic.", HS_RANK_BUILTIN},  {"list.", HS_RANK_CONTAINER},  {"heap.", HS_RANK_CONTAINER},
+    {"ring.", HS_RANK_CONTAINER},  {"bytes.", HS_RANK_CONTAINER}, {"strings.", HS_RANK_CONTAINER},
+    {"reflect.", HS_RANK_LIBRARY}, {"time.", HS_RANK_COLLECTION}, {"context.", HS_RANK_LIBRARY},
+    {"bufio.", HS_RANK_CONTAINER}, {"io.", HS_RANK_CONTAINER},    {"big.", HS_RANK_CONTAINER},
+    {"http.", HS_RANK_LIBRARY},    {"http2.", HS_RANK_LIBRARY},   {"net.", HS_RANK_LIBRARY},
+    {"netip.", HS_RANK_LIBRARY},   {"url.", HS_RANK_LIBRARY},     {"textproto.", HS_RANK_LIBRARY},
+    {"poll.", HS_RANK_CONTAINER},  {"os.", HS_RANK_LIBRARY},      {"fmt.", HS_RANK_COLLECTION},
+    {"errors.", HS_RANK_ERROR},    {"tls.", HS_RANK_LIBRARY},     {"x509.", HS_RANK_LIBRARY},
+    {"json.", HS_RANK_LIBRARY},    {"xml.", HS_RANK_LIBRARY},     {"gob.", HS_RANK_LIBRARY},
+    {"regexp.", HS_RANK_LIBRARY},  {"syntax.", HS_RANK_LIBRARY},  {"template.", HS_RANK_LIBRARY},
+    {"parse.", HS_RANK_LIBRARY},   {"sql.", HS_RANK_LIBRARY},     {"driver.", HS_RANK_LIBRARY},
+    {"log.", HS_RANK_LIBRARY},     {"slog.", HS_RANK_LIBRARY},    {"exec.", HS_RANK_LIBRARY},
+    {"gzip.", HS_RANK_LIBRARY},    {"flate.", HS_RANK_LIBRARY},   {"pprof.", HS_RANK_LIBRARY},
+};
+
+/* Types of Go: "tsdb.Head", "[]string", "map[string]*main.Profile", "chan time.Time". Those of the
+ * packages of a program are its classes. */
+static enum hs_type_rank go_rank(const char *name)
+{
+    static const char *const containers[] = {
+        "map[", "chan ", "entries of ", "directory of ", "table of ", "struct {", "func("};
+    static const char stack[] = "goroutine ";
+
+    if (begins(name, "[") || begins(name, "*"))
+        return HS_RANK_ARRAY;
+    if (begins(name, "closure "))
+        return HS_RANK_CLOSURE;
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
+        if (begins(name, containers[i]))
+            return HS_RANK_CONTAINER;
+    if (strchr(name, '.') == NULL || begins(name, stack))
+        return HS_RANK_NOTHING;
+    const struct named_rank *package = find(packages, sizeof packages / sizeof *packages, name);
+    return package != NULL ? package->rank : HS_RANK_RECORD;
+}
+
 static enum hs_type_rank block_rank(const char *name)
 {
     static const char *const plain[] = {" list", " option", " array", " ref"};
@@ -261,6 +300,8 @@ static enum hs_type_rank known_rank(const char *name, unsigned form)
         return HS_RANK_ARRAY;
     case HS_FORM_PYTHON:
         return python_rank(name);
+    case HS_FORM_GO:
+        return go_rank(name);
     default:
         break;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arch/calls.h"
+#include "arch/moves.h"
 #include "arch/operands.h"
 #include "arch/registers.h"
 #include "arch/sigframe.h"
@@ -217,4 +218,10 @@ size_t hs_operands_constant_calls(const uint8_t *code, size_t n_bytes, hs_addr v
 {
     (void)code, (void)n_bytes, (void)vaddr, (void)ret, (void)capacity;
     return 0;
+}
+
+bool hs_code_move(const uint8_t *code, size_t n, hs_addr vaddr, struct hs_move *ret)
+{
+    (void)code, (void)n, (void)vaddr, (void)ret;
+    return false;
 }

@@ -141,6 +141,7 @@ const char *hs_type_form_name(unsigned form)
         [HS_FORM_BYTES] = "bytes",
         [HS_FORM_MAPPING] = "mapping",
         [HS_FORM_PYTHON] = "python",
+        [HS_FORM_GO] = "go",
     };
     return MODEL_NAME(names, form);
 }

@@ -66,6 +66,25 @@ sys.exit(bad != [])
 PYTHON
 }
 
+# see_types WHAT: values behind interfaces have types, and closures the names of their functions;
+# what only plain pointers lead to has the type that code makes it of.
+see_types()
+{
+    "$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "$1: types"
+    python3 - "$work/types.json" <<'PYTHON' || fail "$1: types"
+import json, sys
+there = {row["type"]: row["objects"] for row in json.load(open(sys.argv[1]))["types"]}
+exact = {"main.session": 5500, "goroutine main.stuck": 50, "main.order": 5210, "main.store": 1,
+         "map[string]*main.session": 1, "map[int]*main.order": 1, "chan []uint8": 1,
+         "[]*main.order": 1, "map[string]int": 3000}
+wrong = {name: there.get(name, 0) for name, n in exact.items()
+         if not n <= there.get(name, 0) <= n + n // 100 + 3}
+closures = [name for name in there if name.startswith("closure main.main.func")]
+print(f"{len(there)} types, {closures}")
+sys.exit(f"wrong: {wrong}" if wrong else None if closures else "no closure is named")
+PYTHON
+}
+
 start "$work/known"
 dump
 compare symbols names
@@ -74,17 +93,12 @@ dump --heaps all
 compare all names
 "$HEAPSNAP" info "$work/heap.snap" >"$work/said" || fail "info"
 ! grep -q "Go's runtime" "$work/said" || { cat "$work/said"; fail "its heap is not read"; }
-# Values behind interfaces have types, and closures the names of their functions.
-"$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" || fail "types"
-python3 - "$work/types.json" <<'PYTHON' || fail "types"
-import json, sys
-there = {row["type"]: row["objects"] for row in json.load(open(sys.argv[1]))["types"]}
-least = {"main.session": 2500, "stack of a goroutine": 51}
-few = {name: there.get(name, 0) for name, n in least.items() if there.get(name, 0) < n}
-closures = [name for name in there if name.startswith("closure main.main.func")]
-print(f"{len(there)} types, {closures}")
-sys.exit(f"too few: {few}" if few else None if closures else "no closure is named")
-PYTHON
+see_types symbols
+"$HEAPSNAP" paths "$work/heap.snap" --to type:main.session >"$work/said" || fail "paths"
+grep -q 'main\.sessions' "$work/said" || { cat "$work/said"; fail "the path of a session"; }
+"$HEAPSNAP" types "$work/heap.snap" --group-by container >"$work/said" || fail "containers"
+grep -q '3000.*entries of map\[string\]\*main.session' "$work/said" ||
+    { cat "$work/said"; fail "the entries of a map"; }
 "$HEAPSNAP" doctor "$pid" >"$work/said" 2>&1 || fail "doctor"
 grep -q 'a program of Go 1\.' "$work/said" || { cat "$work/said"; fail "doctor"; }
 "$HEAPSNAP" leaks "$work/heap.snap" >"$work/said" 2>&1 || fail "leaks"
@@ -104,6 +118,7 @@ rm -f "$work/heap.snap"*
 start "$work/bare"
 dump
 compare "without symbols and sections" package
+see_types "without symbols and sections"
 leave
 
 build pie -buildmode=pie -ldflags='-s -w'

@@ -46,7 +46,7 @@ static void test_forms(void **state)
     static const char *const names[] = {"block",   "closure",  "string", "float",   "float_array",
                                         "custom",  "abstract", "weak",   "object",  "lazy",
                                         "forward", "other",    "record", "pointer", "scalar",
-                                        "bytes",   "mapping",  "python"};
+                                        "bytes",   "mapping",  "python", "go"};
     expect_names(hs_type_form_name, HS_N_FORMS, names);
 }
 

@@ -80,8 +80,31 @@ static void ranks(void **state)
             fail_msg("%s", known[i].name);
 }
 
+static void ranks_of_go(void **state)
+{
+    static const struct {
+        const char *name;
+        unsigned form;
+        enum hs_type_rank rank;
+    } cases[] = {
+        {"main.order", HS_FORM_GO, HS_RANK_MAIN},
+        {"tsdb.Head", HS_FORM_GO, HS_RANK_RECORD},
+        {"http.persistConn", HS_FORM_GO, HS_RANK_LIBRARY},
+        {"httpx.conn", HS_FORM_GO, HS_RANK_RECORD},
+        {"map[string]*main.order", HS_FORM_GO, HS_RANK_CONTAINER},
+        {"entries of map[string]*main.order", HS_FORM_GO, HS_RANK_CONTAINER},
+        {"[]*main.order", HS_FORM_GO, HS_RANK_ARRAY},
+        {"goroutine main.stuck", HS_FORM_GO, HS_RANK_NOTHING},
+        {"closure main.main.func1", HS_FORM_GO, HS_RANK_CLOSURE},
+        {"uint8", HS_FORM_GO, HS_RANK_NOTHING},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(hs_type_rank(cases[i].name, cases[i].form), cases[i].rank);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks), cmocka_unit_test(ranks_of_go)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

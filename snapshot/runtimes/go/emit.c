@@ -8,16 +8,13 @@
 #include "session.h"
 #include "snapshot/reader.h"
 
-enum { EDGES_PER_PART = 1 << 20, NAME_BYTES = 64, TYPE_NAME_BYTES = 1024 };
+enum { EDGES_PER_PART = 1 << 20, NAME_BYTES = 64 };
 
 /* ---- types */
 
-static hs_status add_type(struct hs_go_session *s, uint64_t key, const char *name, uint8_t form,
-                          uint32_t *ret, struct hs_error *err)
+static hs_status add_type(struct hs_go_session *s, uint64_t key, struct hs_type type, uint32_t *ret,
+                          struct hs_error *err)
 {
-    struct hs_type type = {.form = form};
-
-    HS_TRY(hs_strtab_add(&s->dump->strings, name, &type.name, err));
     HS_TRY(HS_GROW(&s->types, &s->types_capacity, s->n_types + 1, err));
     HS_TRY(hs_dict_put(&s->size_types, key, s->n_types, err));
     *ret = (uint32_t)s->n_types;
@@ -32,14 +29,53 @@ static hs_status named_type(struct hs_go_session *s, uint32_t number, uint32_t *
     uint64_t key = UINT64_C(1) << 48 | number;
     const uint64_t *known = hs_dict_find(&s->size_types, key);
     const struct hs_go_named_type *type = &s->typing.types[number];
-    char name[TYPE_NAME_BYTES];
 
     if (known != NULL) {
         *ret = (uint32_t)*known;
         return HS_OK;
     }
-    snprintf(name, sizeof name, "%s", hs_strtab_get(&s->dump->strings, type->name));
-    return add_type(s, key, name, type->form, ret, err);
+    HS_TRY(add_type(s, key,
+                    (struct hs_type){
+                        .name = type->name, .form = type->form, .stride_bytes = type->stride_bytes},
+                    ret, err));
+    return s->dump->options->no_names ? HS_OK
+                                      : hs_go_add_members(&s->heap, type, *ret, &s->members, err);
+}
+
+/* A type that says no more than its name. */
+static hs_status plain_type(struct hs_go_session *s, uint64_t key, const char *name, uint32_t *ret,
+                            struct hs_error *err)
+{
+    struct hs_type type = {.form = HS_FORM_OTHER};
+
+    HS_TRY(hs_strtab_add(&s->dump->strings, name, &type.name, err));
+    return add_type(s, key, type, ret, err);
+}
+
+/* Stacks are called by the function that their goroutine runs. */
+static hs_status stack_type(struct hs_go_session *s, const struct hs_go_span *span, uint32_t *ret,
+                            struct hs_error *err)
+{
+    const uint64_t *number = hs_dict_find(&s->goroutines.by_g, span->record), *known;
+    hs_str function = number == NULL ? 0 : s->goroutines.goroutines[*number].function;
+    uint64_t key = UINT64_C(1) << 49 | function;
+    char name[HS_GO_NAME_BYTES + 16];
+
+    known = hs_dict_find(&s->size_types, key);
+    if (known != NULL) {
+        *ret = (uint32_t)*known;
+        return HS_OK;
+    }
+    snprintf(name, sizeof name, "goroutine %s",
+             function == 0 ? "of an unknown function" : hs_strtab_get(&s->dump->strings, function));
+    /* The place of a word in the stack is no name: it is a part, left out of paths. */
+    struct hs_type type = {.form = HS_FORM_GO, .stride_bytes = HS_WORD_BYTES};
+    struct hs_member frame = {.type = (uint32_t)s->n_types};
+    HS_TRY(hs_strtab_add(&s->dump->strings, name, &type.name, err));
+    HS_TRY(hs_strtab_add(&s->dump->strings, "(frame)", &frame.name, err));
+    HS_TRY(HS_GROW(&s->members.members, &s->members.capacity, s->members.n + 1, err));
+    s->members.members[s->members.n++] = frame;
+    return add_type(s, key, type, ret, err);
 }
 
 /* Finds the type of a block; where none is known, its size tells. */
@@ -50,7 +86,9 @@ static hs_status block_type(struct hs_go_session *s, const struct hs_go_block *b
     uint32_t number = s->typing.of_rank[hs_bitmap_rank(&s->heap.live, block->slot)];
     if (number != 0)
         return named_type(s, number - 1, ret, err);
-    uint64_t key = span->is_stack ? 0 : span->elem_bytes << 1 | (span->spanclass & 1);
+    if (span->is_stack)
+        return stack_type(s, span, ret, err);
+    uint64_t key = span->elem_bytes << 1 | (span->spanclass & 1);
     const uint64_t *known = hs_dict_find(&s->size_types, key);
     char name[NAME_BYTES];
 
@@ -58,11 +96,9 @@ static hs_status block_type(struct hs_go_session *s, const struct hs_go_block *b
         *ret = (uint32_t)*known;
         return HS_OK;
     }
-    if (span->is_stack)
-        return add_type(s, key, "stack of a goroutine", HS_FORM_OTHER, ret, err);
     snprintf(name, sizeof name, "block of %llu bytes%s", (unsigned long long)span->elem_bytes,
              (span->spanclass & 1) != 0 ? " without pointers" : "");
-    return add_type(s, key, name, HS_FORM_OTHER, ret, err);
+    return plain_type(s, key, name, ret, err);
 }
 
 hs_status hs_go_types(struct hs_go_session *s, struct hs_type_tables *ret, struct hs_error *err)
@@ -72,6 +108,9 @@ hs_status hs_go_types(struct hs_go_session *s, struct hs_type_tables *ret, struc
     HS_TRY(HS_ALLOC(&made.types, s->n_types, err));
     if (s->n_types != 0)
         memcpy(made.types, s->types, s->n_types * sizeof *s->types);
+    made.members = s->members.members;
+    made.n_members = s->members.n;
+    s->members = (struct hs_go_members){.members = NULL};
     *ret = made;
     return HS_OK;
 }
@@ -87,24 +126,28 @@ static hs_status add_edge(struct hs_go_session *s, const struct hs_go_block *tar
         s->n_edges = 0;
     }
     HS_TRY(HS_GROW(&s->edges, &s->edges_capacity, s->n_edges + 1, err));
-    s->edges[s->n_edges++] =
-        (struct hs_edge){.target = hs_dump_node(s->dump, s, target->begin,
-                                                hs_bitmap_rank(&s->heap.live, target->slot)),
-                         .offset_words = offset_words,
-                         .edge_class = word == target->begin ? HS_EDGE_EXACT : HS_EDGE_INTERIOR};
+    s->edges[s->n_edges++] = (struct hs_edge){
+        .target =
+            hs_dump_node(s->dump, s, target->begin, hs_bitmap_rank(&s->heap.live, target->slot)),
+        .offset_words = offset_words,
+        .edge_class = word == target->begin + hs_go_header_bytes(&s->heap, target->span)
+                          ? HS_EDGE_EXACT
+                          : HS_EDGE_INTERIOR};
     return HS_OK;
 }
 
+/* Adds the pointers of an object. Their places count from its value on, behind the header. */
 static hs_status add_pointers(struct hs_go_session *s, const struct hs_go_block *block,
                               struct hs_error *err)
 {
     struct hs_go_pointers it = hs_go_pointers_begin(&s->heap, block);
+    uint64_t n_header = hs_go_header_bytes(&s->heap, block->span) / HS_WORD_BYTES;
     struct hs_go_block target;
     uint64_t word, offset;
 
     while (hs_go_pointers_next(&it, &word, &offset))
         if (hs_go_resolve(&s->heap, word, &target) && !hs_go_is_cut(s, block, offset, &target))
-            HS_TRY(add_edge(s, &target, word, offset, it.n_words - offset, err));
+            HS_TRY(add_edge(s, &target, word, offset - n_header, it.n_words - offset, err));
     return HS_OK;
 }
 
@@ -164,6 +207,13 @@ hs_status hs_go_next(struct hs_go_session *s, struct hs_runtime_block *ret, stru
     /* Beside memory of C, which is lost when nothing leads there, the collector has these. */
     if (s->dump->n_listing > 1 && !hs_bitmap_get(&s->reached, block.slot))
         record.state = HS_BLOCK_UNSURE;
+    const struct hs_go_count *count =
+        hs_go_count_of(&s->typing, hs_bitmap_rank(&s->heap.live, block.slot));
+    if (count != NULL) {
+        record.is_counted = true;
+        record.entries = count->entries;
+        record.room = count->room;
+    }
     s->n_edges = 0;
     HS_TRY(block_type(s, &block, &record.type, err));
     HS_TRY(block.span->is_stack ? add_stack(s, &block, err) : add_pointers(s, &block, err));

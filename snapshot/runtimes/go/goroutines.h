@@ -48,10 +48,13 @@ struct hs_go_goroutines {
         uint64_t n_bytes, n_pointer_bytes;
         hs_addr bits; /* of its words, those that are pointers */
         bool is_seen;
+        hs_addr entry, sp; /* of its frame: the function, and where its stack ends */
     } * objects;
     size_t n_objects, objects_capacity;
     size_t *waiting; /* owned: objects that are to be looked into */
     size_t n_waiting, waiting_capacity;
+    /* The frame whose words are visited: its function and where its stack ends; 0: none. */
+    hs_addr frame_entry, frame_sp;
     uint64_t n_exact, n_interrupted; /* frames of all walks */
     uint64_t n_cut;                  /* stacks whose frames could not be followed to their end */
 };

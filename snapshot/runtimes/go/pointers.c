@@ -114,6 +114,14 @@ static void read_group(struct hs_go_pointers *it)
         it->mask = group_of_arena(it->heap, address, n);
 }
 
+uint64_t hs_go_header_bytes(const struct hs_go_heap *heap, const struct hs_go_span *span)
+{
+    bool has_header = heap->layout->minor >= MINOR_OF_HEADERS && !span->is_stack &&
+                      span->spanclass / 2 != 0 && (span->spanclass & 1) == 0 &&
+                      span->elem_bytes > HEADER_FROM_BYTES;
+    return has_header ? HS_WORD_BYTES : 0;
+}
+
 /* Go 1.22: small objects have their bits at the end of the span, before the marks that 1.26 has
  * there; larger ones begin with their type, and the type of one that fills a span stands in its
  * record. Without any of them no word is a pointer yet. */

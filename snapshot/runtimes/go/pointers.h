@@ -20,6 +20,8 @@ struct hs_go_pointers {
     bool ends;            /* no pointer is behind this group */
 };
 
+/* Counts the bytes before the value of a block, where it begins with its type: 0 or a word. */
+uint64_t hs_go_header_bytes(const struct hs_go_heap *heap, const struct hs_go_span *span);
 struct hs_go_pointers hs_go_pointers_begin(const struct hs_go_heap *heap,
                                            const struct hs_go_block *block);
 /* Passes over words that are 0. */

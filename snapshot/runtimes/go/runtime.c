@@ -68,12 +68,14 @@ static void go_close(void *state)
         return;
     go_forget(s);
     hs_findings_fini(&s->findings);
+    hs_go_code_fini(&s->code);
     hs_go_typing_fini(&s->typing);
     hs_roots_fini(&s->roots);
     hs_bitmap_fini(&s->reached);
     hs_bitmap_fini(&s->records);
     hs_dict_fini(&s->size_types);
     hs_free(s->types);
+    hs_free(s->members.members);
     hs_free(s->edges);
     hs_free(s);
 }
@@ -179,12 +181,16 @@ static hs_status go_roots(void *state, struct hs_error *err)
 
     HS_TRY(hs_progress_tell(s->dump->options->progress, "collecting roots", 0, 0, err));
     HS_TRY(hs_go_name_goroutines(&s->goroutines, err));
+    HS_TRY(hs_go_read_code(&s->heap, &s->goroutines, &s->code, err));
+    s->typing.code = &s->code;
     HS_TRY(hs_go_collect_statics(s, err));
     HS_TRY(hs_go_collect_roots(s, err));
     HS_TRY(hs_progress_tell(s->dump->options->progress, "marking", 0, s->heap.n_objects, err));
     HS_TRY(hs_go_reach(s, err));
     HS_TRY(hs_progress_tell(s->dump->options->progress, "naming types", 0, 0, err));
-    HS_TRY(hs_go_find_types(&s->heap, &s->goroutines, &s->typing, err));
+    HS_TRY(hs_go_see_types(&s->heap, &s->goroutines, &s->typing, err));
+    HS_TRY(hs_go_guess_types(&s->typing, &s->goroutines, err));
+    HS_TRY(hs_go_follow_types(&s->typing, err));
     return note_reach(s, err);
 }
 

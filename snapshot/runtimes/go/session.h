@@ -3,6 +3,7 @@
 #ifndef HS_GO_SESSION_H
 #define HS_GO_SESSION_H
 
+#include "code.h"
 #include "goroutines.h"
 #include "masks.h"
 #include "runtimes/runtime.h"
@@ -14,6 +15,7 @@ struct hs_go_session {
     struct hs_go_heap heap;
     struct hs_go_masks masks;
     struct hs_go_goroutines goroutines;
+    struct hs_go_code code;
     struct hs_go_typing typing;
     struct hs_findings findings;
     struct hs_runtime_fact fact;
@@ -23,7 +25,8 @@ struct hs_go_session {
     struct hs_dict size_types; /* what a block without a known type is: by kind and size */
     struct hs_type *types;     /* owned */
     size_t n_types, types_capacity;
-    uint64_t slot; /* the next, while blocks are written */
+    struct hs_go_members members; /* of these */
+    uint64_t slot;                /* the next, while blocks are written */
     size_t span_hint;
     struct hs_edge *edges; /* owned: of one block */
     size_t n_edges, edges_capacity;

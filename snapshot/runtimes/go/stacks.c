@@ -213,7 +213,9 @@ static hs_status add_objects(const struct walk *w, const struct frame *frame, hs
             (struct hs_go_stack_object){.begin = begin,
                                         .n_bytes = n_bytes,
                                         .n_pointer_bytes = pointer_bytes,
-                                        .bits = heap->module.rodata + hs_load_u32(bytes + 12)};
+                                        .bits = heap->module.rodata + hs_load_u32(bytes + 12),
+                                        .entry = frame->map->function.entry,
+                                        .sp = frame->sp};
     }
     return HS_OK;
 }
@@ -251,6 +253,8 @@ static hs_status see_objects(const struct walk *w)
         uint64_t n_words = object.n_pointer_bytes / HS_WORD_BYTES;
         const uint8_t *bits =
             hs_go_bytes(gs->heap, object.bits, (n_words + CHAR_BIT - 1) / CHAR_BIT);
+        gs->frame_entry = object.entry;
+        gs->frame_sp = object.sp;
         for (uint64_t i = 0; bits != NULL && i < n_words; i++)
             if ((bits[i / CHAR_BIT] >> i % CHAR_BIT & 1) != 0) {
                 hs_addr at = object.begin + i * HS_WORD_BYTES;
@@ -284,6 +288,8 @@ static hs_status see_frame(const struct walk *w, const struct frame *frame)
     const struct hs_go_frame_map *map = frame->map;
     hs_addr end = end_of_locals(frame);
 
+    w->gs->frame_entry = map->function.entry;
+    w->gs->frame_sp = frame->sp;
     if (frame->is_interrupted) {
         w->gs->n_interrupted++;
         for (hs_addr at = frame->sp; at < frame->fp; at += HS_WORD_BYTES)
@@ -389,7 +395,10 @@ hs_status hs_go_walk_stack(struct hs_go_goroutines *gs, const struct hs_go_gorou
     struct frame frame = first_frame(&w, &regs);
     HS_TRY(walk_frames(&w, frame, false));
     HS_TRY(walk_frames(&w, frame, true));
+    gs->frame_entry = gs->frame_sp = 0;
     if (regs != NULL)
         HS_TRY(see_registers(&w, regs));
-    return see_objects(&w);
+    hs_status status = see_objects(&w);
+    gs->frame_entry = gs->frame_sp = 0;
+    return status;
 }

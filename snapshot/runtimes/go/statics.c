@@ -9,6 +9,8 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "base/load.h"
+#include "code.h"
+#include "pointers.h"
 #include "session.h"
 #include "symbols/elf.h"
 #include "users.h"
@@ -177,8 +179,35 @@ static hs_status name_by_user(const struct statics *st, hs_addr at, struct hs_ro
     HS_TRY(hs_strtab_add(strings, function, &leaf->root.function, err));
     if (is_of_runtime(package, strlen(package)))
         hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
+    snprintf(text, sizeof text, "variable that %s uses", function);
+    HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
     snprintf(text, sizeof text, "variables of package %s", package);
     return hs_strtab_add(strings, text, &leaf->group_variable, err);
+}
+
+/* Names a word of a variable of which code tells the type: "main.logger.out.buf". */
+static bool name_member(const struct statics *st, const struct variable *variable, uint64_t offset,
+                        char *text)
+{
+    const struct hs_go_heap *heap = &st->s->heap;
+    struct hs_go_named_type named = {.type =
+                                         hs_go_type_of_static(st->s->typing.code, variable->begin)};
+    struct hs_go_members members = {.members = NULL};
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_go_type type;
+    bool is_named = false;
+
+    if (!hs_go_read_type(heap, named.type, &type) || type.n_bytes != variable->n_bytes)
+        return false;
+    if (hs_go_add_members(heap, &named, 0, &members, &ignored) == HS_OK)
+        for (size_t i = 0; i < members.n && !is_named; i++)
+            if (members.members[i].offset_bytes == offset) {
+                snprintf(text, NAME_BYTES, "%s.%s", variable->name,
+                         hs_strtab_get(&heap->dump->strings, members.members[i].name));
+                is_named = true;
+            }
+    hs_free(members.members);
+    return is_named;
 }
 
 static hs_status name_leaf(const struct statics *st, const struct variable *variable, hs_addr at,
@@ -194,8 +223,15 @@ static hs_status name_leaf(const struct statics *st, const struct variable *vari
     HS_TRY(hs_strtab_add(strings, variable->name, &leaf->root.symbol, err));
     if (is_of_runtime(variable->name, n))
         hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
+    uint64_t before = 0;
     leaf->root.offset = at - variable->begin < variable->n_bytes ? at - variable->begin : 0;
-    if (variable->n_bytes <= HS_WORD_BYTES || leaf->root.offset == 0) {
+    /* The second word of an interface is the variable's value. */
+    bool is_interface = variable->n_bytes == 2ul * HS_WORD_BYTES &&
+                        leaf->root.offset == HS_WORD_BYTES &&
+                        hs_go_u64(&st->s->heap, variable->begin, &before) && before != 0;
+    if (name_member(st, variable, leaf->root.offset, text)) {
+        HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
+    } else if (variable->n_bytes <= HS_WORD_BYTES || leaf->root.offset == 0 || is_interface) {
         leaf->root.name = leaf->root.symbol;
     } else {
         snprintf(text, sizeof text, "%s+%#llx", variable->name,
@@ -214,15 +250,15 @@ static hs_status add_leaf(struct statics *st, hs_addr at, uint64_t word, struct 
     if (!hs_go_resolve(&st->s->heap, word, &block))
         return HS_OK;
     const struct variable variable = find_variable(st, at);
-    struct hs_root_leaf leaf = {
-        .root = {.address = at,
-                 .kind = HS_ROOT_GLOBAL,
-                 .certainty = HS_EXACT,
-                 .edge_class = word == block.begin ? HS_EDGE_EXACT : HS_EDGE_INTERIOR,
-                 .field = HS_NO_FIELD,
-                 .module = st->module},
-        .target = block.begin,
-        .group_module = st->module};
+    bool is_start = word == block.begin + hs_go_header_bytes(&st->s->heap, block.span);
+    struct hs_root_leaf leaf = {.root = {.address = at,
+                                         .kind = HS_ROOT_GLOBAL,
+                                         .certainty = HS_EXACT,
+                                         .edge_class = is_start ? HS_EDGE_EXACT : HS_EDGE_INTERIOR,
+                                         .field = HS_NO_FIELD,
+                                         .module = st->module},
+                                .target = block.begin,
+                                .group_module = st->module};
     HS_TRY(name_leaf(st, &variable, at, &leaf, err));
     return hs_roots_add(&st->s->roots, &leaf, err);
 }

@@ -191,6 +191,7 @@ enum hs_type_form {
     HS_FORM_BYTES,   /* native: nothing is known but the size */
     HS_FORM_MAPPING, /* native: a piece of an unclaimed mapping */
     HS_FORM_PYTHON,  /* a Python object */
+    HS_FORM_GO,      /* a value of a type of Go, or several in a row: see stride_bytes */
     HS_N_FORMS
 };
 const char *hs_type_form_name(unsigned form);
