@@ -57,7 +57,7 @@ struct box_opened {
 
 struct box_source {
     uint64_t n_damaged;
-    uint32_t line, n_file_bytes, n_name_bytes, unused;
+    uint32_t line, n_file_bytes, n_name_bytes, bytes_before; /* of code: see hs_source */
 };
 
 #endif

@@ -50,6 +50,8 @@ static void find_row(const struct dwarf_unit *unit, hs_addr vaddr, struct hs_dwa
         return;
     ret->file = unit->rows[low - 1].file;
     ret->line = unit->rows[low - 1].line;
+    uint64_t before = vaddr - unit->rows[low - 1].vaddr;
+    ret->bytes_before = before < UINT32_MAX ? (uint32_t)before : UINT32_MAX;
 }
 
 /* The innermost function that holds `vaddr`, NULL when none does. */

@@ -159,7 +159,8 @@ static hs_status answer_source(struct server *server, struct server_file *file,
     const struct box_source head = {.n_damaged = hs_dwarf_n_damaged(file->lines),
                                     .line = source.line,
                                     .n_file_bytes = (uint32_t)n_path,
-                                    .n_name_bytes = (uint32_t)n_name};
+                                    .n_name_bytes = (uint32_t)n_name,
+                                    .bytes_before = source.bytes_before};
     answer_add(server, &head, sizeof(head));
     answer_add(server, path, n_path);
     answer_add(server, name, n_name);

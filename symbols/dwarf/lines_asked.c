@@ -57,14 +57,14 @@ static bool source_is_sound(const struct box_answer *answer, struct box_source *
         strnlen(texts, head->n_file_bytes) != head->n_file_bytes - 1 ||
         strnlen(texts + head->n_file_bytes, head->n_name_bytes) != head->n_name_bytes - 1)
         return false;
-    *ret = (struct hs_source){texts, texts + head->n_file_bytes, head->line};
+    *ret = (struct hs_source){texts, texts + head->n_file_bytes, head->line, head->bytes_before};
     return true;
 }
 
 static struct hs_source lines_find(struct hs_lines *lines, uint32_t kind, hs_addr vaddr)
 {
     struct hs_error ignored = HS_ERROR_INIT;
-    struct hs_source source = {"", "", 0};
+    struct hs_source source = {"", "", 0, 0};
     struct box_answer answer;
     struct box_source head;
     if (hs_box_ask_(&lines->file, kind, vaddr, &answer, &ignored) != HS_OK)

@@ -76,7 +76,9 @@ static void finds_the_line_of_another_unit(void **state)
     assert_int_equal(hs_dwarf_find_code(dwarf, f->vaddr, &source, &err), HS_OK);
     assert_true(ends_with(hs_dwarf_text(dwarf, source.file), "boxed/lines.c"));
     assert_string_equal(hs_dwarf_text(dwarf, source.name), "hs_dwarf_find_code");
-    assert_true(source.line > 1);
+    assert_true(source.line > 1 && source.bytes_before == 0);
+    assert_int_equal(hs_dwarf_find_code(dwarf, f->vaddr + 1, &source, &err), HS_OK);
+    assert_int_equal(source.bytes_before, 1);
 }
 
 static void check_variable(struct hs_dwarf *dwarf, uint64_t vaddr, const char *name, unsigned line)
@@ -109,10 +111,10 @@ static void says_nothing_of_what_it_does_not_know(void **state)
     hs_auto(hs_dwarf) *dwarf = open_self(&elf, &bias);
     static const hs_addr nowhere[] = {0, 1, UINT64_C(0x7fffffff0000), UINT64_MAX};
     for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
-        struct hs_dwarf_source source = {1, 1, 1};
+        struct hs_dwarf_source source = {1, 1, 1, 1};
         assert_int_equal(hs_dwarf_find_code(dwarf, nowhere[i], &source, &err), HS_OK);
         assert_true(source.line == 0 && source.file == 0 && source.name == 0);
-        source = (struct hs_dwarf_source){1, 1, 1};
+        source = (struct hs_dwarf_source){1, 1, 1, 1};
         assert_int_equal(hs_dwarf_find_variable(dwarf, nowhere[i], &source, &err), HS_OK);
         assert_true(source.line == 0 && source.file == 0 && source.name == 0);
     }

@@ -91,7 +91,8 @@ static bool is_file_of_unit(const char *file, const char *function)
 }
 
 /* Takes the line that a function begins at from the line table of its binary, unless a call of it
- * is told to come before that. */
+ * is told to come before that. A method has no row where it begins, which is still the last one of
+ * the function before it: then the row of its end counts, if that begins within. */
 static hs_status take_line(const struct hs_ocaml *rt, struct hs_object_lines *all,
                            struct hs_lambda *lambda, struct hs_error *err)
 {
@@ -102,9 +103,14 @@ static hs_status take_line(const struct hs_ocaml *rt, struct hs_object_lines *al
 
     if (lines == NULL || !hs_objects_at(rt->objects, lambda->code, &symbol))
         return HS_OK;
-    struct hs_source source = hs_lines_find_code(lines, lambda->code - object->bias);
-    const char *file = base_name(source.file);
     (void)hs_demangle(symbol.name, name, sizeof name);
+    struct hs_source source = hs_lines_find_code(lines, lambda->code - object->bias);
+    if (source.bytes_before != 0) {
+        source = hs_lines_find_code(lines, lambda->end - object->bias - 1);
+        if (source.bytes_before >= lambda->end - lambda->code)
+            return HS_OK;
+    }
+    const char *file = base_name(source.file);
     if (source.line == 0 || !is_file_of_unit(file, name) ||
         (lambda->file != 0 && lambda->line <= source.line))
         return HS_OK;

@@ -16,6 +16,8 @@ struct hs_source {
     const char *file; /* as the compiler named it: directory joined unless absolute */
     const char *name; /* the function that covers the address, or the variable */
     uint32_t line;
+    uint32_t bytes_before; /* of code: how far before it its row of the line table begins; what has
+                              no row of its own has that of the code before it */
 };
 
 /* Tells whether the file has DWARF worth opening (.debug_info with contents). */

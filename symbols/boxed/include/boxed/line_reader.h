@@ -32,6 +32,7 @@ struct hs_dwarf_source {
     hs_str file; /* as the compiler named it: directory joined unless absolute */
     hs_str name; /* the function that covers the address, or the variable */
     uint32_t line;
+    uint32_t bytes_before; /* of code: from where its row of the line table begins */
 };
 
 /* Opens the debug information of `elf` (the program itself or its debug file), which is borrowed
