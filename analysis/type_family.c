@@ -19,9 +19,10 @@ static bool is_source(const struct hs_type *type, const char *name)
 {
     switch (type->form) {
     case HS_FORM_BLOCK:
-        return strncmp(name, "block tag ", 10) != 0;
-    case HS_FORM_LAZY:
+        return strncmp(name, "block tag ", 10) != 0 && strncmp(name, "continuation", 12) != 0;
     case HS_FORM_OBJECT:
+        return strncmp(name, "object (", 8) != 0;
+    case HS_FORM_LAZY:
     case HS_FORM_FORWARD:
     case HS_FORM_FLOAT_ARRAY:
         return true;

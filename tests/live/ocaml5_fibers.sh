@@ -7,3 +7,9 @@ compare_flags=--with-static
 . "$SOURCE_DIR/tests/live/_roots_check.sh"
 build ocaml5_fibers threads.cmxa ocaml5_fibers.ml roots_basic_stubs.c
 check ocaml5_fibers
+
+# A suspended continuation is called by the call that it waits in, in the stripped program, too.
+line=$(grep -n -m 1 "Effect.perform Park" "$fixtures/ocaml5_fibers.ml" | cut -d: -f1)
+"$HEAPSNAP" types "$work/heap.snap" -n 0 >"$work/types" || fail "types"
+grep -qF "continuation of Ocaml5_fibers.body (ocaml5_fibers.ml:$line)" "$work/types" ||
+    { grep continuation "$work/types"; fail "the parked continuation has no name"; }

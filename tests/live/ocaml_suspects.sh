@@ -47,6 +47,10 @@ line=$(line_of "listeners := (fun text ->")
 function="closure Ocaml_suspects.(fun at ocaml_suspects.ml:$line)"
 grep -F "$function" "$work/types" | awk '$1 == 3000 { found = 1 } END { exit !found }' ||
     { cat "$work/types"; fail "no 3000 '$function'"; }
+# A method has no line of its own where it begins: that of the function before it is not taken.
+object="object (method at ocaml_suspects.ml:$(line_of "method refresh text"))"
+grep -F "$object" "$work/types" | awk '$1 == 500 { found = 1 } END { exit !found }' ||
+    { cat "$work/types"; fail "no 500 '$object'"; }
 
 # What most of the memory is lies outside of OCaml's heap: then the dump has it, too.
 start "$work/ocaml_suspects" bigarrays

@@ -445,6 +445,7 @@ hs_status hs_ocaml_emitter_new(struct hs_ocaml_session *session, struct hs_ocaml
     e->types.map = &session->map;
     e->types.push = &session->push;
     e->types.lambdas = &e->lambdas;
+    e->types.frames = session->roots.frames;
     hs_status status = hs_lambdas_find(&session->rt, session->roots.frames,
                                        &session->marks.functions, &e->lambdas, err);
     if (status == HS_OK)

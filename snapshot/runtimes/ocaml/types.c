@@ -13,6 +13,7 @@
 enum {
     TYPES_MAX = 1 << 20, /* a hostile heap may name any code address: then one common type */
     NAME_BYTES = 512,
+    METHODS_MAX = 4096,   /* of a class that are looked at */
     IDENTIFIER_BYTES = 64 /* of custom operations: "_bigarr02", "_z" */
 };
 
@@ -22,6 +23,7 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types)
         return;
     hs_free(types->types);
     hs_dict_fini(&types->by_address);
+    hs_dict_fini(&types->by_call);
     hs_free(types->by_name);
     hs_free(types->by_row);
     hs_free(types->row_of);
@@ -251,6 +253,84 @@ static hs_status type_of_closure(struct hs_ocaml_types *types, const uint8_t *fi
     return HS_OK;
 }
 
+/* Finds the type of a suspended continuation, by the call that it waits in. */
+static hs_status type_of_continuation(struct hs_ocaml_types *types, hs_addr block, uint32_t *ret,
+                                      struct hs_error *err)
+{
+    hs_addr pc = hs_ocaml_continuation_call(types->rt, types->frames, block);
+    const uint64_t *known = hs_dict_find(&types->by_call, pc);
+    char name[NAME_BYTES];
+
+    if (known != NULL) {
+        *ret = (uint32_t)*known;
+        return HS_OK;
+    }
+    hs_ocaml_continuation_name(types->rt, types->frames, pc, name, sizeof name);
+    type_sanitise(name);
+    HS_TRY(type_named(types, name, HS_TAG_CONT, HS_FORM_BLOCK, ret, err));
+    return hs_dict_put(&types->by_call, pc, *ret, err);
+}
+
+/* Resolves a word to a block of the map. */
+static bool block_at(const struct hs_ocaml_types *types, uint64_t word, struct hs_block *ret)
+{
+    *ret = (struct hs_block){0};
+    return types->map != NULL && word % HS_WORD == 0 && word != 0 &&
+           hs_map_resolve(types->map, word, ret) && hs_bitmap_get(&types->map->starts, ret->bit);
+}
+
+/* Finds the last method without a name in a table of methods (camlinternalOO.ml): a class puts its
+ * own behind those that it inherits. The table begins with a number. NULL: none has a place. */
+static const struct hs_lambda *last_method(const struct hs_ocaml_types *types,
+                                           const struct hs_block *table)
+{
+    uint64_t header = hs_block_head(table), n = HS_HEADER_WOSIZE(header);
+    const uint8_t *fields = hs_map_bytes(table->span, table->address);
+    unsigned n_looked_at = 0;
+
+    if (HS_HEADER_TAG(header) != 0 || n < 2 || (hs_load_u64(fields) & 1) == 0)
+        return NULL;
+    for (uint64_t i = n; i-- > 1 && n_looked_at < METHODS_MAX; n_looked_at++) {
+        struct hs_block method;
+        if (!block_at(types, hs_load_u64(fields + i * HS_WORD), &method))
+            continue;
+        uint64_t head = hs_block_head(&method), wosize = HS_HEADER_WOSIZE(head);
+        if (HS_HEADER_TAG(head) != HS_TAG_CLOSURE || wosize < 2)
+            continue;
+        const struct hs_lambda *lambda = hs_lambda_at(
+            types->lambdas, hs_closure_code(hs_map_bytes(method.span, method.address), wosize));
+        if (lambda != NULL)
+            return lambda;
+    }
+    return NULL;
+}
+
+/* Finds the type of an object by the methods that it has: nothing in it says its class. */
+static hs_status type_of_object(struct hs_ocaml_types *types, const struct hs_block *block,
+                                uint64_t header, uint32_t *ret, struct hs_error *err)
+{
+    struct hs_block table;
+    char name[NAME_BYTES];
+
+    if (HS_HEADER_WOSIZE(header) < 2 ||
+        !block_at(types, hs_load_u64(hs_map_bytes(block->span, block->address)), &table))
+        return type_of_tag(types, HS_TAG_OBJECT, ret, err);
+    const uint64_t *known = hs_dict_find(&types->by_call, table.address);
+    if (known != NULL) {
+        *ret = (uint32_t)*known;
+        return HS_OK;
+    }
+    const struct hs_lambda *method =
+        types->by_call.n < TYPES_MAX ? last_method(types, &table) : NULL;
+    if (method == NULL)
+        return type_of_tag(types, HS_TAG_OBJECT, ret, err);
+    (void)snprintf(name, sizeof name, "object (method at %.400s:%u)",
+                   hs_strtab_get(types->rt->strings, method->file), method->line);
+    type_sanitise(name);
+    HS_TRY(type_named(types, name, HS_TAG_OBJECT, HS_FORM_OBJECT, ret, err));
+    return hs_dict_put(&types->by_call, table.address, *ret, err);
+}
+
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
                         bool is_ephemeron, uint32_t *ret, struct hs_error *err)
 {
@@ -258,6 +338,10 @@ hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *blo
     uint64_t wosize = HS_HEADER_WOSIZE(header);
     const uint8_t *fields = hs_map_bytes(block->span, block->address);
 
+    if (tag == HS_TAG_CONT && types->rt->five != NULL)
+        return type_of_continuation(types, block->address, ret, err);
+    if (tag == HS_TAG_OBJECT)
+        return type_of_object(types, block, header, ret, err);
     if (tag < HS_SHAPE_TAGS)
         return type_of_shape(types, tag, wosize, ret, err);
     if (is_ephemeron)

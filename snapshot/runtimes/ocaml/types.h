@@ -1,6 +1,7 @@
 /* Type ids of OCaml blocks: form and shape, for nothing in the process says more.
  *
- *   closure Stm.observe | closure Stm.(fun at stm.ml:7) |
+ *   closure Stm.observe | closure Stm.(fun at stm.ml:7) | continuation of Stm.run (stm.ml:9) |
+ * object (method at view.ml:9) |
  * custom _z | string | float | float array | abstract | weak array ephemeron | object | lazy |
  * forward | block tag 0, 2 fields | block tag 0, 17+ fields
  *
@@ -20,9 +21,10 @@
 enum { HS_SHAPE_FIELDS = 17, HS_SHAPE_TAGS = 246 };
 
 struct hs_ocaml_types {
-    struct hs_ocaml *rt;              /* borrowed */
-    const struct hs_lambdas *lambdas; /* borrowed; may be NULL */
-    struct hs_type *types;            /* owned: for the writer's finish */
+    struct hs_ocaml *rt;                 /* borrowed */
+    const struct hs_lambdas *lambdas;    /* borrowed; may be NULL */
+    const struct hs_frame_table *frames; /* borrowed; may be NULL */
+    struct hs_type *types;               /* owned: for the writer's finish */
     size_t n_types, types_capacity;
     struct hs_dict by_address; /* of code or operations, twice, plus 1 for operations: the type,
                                  twice, plus 1 for caml_curryN, caml_tuplifyN: the function proper
@@ -32,6 +34,8 @@ struct hs_ocaml_types {
     uint32_t shapes[HS_SHAPE_TAGS][HS_SHAPE_FIELDS + 1]; /* type id plus 1 */
     uint32_t others[256];                                /* by tag; abstract: 251 */
     uint32_t weak[2];                                    /* weak array, ephemeron */
+    struct hs_dict by_call; /* of continuations, from the call that they wait in, and of objects,
+                               from their table of methods, to type id */
     /* Source types, where there are any. */
     const struct hs_spush *push;    /* borrowed; may be NULL */
     const struct hs_block_map *map; /* borrowed: with its index, where there is a push */
@@ -55,6 +59,14 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types);
  * HS_LIMIT when out of memory. Cost: a table look-up, or a hash probe for closures and customs. */
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
                         bool is_ephemeron, uint32_t *ret, struct hs_error *err);
+
+/* continuations.c: the call that a suspended continuation waits in, as a return address; 0: not
+ * known. Its name has NAME and place: "continuation of Server.handle (server.ml:11)". Bounded by
+ * the stack's length. */
+hs_addr hs_ocaml_continuation_call(const struct hs_ocaml *rt, const struct hs_frame_table *frames,
+                                   hs_addr block);
+void hs_ocaml_continuation_name(const struct hs_ocaml *rt, const struct hs_frame_table *frames,
+                                hs_addr pc, char *name, size_t n_bytes);
 
 /* source_types/named.c */
 /* Finds the type of a block that is no ephemeron by its source type; *ret_found is false when it
