@@ -3,108 +3,14 @@
 
 #include <string.h>
 
-#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "tree_walk.h"
 #include "type_rank.h"
 
-enum { KIND_TREE, KIND_UNTYPED, FIRST_TYPED };
-
-/* ---- what blocks are grouped by */
-
-static hs_status name_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
-{
-    const struct hs_view *view = kinds->view;
-    size_t n_types = view->totals->n_types;
-    HS_TRY(HS_ALLOC(&kinds->of_type, n_types, err));
-    HS_TRY(HS_ALLOC(&kinds->types, n_types + FIRST_TYPED, err));
-    HS_TRY(HS_ALLOC(&kinds->ranks, n_types + FIRST_TYPED, err));
-    HS_TRY(HS_ALLOC(&kinds->are_parts, n_types + FIRST_TYPED, err));
-    kinds->types[KIND_TREE] = kinds->types[KIND_UNTYPED] = HS_UNTYPED;
-    kinds->n_kinds = FIRST_TYPED;
-    for (uint32_t type = 0; type < n_types; type++) {
-        const struct hs_type *of = hs_snap_type(view->snap, type);
-        const char *name = hs_view_string(view, of->name);
-        bool is_known = of->form != HS_FORM_BYTES || strstr(name, HS_TYPE_PERHAPS) != NULL;
-        bool has_room = kinds->n_kinds < UINT16_MAX;
-        kinds->of_type[type] = KIND_UNTYPED;
-        if (is_known && has_room) {
-            kinds->types[kinds->n_kinds] = type;
-            kinds->ranks[kinds->n_kinds] = (uint8_t)hs_type_rank(name, of->form);
-            kinds->are_parts[kinds->n_kinds] = hs_type_is_part(name, of->form);
-            kinds->of_type[type] = (uint16_t)kinds->n_kinds++;
-        }
-    }
-    kinds->width = kinds->n_kinds <= UINT8_MAX + 1 ? 1 : 2;
-    return HS_OK;
-}
-
-static void set_kinds(struct hs_group_kinds *kinds, const struct hs_chunk *chunk)
-{
-    uint64_t first = chunk->first - kinds->view->n_tree;
-    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        uint16_t kind = kinds->of_type[chunk->type[i]];
-        if (kinds->width == 1)
-            ((uint8_t *)kinds->of_block)[first + i] = (uint8_t)kind;
-        else
-            ((uint16_t *)kinds->of_block)[first + i] = kind;
-    }
-}
-
-static hs_status load_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
-{
-    struct hs_view *view = kinds->view;
-    uint64_t n = view->totals->n_blocks;
-    HS_TRY(name_kinds(kinds, err));
-    HS_TRY(
-        hs_budget_reserve(view->session.budget, n * kinds->width, "the types of all blocks", err));
-    kinds->reserved_bytes = n * kinds->width;
-    HS_TRY(hs_pages_alloc(n, kinds->width, &kinds->of_block, err));
-    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, "reading types");
-    while (hs_chunk_pass_next(&pass, err))
-        set_kinds(kinds, &pass.chunk);
-    return hs_chunk_pass_end(&pass);
-}
-
-hs_status hs_group_kinds_init(struct hs_view *view, struct hs_group_kinds *ret,
-                              struct hs_error *err)
-{
-    struct hs_group_kinds kinds = {.view = view, .order.view = view};
-    hs_status status = load_kinds(&kinds, err);
-    if (status == HS_OK)
-        *ret = kinds;
-    else
-        hs_group_kinds_fini(&kinds);
-    return status;
-}
-
-hs_status hs_group_kinds_read_order(struct hs_group_kinds *kinds, uint64_t words,
-                                    struct hs_error *err)
-{
-    enum { LEAST_PART = 16 };
-    if (words < hs_index_reached_total(kinds->view->index).words / LEAST_PART)
-        return HS_OK;
-    return hs_node_order_init(kinds->view, /* with_tiers= */ true, &kinds->order, err);
-}
-
-void hs_group_kinds_fini(struct hs_group_kinds *kinds)
-{
-    if (kinds->view != NULL) {
-        hs_pages_free(kinds->of_block, kinds->view->totals->n_blocks, kinds->width);
-        hs_budget_release(kinds->view->session.budget, kinds->reserved_bytes);
-    }
-    hs_node_order_fini(&kinds->order);
-    hs_free(kinds->of_type);
-    hs_free(kinds->types);
-    hs_free(kinds->ranks);
-    hs_free(kinds->are_parts);
-    *kinds = (struct hs_group_kinds){0};
-}
-
 static uint32_t kind_of(const struct hs_group_kinds *kinds, hs_node node)
 {
     if (node < kinds->view->n_tree)
-        return KIND_TREE;
+        return HS_KIND_TREE;
     uint64_t at = node - kinds->view->n_tree;
     return kinds->width == 1 ? ((const uint8_t *)kinds->of_block)[at]
                              : ((const uint16_t *)kinds->of_block)[at];
@@ -141,11 +47,16 @@ static bool is_of_class(const struct hs_group_kinds *kinds, uint32_t above, uint
     return hs_rank_is_class(kinds->ranks[above]) && !hs_rank_is_class(kinds->ranks[kind]);
 }
 
+static bool is_of_python(const struct hs_group_kinds *kinds, uint32_t kind)
+{
+    return kinds->types[kind] != HS_UNTYPED &&
+           hs_snap_type(kinds->view->snap, kinds->types[kind])->form == HS_FORM_PYTHON;
+}
+
 /* Tells whether a block is a part of the object of Python's that is above it. */
 static bool is_part_of(const struct hs_group_kinds *kinds, uint32_t above, uint32_t kind)
 {
-    return kinds->are_parts[kind] && kinds->types[above] != HS_UNTYPED &&
-           hs_snap_type(kinds->view->snap, kinds->types[above])->form == HS_FORM_PYTHON;
+    return kinds->are_parts[kind] && is_of_python(kinds, above);
 }
 
 /* The group that a block of this kind is in when it stands below one of group `above`: one of those
@@ -153,7 +64,7 @@ static bool is_part_of(const struct hs_group_kinds *kinds, uint32_t above, uint3
 static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uint32_t kind)
 {
     const struct hs_group *groups = tree->groups;
-    if (kind == KIND_TREE || is_part_of(tree->kinds, groups[above].kind, kind))
+    if (kind == HS_KIND_TREE || is_part_of(tree->kinds, groups[above].kind, kind))
         return above;
     for (uint32_t at = above; at != HS_NO_GROUP; at = groups[at].parent) {
         if (groups[at].kind == kind)
@@ -199,7 +110,7 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
         at = (uint32_t)tree->n;
         HS_TRY(add_group(tree, above, kind, err));
     }
-    bool is_counted = kind != KIND_TREE && tree->groups[at].kind == kind;
+    bool is_counted = kind != HS_KIND_TREE && tree->groups[at].kind == kind;
     if (is_counted)
         see_top(&tree->groups[at], node, words);
     tree->groups[at].n_blocks += is_counted;
@@ -255,8 +166,8 @@ hs_status hs_group_walk_place(const struct hs_group_place *place, struct hs_tree
 static bool is_untyped(const struct hs_group_kinds *kinds, uint32_t kind)
 {
     uint32_t type = kinds->types[kind];
-    if (kind == KIND_UNTYPED || type == HS_UNTYPED)
-        return kind == KIND_UNTYPED;
+    if (kind == HS_KIND_UNTYPED || type == HS_UNTYPED)
+        return kind == HS_KIND_UNTYPED;
     const struct hs_type *of = hs_snap_type(kinds->view->snap, type);
     return of->form == HS_FORM_BYTES ||
            hs_type_is_opaque(hs_view_string(kinds->view, of->name), of->form);
@@ -284,7 +195,7 @@ static hs_status group_place(struct hs_group_tree *tree, const struct hs_group_p
                                 .what = "grouping blocks"};
     uint64_t words;
     HS_TRY(hs_progress_tell(walk.view->session.progress, walk.what, 0, 0, err));
-    HS_TRY(add_group(tree, HS_NO_GROUP, KIND_TREE, err));
+    HS_TRY(add_group(tree, HS_NO_GROUP, HS_KIND_TREE, err));
     HS_TRY(hs_group_walk_place(place, &walk, &words, err));
     tree->groups[0].own_words += words; /* of which all that hangs on it was taken */
     sum_up(tree);
@@ -470,7 +381,7 @@ static void leave_root(struct member_walk *walk)
 {
     enum { MANY = 8 };
     const struct hs_accumulated *members = &walk->at->steps[walk->at->members];
-    bool is_typed = walk->tree->groups[walk->members].kind >= FIRST_TYPED;
+    bool is_typed = walk->tree->groups[walk->members].kind >= HS_FIRST_TYPED;
     if (!is_typed || members->n_blocks < MANY || walk->second == HS_NO_NODE ||
         walk->top_words / MANY < walk->second_words ||
         walk->top_words < members->words - members->words / MANY)
@@ -734,6 +645,49 @@ static void begin_at(const struct hs_group_tree *tree, uint32_t group, struct wa
     }
 }
 
+/* Finds the class of the entries that keep blocks without a type together. A list or dict of Python
+ * leads to objects alone: memory of C that hangs on it hangs on several of its entries, as what
+ * connections of a library share, or seem to by old words. HS_NO_GROUP: there is no such class. */
+static uint32_t entries_of(const struct hs_group_tree *tree, uint32_t group)
+{
+    enum { LEAST = 8 };
+    const struct hs_group *groups = tree->groups;
+    uint32_t above = group == HS_NO_GROUP ? group : groups[group].parent, best = HS_NO_GROUP;
+    if (above == HS_NO_GROUP || !is_untyped(tree->kinds, groups[group].kind) ||
+        !is_of_python(tree->kinds, groups[above].kind) || rank_of(tree, above) > HS_RANK_BUILTIN ||
+        groups[group].words < groups[above].words / LEAST_PART)
+        return HS_NO_GROUP;
+    for (uint32_t i = above + 1; i < tree->n; i++) {
+        bool is_entry = groups[i].parent == above && groups[i].n_blocks >= LEAST &&
+                        is_of_python(tree->kinds, groups[i].kind) &&
+                        hs_rank_is_class(rank_of(tree, i));
+        if (is_entry && (best == HS_NO_GROUP || groups[i].words > groups[best].words))
+            best = i;
+    }
+    return best;
+}
+
+/* Tells by the class of entries what they keep together. True when there is such a class. */
+static bool take_entries(const struct hs_group_tree *tree, unsigned percent, struct way *way,
+                         struct hs_accumulation *at)
+{
+    bool is_one = at->members == 0 || at->steps[at->members].n_blocks == 1;
+    const uint32_t shared[] = {way->passed[at->members], is_one ? way->parts[0] : HS_NO_GROUP,
+                               is_one ? way->parts[1] : HS_NO_GROUP};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        uint32_t class = entries_of(tree, shared[i]);
+        if (class == HS_NO_GROUP)
+            continue;
+        begin_at(tree, class, way, at);
+        at->members = at->n_steps - 1;
+        follow(tree, percent, way, at);
+        at->steps[at->members].words += tree->groups[shared[i]].words;
+        at->bulk = step_of(tree, shared[i]);
+        return true;
+    }
+    return false;
+}
+
 /* The steps, and which of them the members are. */
 static void find_steps(const struct hs_group_tree *tree, unsigned percent, struct way *way,
                        struct hs_accumulation *at)
@@ -759,6 +713,7 @@ hs_status hs_group_accumulation(const struct hs_group_tree *tree,
                                  .class_tops = {HS_NO_NODE, HS_NO_NODE}};
     struct way way;
     find_steps(tree, follow_percent, &way, &at);
+    bool are_entries = take_entries(tree, follow_percent, &way, &at);
     /* One block is many things: what it has is told by its parts. */
     for (unsigned i = 0; i < 2 && (at.members == 0 || at.steps[at.members].n_blocks == 1); i++) {
         if (way.parts[i] == HS_NO_GROUP)
@@ -771,7 +726,8 @@ hs_status hs_group_accumulation(const struct hs_group_tree *tree,
         struct member_walk walk = {
             .tree = tree, .members = way.passed[at.members], .second = HS_NO_NODE, .at = &at};
         at.n_heads = tree->groups[walk.members].n_heads;
-        at.bulk = bulk_of(tree, walk.members, &at.bulk_top);
+        if (!are_entries)
+            at.bulk = bulk_of(tree, walk.members, &at.bulk_top);
         at.peer = peer_of(tree, walk.members);
         HS_TRY(HS_ALLOC(&walk.n_sizes, N_CLASSES, err));
         hs_status status = look_at_members(&walk, place, err);

@@ -21,6 +21,8 @@
 #define HS_GROUPS_MOST (1u << 18)
 #define HS_NO_GROUP UINT32_MAX
 
+enum { HS_KIND_TREE, HS_KIND_UNTYPED, HS_FIRST_TYPED };
+
 /* The kinds by which blocks are grouped: 0 for nodes of the root tree, which belong to the group
  * they stand in, 1 for blocks without a type, then one for each type. */
 struct hs_group_kinds {

@@ -533,6 +533,42 @@ static void a_root_of_its_class(void **state)
     made_view_close(&made);
 }
 
+/* Connections in a list, with memory of C that two of them lead to: that hangs on the list, which
+ * leads to objects alone, and is told as theirs. */
+static void entries_that_share(void **state)
+{
+    enum { N = 40, OWN_WORDS = 6, SHARED_WORDS = 90 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    const uint32_t list = hs_graph_builder_type(b, "list", 0, HS_FORM_PYTHON),
+                   items = hs_graph_builder_type(b, "list items", 0, HS_FORM_PYTHON),
+                   connection = hs_graph_builder_type(b, "sqlite3.Connection", 0, HS_FORM_PYTHON),
+                   block = hs_graph_builder_type(b, "block of 720 bytes", 0, HS_FORM_BYTES);
+    uint32_t all = hs_graph_builder_blocks(b, 2, N), first;
+    b->blocks[all].type = list;
+    b->blocks[all + 1].type = items;
+    hs_graph_builder_edge(b, all, all + 1, HS_EDGE_EXACT);
+    first = hs_graph_builder_blocks(b, 2 * N, SHARED_WORDS);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t entry = first + 2 * i, other = first + 2 * ((i + 1) % N);
+        b->blocks[entry].type = connection;
+        b->blocks[entry].words = OWN_WORDS;
+        b->blocks[entry + 1].type = block;
+        hs_graph_builder_edge(b, all + 1, entry, HS_EDGE_EXACT);
+        hs_graph_builder_edge(b, entry, entry + 1, HS_EDGE_EXACT);
+        hs_graph_builder_edge(b, other, entry + 1, HS_EDGE_EXACT);
+    }
+    uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "all", all);
+    made_view_open(&made);
+    struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+    assert_int_equal(at.steps[at.members].type, connection);
+    assert_int_equal(at.steps[at.members].n_blocks, N);
+    assert_int_equal(at.steps[at.members].words, N * (OWN_WORDS + SHARED_WORDS));
+    assert_int_equal(at.bulk.n_blocks, N);
+    assert_int_equal(at.bulk.own_words, N * SHARED_WORDS);
+    made_view_close(&made);
+}
+
 /* A chain of more types than steps are kept, and the memory that it takes. */
 static void many_types(void **state)
 {
@@ -595,6 +631,7 @@ int main(void)
         cmocka_unit_test(values_before_nodes),
         cmocka_unit_test(one_in_another),
         cmocka_unit_test(a_root_of_its_class),
+        cmocka_unit_test(entries_that_share),
         cmocka_unit_test(many_types),
         cmocka_unit_test(allocations_fail),
     };
