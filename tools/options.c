@@ -213,6 +213,9 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                               "constructor|instance|head|container",
                               "group types of OCaml by constructor, instance or head (default); "
                               "containers: their elements and room"},
+    [HS_OPT_DOMINATOR_GROUP_BY] = {"group-by", 0, HS_OPTION_CHOICE, "LEVEL", "object|type",
+                                   "type: one row for all blocks of a type that hang on blocks of "
+                                   "the same types"},
     [HS_OPT_ALLOCATED] = {"allocated", 0, HS_OPTION_TEXT, "A..B", NULL,
                           "allocated in this time since the start (ns us ms s m h, or N%)"},
     [HS_OPT_LIVE_AT] = {"live-at", 0, HS_OPTION_TEXT, "T|A..B", NULL,

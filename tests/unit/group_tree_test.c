@@ -5,6 +5,7 @@
 
 #include "unit.h"
 
+#include "analysis/dominator_types.h"
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "fail_each.h"
@@ -202,6 +203,45 @@ static void check_members(const struct made_view *made, hs_node top, const struc
     assert_int_equal(at->point, point);
 }
 
+/* Checks that each row is the group of the types above it, that what a row hides and shows is what
+ * it has, and that no group that is left out has more than a row. */
+static void check_rows(struct made_view *made, const struct plain *plain, hs_node top,
+                       uint64_t max_rows)
+{
+    const struct hs_dominator_query query = {.max_depth = UINT64_MAX, .max_rows = max_rows};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_dominator_types types;
+    unsigned codes[N_CODES], n_groups = 1;
+    uint64_t shown[N_CODES] = {0}, n_hidden = 0, least = UINT64_MAX;
+    assert_int_equal(hs_dominator_types_select(&made->view, top, 0, &query, &types, &err), HS_OK);
+    for (unsigned code = 1; code < N_CODES; code++)
+        n_groups += plain->groups[code].n != 0;
+    assert_int_equal(types.n, max_rows != 0 && max_rows < n_groups ? max_rows : n_groups);
+    for (size_t i = 0; i < types.n; i++) {
+        const struct hs_dominator_type *row = &types.rows[i];
+        codes[i] = i == 0 ? 0 : codes[row->parent] * 4 + row->type + 1;
+        assert_int_equal(row->depth, i == 0 ? 0 : types.rows[row->parent].depth + 1);
+        assert_int_equal(row->n_blocks, plain->groups[codes[i]].n);
+        assert_int_equal(row->own_words, plain->groups[codes[i]].own);
+        assert_int_equal(row->words, plain->groups[codes[i]].words);
+        shown[i == 0 ? 0 : row->parent] += i == 0 ? 0 : row->words;
+        n_hidden += row->n_hidden;
+        least = row->words < least ? row->words : least;
+        assert_true(i == 0 || row->place != NULL);
+    }
+    for (size_t i = 0; i < types.n; i++)
+        assert_int_equal(types.rows[i].words,
+                         types.rows[i].own_words + shown[i] + types.rows[i].hidden_words);
+    assert_true(n_hidden <= n_groups - types.n && (n_hidden != 0 || n_groups == types.n));
+    for (unsigned code = 1; code < N_CODES; code++) {
+        size_t at = 0;
+        while (at < types.n && codes[at] != code)
+            at++;
+        assert_true(at < types.n || plain->groups[code].words <= least);
+    }
+    hs_dominator_types_fini(&types);
+}
+
 static void check_place(struct made_view *made, const struct hs_group_kinds *kinds,
                         const struct plain *plain, hs_node top, unsigned percent)
 {
@@ -265,6 +305,8 @@ static void random_heaps(void **state)
         for (unsigned percent = 0; percent <= 100; percent += 10)
             check_place(&made, &kinds, &plain, variable, percent);
         hs_group_kinds_fini(&kinds);
+        for (uint64_t max_rows = 0; max_rows <= 9; max_rows += 3)
+            check_rows(&made, &plain, variable, max_rows);
         made_view_close(&made);
     }
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "commands.h"
 #include "described.h"
+#include "dominator_types_print.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "set_object.h"
@@ -167,6 +168,8 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     struct listing listing = {.view = view};
     char label[512];
     hs_status status;
+    if (hs_given(inv, HS_OPT_DOMINATOR_GROUP_BY) && inv->number[HS_OPT_DOMINATOR_GROUP_BY] != 0)
+        return hs_dominator_types_print(tool, inv, view, &from, &query, err);
     if (from.kind == HS_OBJECT_SET) {
         hs_set_label(view, from.set, label, sizeof label);
         status = hs_dominator_rows_of_set(view, from.set, label, &query, &listing.rows, err);

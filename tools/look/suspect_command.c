@@ -89,7 +89,7 @@ static void write_owner_command(struct writer *w, struct hs_view *view,
     put(w, is_path ? "--to " : "--from ");
     put_what(w, view, suspect->evidence);
     if (!is_path)
-        put(w, " --depth 2");
+        put(w, " --group-by type");
 }
 
 /* The ways from each of its roots. */
