@@ -1,6 +1,7 @@
 /* dump: from a process to a snapshot on standard output or in a file. */
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -96,6 +97,17 @@ static void talk_memory(const struct hs_dump_report *report)
             foreseen, copy, report->has_spilled ? " in a temporary file" : " and its tables");
 }
 
+/* Says where names are to be had to who asks in one step, and has not asked for them. */
+static void talk_names(const struct hs_tool *tool, const struct hs_dump_report *report)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    char path[PATH_MAX];
+    if (tool->is_below && report->is_stripped && (urls == NULL || *urls == '\0') &&
+        hs_tool_helper("heapsnap-debuginfod", path) != NULL)
+        hs_talk("the program is stripped; names of a distribution's are fetched with "
+                "DEBUGINFOD_URLS=https://debuginfod.debian.net");
+}
+
 static void talk_report(const struct hs_tool *tool, const struct hs_dump_report *report)
 {
     char pause[2 * HS_UNIT_TEXT_BYTES], bytes[HS_UNIT_TEXT_BYTES], statics[64] = "";
@@ -119,6 +131,7 @@ static void talk_report(const struct hs_tool *tool, const struct hs_dump_report 
         hs_talk("%lu file%s of %s from the symbol server", (unsigned long)report->n_served,
                 report->n_served == 1 ? "" : "s", bytes);
     }
+    talk_names(tool, report);
     if (report->stop.n_cut != 0)
         hs_talk("%lu system calls returned with part of their work done, as when a signal comes",
                 (unsigned long)report->stop.n_cut);

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/own_pages.h"
 #include "parts.h"
+#include "symbols/elf.h"
+#include "symbols/lines.h"
 
 #define RUNTIME_ENTRY(name) [HS_RUNTIME_##name] = &hs_runtime_##name,
 const struct hs_runtime *const hs_runtimes[HS_N_RUNTIMES] = {HS_RUNTIMES(RUNTIME_ENTRY)};
@@ -145,6 +147,17 @@ static hs_status dump_check(const struct hs_dump *dump, struct hs_error *err)
     return HS_OK;
 }
 
+/* Tells whether debug information, which is not here, would name what is kept: of a program in a
+ * language whose runtime has no names of its own. */
+static bool dump_is_stripped(const struct hs_dump *dump)
+{
+    const struct hs_object *program = &dump->objects.objects[0];
+
+    return dump->n_serving == 1 && !dump->serving[0].runtime->has_own_heap &&
+           hs_dump_interpreter(dump).model == NULL && program->debug == NULL &&
+           !hs_dwarf_present(program->elf) && *hs_elf_build_id(program->elf) != '\0';
+}
+
 static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
                             struct hs_dump_facts *facts, struct hs_out *out,
                             struct hs_dump_report *ret, struct hs_error *err)
@@ -156,6 +169,7 @@ static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
     hs_dump_facts_tell(facts, &dump->strings, ret);
     ret->stop = dump->target.report;
     ret->n_served = dump->n_served;
+    ret->is_stripped = dump->objects.n != 0 && dump_is_stripped(dump);
     ret->served_bytes = dump->served_bytes;
     dump_tell_memory(dump, ret);
     return HS_OK;

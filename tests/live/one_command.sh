@@ -62,6 +62,27 @@ grep -q '"snapshot": "'"$name.$pid.2.snap"'"' "$work/said" ||
 kill -0 "$pid" || fail "the target did not survive"
 echo "by number and by name: dumped, told, nothing replaced"
 
+# Where names are to be had is said of what has none, unless a server was asked.
+case " $PARTS " in
+*" debuginfod "*)
+    fetched="fetched with DEBUGINFOD_URLS"
+    tr -s ' \n' '  ' <"$work/talk" | grep -q "$fetched" && fail "it has debug information"
+    strip -o "$work/bare$$" "$work/$name"
+    "$work/bare$$" <"$work/input" >"$work/log.bare" &
+    bare=$!
+    until grep -q READY "$work/log.bare"; do sleep 0.05; done
+    ask 0 suspects "$bare"
+    tr -s ' \n' '  ' <"$work/talk" | grep -q "$fetched" || { cat "$work/talk"; fail "no server"; }
+    export DEBUGINFOD_URLS=file:///nonexistent
+    ask 0 suspects "$bare"
+    export DEBUGINFOD_URLS=
+    ! grep -q "are fetched" "$work/talk" || fail "a server was asked"
+    kill "$bare"
+    wait "$bare" 2>/dev/null || true
+    rm -f "bare$$".*
+    ;;
+esac
+
 cd /sys || exit 1 # where nobody can make a file
 ask 5 suspects "$pid"
 grep -q '^hint: ask from a directory where you may write' "$work/talk" ||

@@ -18,6 +18,7 @@ struct hs_dump_report {
     uint64_t foreseen_bytes;         /* resident at the most; in a file: of memory, at least */
     bool has_spilled;                /* the copy lay in a temporary file */
     uint64_t n_served, served_bytes; /* debug files that a symbol server had */
+    bool is_stripped;                /* no debug file of the program was found */
     bool is_exact;                   /* false: a note says what is not */
     char note[512];                  /* the gaps, one line; empty when none */
     char remark[512];                /* what a runtime says of its names; empty when nothing */
