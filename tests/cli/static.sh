@@ -80,4 +80,5 @@ grep -q '</html>' "$root/here/report.html" || fail "the report"
 code=0
 "$static" serve "$root/here/heap.snap" >"$work/out" 2>"$work/err" || code=$?
 [ "$code" = 5 ] && mentions 'one file, which loads no libraries' || fail "serve: $code"
+[ ! -s "$work/out" ] || fail "serve tells an address at which nobody is"
 echo "one file of $(stat -c %s "$root/heapsnap") bytes in an empty root"

@@ -9,6 +9,7 @@
 #include "http.h"
 #include "look/open_view.h"
 #include "lost_file.h"
+#include "mhd.h"
 #include "report/trace_members.h"
 #include "server/exchange.h"
 #include "trace/trace.h"
@@ -86,11 +87,13 @@ hs_status hs_cmd_serve(struct hs_tool *tool, const struct hs_invocation *inv, st
     struct hs_serve_what what = {inv->arguments, inv->n_arguments, NULL};
     char token[HS_SERVER_TOKEN_BYTES];
     struct hs_listener listener = {.fd = -1};
+    struct hs_mhd library;
     if (hs_given(inv, HS_OPT_TRACE))
         what.trace = inv->text[HS_OPT_TRACE];
     if (inv->n_arguments == 1 && what.trace == NULL && hs_trace_is_one(inv->arguments[0]))
         what = (struct hs_serve_what){.trace = inv->arguments[0]};
     hs_talk_once();
+    HS_TRY(hs_mhd_load(&library, err)); /* before an address is told */
     HS_TRY(make_token(token, err));
     HS_TRY(listen_at(inv, &listener, err));
     hs_status status = prepare(tool, &what, err);
