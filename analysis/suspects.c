@@ -262,6 +262,7 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
     suspect->count = group->count;
     suspect->each_words = group->words_each;
     suspect->held_words = group->held_words;
+    suspect->at.n_heads = group->heads;
     suspect->evidence = group->first;
     suspect->n_copies = count_copies(report, suspect->words, suspect);
     HS_TRY(hs_name_cycle(report->view, group->first, &suspect->cycle, err));

@@ -581,6 +581,19 @@ def what_is_lost():
     lost = of(snap.write())[1]["sentence"]
     check("100 blocks of 184 bytes of 184 B each" not in lost and
           ": 100 blocks of 184 bytes each." in lost, lost)
+    # Where they hang on each other, on how many: as lists of ten, but not as pairs.
+    for length, told in [(10, True), (2, False)]:
+        snap = a_table()
+        plain = snap.type("block of 184 bytes", 0, 15)
+        for n in range(20):
+            above = snap.block(23, plain)
+            for _ in range(length - 1):
+                node = snap.block(23, plain)
+                snap.edge(above, node, 0)
+                above = node
+        lost = of(snap.write())[1]["sentence"]
+        check((", 20 of them at the top." in lost) == told and
+              f"{20 * length} blocks of 184 bytes" in lost, lost)
 
 
 def beside_and_below():

@@ -204,6 +204,31 @@ static void by_the_pointers_of_what_is_found(void **state)
     is(plain, "block of 200 bytes, perhaps struct data");
 }
 
+/* The second pointer that speaks for a record may stand in what its only one leads to: of the
+ * record that is said, and nothing else. */
+static void by_a_pointer_behind_its_pointer(void **state)
+{
+    enum { SETS = N, SET_BYTES = 200, RESULT_BYTES = 72, ALONE_BYTES = 104 };
+    world_type(UNKNOWN, "struct result", HS_CTYPE_RECORD, RESULT_BYTES);
+    world_slot(UNKNOWN, "set", 8, HUGE_TYPE);
+    world_type(HUGE_TYPE, "struct set", HS_CTYPE_RECORD, SET_BYTES);
+    world_slot(HUGE_TYPE, "first", 16, 0);
+    world_type(WRAPPED, "struct alone", HS_CTYPE_RECORD, ALONE_BYTES);
+    world_slot(WRAPPED, "set", 8, HUGE_TYPE);
+    hs_addr result = 0, alone = 0;
+    for (int i = 0; i < SETS; i++) {
+        hs_addr set = world_block(w, SET_BYTES), empty = world_block(w, SET_BYTES);
+        result = world_block(w, RESULT_BYTES);
+        alone = world_block(w, ALONE_BYTES);
+        *world_word(w, result + 8) = set;
+        *world_word(w, set + 16) = world_block(w, 32);
+        *world_word(w, alone + 8) = empty;
+    }
+    run();
+    is(result, "block of 72 bytes, perhaps struct result");
+    is(alone, "");
+}
+
 static void by_site(void **state)
 {
     hs_addr held[N], others[N], lost = lose(ITEM_BYTES), other = lose(ITEM_BYTES);
@@ -482,6 +507,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(by_the_one_record, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_two_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_the_pointers_of_what_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_a_pointer_behind_its_pointer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_site, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_site_in_doubt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_types, set_up, tear_down),

@@ -617,8 +617,11 @@ static void put_second_fault(struct writer *w, const struct hs_view *view,
         fault->words / 10 * 9 <= fault->own_words ? "" : " with what hangs on it");
 }
 
+/* Writes what is lost. Where many of the blocks hang on others of their kind, as nodes of lists and
+ * values of documents do, it also says on how many of them the others hang. */
 static void put_lost(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
 {
+    enum { MANY_PIECES = 8, PIECE_LEAST = 4 };
     char much[HS_SUSPECT_MUCH_BYTES];
     uint64_t held_each = suspect->held_words / suspect->count;
     bool is_more = held_each > suspect->each_words + suspect->each_words / 10;
@@ -644,6 +647,8 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
         }
         put(w, "%s", suspect->count == 1 ? "" : " each");
     }
+    if (suspect->at.n_heads >= MANY_PIECES && suspect->at.n_heads <= suspect->count / PIECE_LEAST)
+        put(w, ", %lu of them at the top", (unsigned long)suspect->at.n_heads);
     put_second_fault(w, view, &suspect->at.parts[0]);
     put(w, ". ");
     if (suspect->type != HS_UNTYPED &&

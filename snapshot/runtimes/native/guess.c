@@ -296,6 +296,19 @@ static hs_ctype ctype_of(const struct guess *g, hs_ntype type)
     return hs_native_type_of(&g->flow->types, type)->ctype;
 }
 
+/* Adds the types of what a record's pointers lead to, for count_behind. */
+static hs_status add_pointees(struct guess *g, hs_ntype record, struct hs_error *err)
+{
+    const struct hs_native_type type = *hs_native_type_of(&g->flow->types, record);
+    hs_ntype ignored;
+
+    for (size_t i = 0; i < type.n_slots; i++)
+        if (type.slots[i].pointee != 0)
+            HS_TRY(hs_native_types_of_ctype(&g->flow->types, type.slots[i].pointee,
+                                            /* is_array= */ false, &ignored, err));
+    return HS_OK;
+}
+
 /* Lists the records that would fill such a block, of every file that says what it has. */
 static hs_status list_records(struct guess *g, struct sole *sole, struct hs_error *err)
 {
@@ -315,8 +328,10 @@ static hs_status list_records(struct guess *g, struct sole *sole, struct hs_erro
             bool is_new = type != 0;
             for (size_t r = 0; r < sole->n_records && is_new; r++)
                 is_new = !hs_ctypes_same(native->ctypes, found[k], ctype_of(g, sole->records[r]));
-            if (is_new && fills(hs_native_type_of(&g->flow->types, type), sole->n_bytes))
-                sole->records[sole->n_records++] = type;
+            if (!is_new || !fills(hs_native_type_of(&g->flow->types, type), sole->n_bytes))
+                continue;
+            HS_TRY(add_pointees(g, type, err));
+            sole->records[sole->n_records++] = type;
         }
     }
     return HS_OK;
@@ -346,8 +361,34 @@ static unsigned count_code(const struct guess *g, const struct hs_heap_block *bl
     return n;
 }
 
+/* Counts the pointers to blocks in the records that the pointers of a lost block lead to, where
+ * such a record fills a block of no type that agrees with it: evidence one step further on. */
+static unsigned count_behind(const struct guess *g, const struct hs_agree_by *by,
+                             const struct hs_heap_block *block, const struct hs_native_type *record)
+{
+    unsigned n = 0;
+    struct hs_heap_block to;
+
+    for (size_t i = 0; i < record->n_slots; i++) {
+        const struct hs_cslot *slot = &record->slots[i];
+        if (slot->pointee == 0 || slot->may_be_pointer_only ||
+            slot->offset_bytes + WORD > record->n_bytes ||
+            hs_flow_resolve(g->native, hs_load_u64(block->bytes + slot->offset_bytes), &to) !=
+                HS_POINTER_START ||
+            to.rank == block->rank || to.bytes == NULL || hs_flow_type(g->flow, to.rank) != 0)
+            continue;
+        const struct hs_native_type *inner = hs_native_types_known(&g->flow->types, slot->pointee);
+        if (inner == NULL || !fills(inner, to.n_bytes))
+            continue;
+        const struct hs_agreement found = hs_native_agree(by, &to, inner, 0, 0);
+        n += found.disagrees ? 0 : found.n_leading;
+    }
+    return n;
+}
+
 /* Tells whether the words of a block speak for a record of which nothing else does: two pointers at
- * least lead to blocks, or to code as the record says, one of them to what it says. */
+ * least lead to blocks, or to code as the record says, one of them to what it says. The second may
+ * stand in what the first one leads to. */
 static bool speaks_for(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
 {
     const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
@@ -356,8 +397,9 @@ static bool speaks_for(const struct guess *g, const struct hs_heap_block *block,
     bool is_denied;
     unsigned n_code = count_code(g, block, record, &is_denied);
 
-    return !found.disagrees && !is_denied && found.n_shown + n_code != 0 &&
-           found.n_leading + n_code >= 2;
+    if (found.disagrees || is_denied || found.n_shown + n_code == 0)
+        return false;
+    return found.n_leading + n_code >= 2 || count_behind(g, &by, block, record) != 0;
 }
 
 static void ask_records(const struct guess *g, struct sole *soles, size_t n)

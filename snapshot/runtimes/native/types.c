@@ -351,6 +351,15 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
     return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
+const struct hs_native_type *hs_native_types_known(const struct hs_native_types *types,
+                                                   hs_ctype ctype)
+{
+    hs_ntype type =
+        (hs_ntype)hs_dict_get(&types->by_key, types_key(KEY_CTYPE, (uint64_t)ctype << 1), 0);
+
+    return type == 0 ? NULL : hs_native_type_of(types, type);
+}
+
 hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype, uint64_t offset,
                                   uint64_t n_bytes, hs_ctype *ret, struct hs_error *err)
 {

@@ -95,6 +95,9 @@ bool hs_native_is_number(const struct hs_ctype_facts *facts);
  * elements. Fails with HS_LIMIT, as all here. */
 hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype, bool is_array,
                                    hs_ntype *ret, struct hs_error *err);
+/* Returns the type of one value of `ctype` if it was found before; NULL: it was not. */
+const struct hs_native_type *hs_native_types_known(const struct hs_native_types *types,
+                                                   hs_ctype ctype);
 /* Finds the record of Rust's Arc or Rc that a block of n_bytes is when a pointer to `ctype` leads
  * to `offset` in it; 0: none. */
 hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype, uint64_t offset,
