@@ -6,7 +6,10 @@
 #include "base/bisect.h"
 #include "pool.h"
 
-enum { SIZED_LOOK = 256 }; /* records, after each of which all lists are summed */
+enum {
+    SIZED_LOOK = 256,           /* records, after each of which all lists are summed */
+    SIZED_MOST_LOOKED = 1 << 12 /* of one size */
+};
 
 static int compare_sized(const void *a, const void *b)
 {
@@ -79,25 +82,53 @@ static bool is_listed(struct hs_ctypes *types, const hs_ctype *records, size_t n
     return false;
 }
 
-size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file number, uint64_t least_bytes,
-                         uint64_t most_bytes, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE])
+/* Tells whether a name is of a standard library, of which there are hundreds of a common size, in
+ * every program the same; the object in a block of counts is what is asked. */
+static bool is_of_standard_library(const char *name)
 {
-    size_t n = 0;
-    if (hs_ctypes_file_(types, number) == NULL)
-        return 0;
-    hs_ctypes_list_sizes_(types, number);
+    static const char *const counted[] = {"alloc::rc::RcInner<", "alloc::rc::RcBox<",
+                                          "alloc::sync::ArcInner<"};
+    static const char *const libraries[] = {
+        "std::",   "core::",      "alloc::",      "hashbrown::", "__gnu_cxx::",
+        "gimli::", "addr2line::", "std_detect::", "(",           "["};
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (strncmp(name, counted[i], strlen(counted[i])) == 0)
+            name += strlen(counted[i]);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Lists the records in a range of sizes, all or the program's own; 0 when there are more. */
+static size_t list_of_size(struct hs_ctypes *types, hs_type_file number, size_t first,
+                           uint64_t most_bytes, bool is_own, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE])
+{
     const struct ctypes_file *file = hs_ctypes_file_(types, number);
-    for (size_t i = HS_FIRST_NOT(at, 0, file->n_sized, file->sized[at].n_bytes < least_bytes);
-         i < file->n_sized && file->sized[i].n_bytes <= most_bytes; i++) {
+    size_t n = 0;
+    for (size_t i = first; i < file->n_sized && file->sized[i].n_bytes <= most_bytes; i++) {
         hs_ctypes_trim_(types);
         hs_ctype record = hs_ctypes_resolve_(types, number, file->sized[i].die);
         struct hs_ctype_facts facts;
         hs_ctype_facts(types, record, &facts);
-        if (facts.kind != HS_CTYPE_RECORD || is_listed(types, ret, n, record))
+        if (facts.kind != HS_CTYPE_RECORD || (is_own && is_of_standard_library(facts.name)) ||
+            is_listed(types, ret, n, record))
             continue;
-        if (n == HS_CTYPE_MAX_OF_SIZE)
+        if (n == HS_CTYPE_MAX_OF_SIZE || i - first == SIZED_MOST_LOOKED)
             return 0;
         ret[n++] = record;
     }
     return n;
+}
+
+size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file number, uint64_t least_bytes,
+                         uint64_t most_bytes, hs_ctype ret[HS_CTYPE_MAX_OF_SIZE])
+{
+    if (hs_ctypes_file_(types, number) == NULL)
+        return 0;
+    hs_ctypes_list_sizes_(types, number);
+    const struct ctypes_file *file = hs_ctypes_file_(types, number);
+    size_t first = HS_FIRST_NOT(at, 0, file->n_sized, file->sized[at].n_bytes < least_bytes);
+    size_t n = list_of_size(types, number, first, most_bytes, false, ret);
+    return n != 0 ? n : list_of_size(types, number, first, most_bytes, true, ret);
 }

@@ -1,6 +1,7 @@
 #include "guess.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "agree.h"
 #include "base/alloc.h"
@@ -16,7 +17,9 @@ enum {
     SOLE_TYPED_ONE_IN = 64, /* blocks of the size that may have a type */
     SOLE_HEAP_ONE_IN = 1000,
     SOLE_LOOK = 64,
-    SOLE_PERCENT = 60
+    SOLE_PERCENT = 60,
+    SOLE_FULL_PERCENT = 25, /* of blocks that none denies */
+    SOLE_DENIED_ONE_IN = 32
 };
 #define GUESS_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
@@ -257,6 +260,8 @@ struct sole {
     uint64_t n_bytes, n_lost;
     hs_ntype records[HS_CTYPE_MAX_OF_SIZE];
     unsigned n_agree[HS_CTYPE_MAX_OF_SIZE];
+    unsigned n_full[HS_CTYPE_MAX_OF_SIZE]; /* blocks in which each pointer leads to a block */
+    unsigned n_denied[HS_CTYPE_MAX_OF_SIZE];
     unsigned n_said[HS_CTYPE_MAX_OF_SIZE]; /* by pointers of blocks whose record is found */
     size_t n_records;
     unsigned n_looked;
@@ -402,6 +407,41 @@ static bool speaks_for(const struct guess *g, const struct hs_heap_block *block,
     return found.n_leading + n_code >= 2 || count_behind(g, &by, block, record) != 0;
 }
 
+/* Tells whether each sure pointer of a record leads to the start of a block, two at least do; one
+ * may lead into a binary, as that to a table of functions does. */
+static bool is_full(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
+{
+    const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
+    struct hs_heap_block to;
+    unsigned n = 0;
+
+    for (size_t i = 0; i < record->n_slots; i++) {
+        uint64_t word = hs_load_u64(block->bytes + record->slots[i].offset_bytes);
+        if (record->slots[i].may_be_pointer_only)
+            continue;
+        bool leads = hs_flow_resolve(g->native, word, &to) == HS_POINTER_START;
+        if (!leads && hs_objects_object_at(&g->native->dump->objects, word) == NULL)
+            return false;
+        n += leads;
+    }
+    return n >= 2;
+}
+
+/* Asks one block whether it may be each of the records of its size. */
+static void ask_block(const struct guess *g, const struct hs_heap_block *block, struct sole *sole)
+{
+    sole->n_looked++;
+    for (size_t i = 0; i < sole->n_records; i++) {
+        bool is_denied;
+        (void)count_code(g, block, hs_native_type_of(&g->flow->types, sole->records[i]),
+                         &is_denied);
+        is_denied |= judge(g, block, sole->records[i]) == DISAGREES;
+        sole->n_denied[i] += is_denied;
+        sole->n_full[i] += !is_denied && is_full(g, block, sole->records[i]);
+        sole->n_agree[i] += speaks_for(g, block, sole->records[i]);
+    }
+}
+
 static void ask_records(const struct guess *g, struct sole *soles, size_t n)
 {
     struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
@@ -412,9 +452,7 @@ static void ask_records(const struct guess *g, struct sole *soles, size_t n)
         if (sole == NULL || sole->n_looked == SOLE_LOOK || block.bytes == NULL ||
             hs_flow_type(g->flow, block.rank) != 0)
             continue;
-        sole->n_looked++;
-        for (size_t i = 0; i < sole->n_records; i++)
-            sole->n_agree[i] += speaks_for(g, &block, sole->records[i]);
+        ask_block(g, &block, sole);
     }
 }
 
@@ -433,19 +471,40 @@ static hs_ntype one_of(const struct sole *sole, const unsigned *n_for, unsigned 
     return found;
 }
 
-/* Returns the record that most of the blocks are by their own words. */
-static hs_ntype own_record(const struct sole *sole)
+static bool is_standard(const struct guess *g, hs_ntype record)
 {
-    return sole->n_looked < SOLE_LEAST
-               ? 0
-               : one_of(sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
+    const char *name = hs_strtab_get(g->flow->types.strings,
+                                     hs_native_type_of(&g->flow->types, record)->type.name);
+    return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
+}
+
+/* Returns the only record of no standard library that hardly a block denies, where all pointers of
+ * many lead to blocks. */
+static hs_ntype undenied_record(const struct guess *g, const struct sole *sole)
+{
+    unsigned n_for[HS_CTYPE_MAX_OF_SIZE] = {0};
+
+    for (size_t i = 0; i < sole->n_records; i++)
+        if (sole->n_denied[i] <= sole->n_looked / SOLE_DENIED_ONE_IN &&
+            !is_standard(g, sole->records[i]))
+            n_for[i] = sole->n_full[i];
+    return one_of(sole, n_for, (sole->n_looked * SOLE_FULL_PERCENT + 99) / 100);
+}
+
+/* Returns the record that most of the blocks are by their own words. */
+static hs_ntype own_record(const struct guess *g, const struct sole *sole)
+{
+    if (sole->n_looked < SOLE_LEAST)
+        return 0;
+    hs_ntype found = one_of(sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
+    return found != 0 ? found : undenied_record(g, sole);
 }
 
 /* Returns the record that the blocks are by their own words, or else by pointers of blocks that are
  * known by theirs. */
-static hs_ntype sole_record(const struct sole *sole)
+static hs_ntype sole_record(const struct guess *g, const struct sole *sole)
 {
-    hs_ntype own = own_record(sole);
+    hs_ntype own = own_record(g, sole);
     return own != 0 ? own : one_of(sole, sole->n_said, SOLE_LEAST);
 }
 
@@ -479,7 +538,7 @@ static void ask_found(const struct guess *g, struct sole *soles, size_t n)
 
     while (hs_scan_next_unreached(g->scan, &it, &block)) {
         const struct sole *sole = sole_of(soles, n, block.n_bytes);
-        hs_ntype record = sole == NULL || block.bytes == NULL ? 0 : own_record(sole);
+        hs_ntype record = sole == NULL || block.bytes == NULL ? 0 : own_record(g, sole);
         if (record != 0 && n_asked[sole - soles]++ < SOLE_LOOK)
             ask_pointers(g, &block, record, soles, n);
     }
@@ -498,7 +557,7 @@ static hs_status guess_by_record(struct guess *g, struct hs_error *err)
     ask_found(g, soles, n);
     while (n != 0 && hs_scan_next_unreached(g->scan, &it, &block)) {
         struct sole *sole = sole_of(soles, n, block.n_bytes);
-        hs_ntype record = sole == NULL ? 0 : sole_record(sole);
+        hs_ntype record = sole == NULL ? 0 : sole_record(g, sole);
         if (record != 0 && block.bytes != NULL && hs_flow_type(g->flow, block.rank) == 0 &&
             judge(g, &block, record) != DISAGREES)
             HS_TRY(set_guess(g, &block, record, &sole->guessed, err));

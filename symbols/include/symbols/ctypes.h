@@ -322,7 +322,8 @@ size_t hs_ctypes_open_heirs(struct hs_ctypes *types, hs_ctype part, uint64_t mos
 bool hs_ctypes_is_header(struct hs_ctypes *types, hs_ctype part);
 
 /* The records (struct, class) that a file describes and that have a size in [least_bytes,
- * most_bytes]: how many, none if there are more than HS_CTYPE_MAX_OF_SIZE. Of two that have one
+ * most_bytes]: how many; of more than HS_CTYPE_MAX_OF_SIZE those that are of no standard library,
+ * none if these are more, too. Of two that have one
  * name the first counts. The first question lists the sizes of all, 24 bytes each. */
 enum { HS_CTYPE_MAX_OF_SIZE = 32 };
 size_t hs_ctypes_of_size(struct hs_ctypes *types, hs_type_file file, uint64_t least_bytes,
