@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 8
+#define KEPT_SUSPECTS_VERSION 9
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -174,6 +174,7 @@ static void reserves(struct coder *c, struct hs_suspect *row)
 {
     SMALL(c, row->tier, HS_N_TIERS);
     size(c, &row->doubtful_words);
+    SMALL(c, row->is_weakly_held, 2);
     SMALL(c, row->reserve, HS_N_RESERVES);
     size(c, &row->untyped_words);
     size(c, &row->plain_words);
@@ -223,6 +224,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     for (unsigned i = 0; i < 2; i++)
         text(c, &row->class_holders[i]);
     text(c, &row->bulk_place);
+    text(c, &row->within_place);
     text(c, &row->cycle);
     node(c, &row->holder_root);
     text(c, &row->site);
@@ -231,7 +233,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1528 && sizeof(struct hs_accumulation) == 720 &&
+static_assert(sizeof(struct hs_suspect) == 1536 && sizeof(struct hs_accumulation) == 720 &&
               sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

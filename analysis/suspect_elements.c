@@ -2,7 +2,11 @@
  * is one block, a node of a deque or of a B-tree has many, a text hangs in a record of an array. */
 #include <string.h>
 
+#include "analysis/block_name.h"
 #include "analysis/containers.h"
+#include "analysis/field_path.h"
+#include "analysis/neighbours.h"
+#include "base/alloc.h"
 #include "suspect_finds.h"
 #include "type_rank.h"
 
@@ -76,6 +80,25 @@ static bool is_class(const struct hs_view *view, uint32_t number)
     return hs_rank_is_class(hs_type_rank(hs_view_string(view, type->name), type->form));
 }
 
+/* Names the member of an element by which an array of records leads to a block: ".read_buf" of
+ * "[17].read_buf". */
+static hs_status name_in_element(struct hs_view *view, hs_node block, uint32_t array, char **ret,
+                                 struct hs_error *err)
+{
+    char text[HS_FIELD_NAME_BYTES];
+    struct hs_link link;
+    HS_TRY(hs_link_find(view, hs_index_idom(view->index, block), block, &link, err));
+    if (link.offset_words == HS_NO_OFFSET ||
+        hs_field_name(view, array, link.offset_words, text, sizeof text) == 0)
+        return HS_OK;
+    const char *behind = text[0] == '[' ? strchr(text, ']') : NULL;
+    if (behind == NULL || behind[1] != '.')
+        return HS_OK;
+    HS_TRY(hs_strdup(behind + 1, ret, err));
+    hs_fold_indices(*ret);
+    return HS_OK;
+}
+
 static hs_status take_within(struct hs_view *view, struct hs_suspect *suspect, struct hs_error *err)
 {
     const struct hs_accumulation *at = &suspect->at;
@@ -85,9 +108,10 @@ static hs_status take_within(struct hs_view *view, struct hs_suspect *suspect, s
     if (suspect->is_class)
         return HS_OK;
     HS_TRY(find_array(view, at->top, &array, err));
-    if (array != HS_UNTYPED && array == above->type)
-        suspect->within = *above;
-    return HS_OK;
+    if (array == HS_UNTYPED || array != above->type)
+        return HS_OK;
+    suspect->within = *above;
+    return name_in_element(view, at->top, array, &suspect->within_place, err);
 }
 
 hs_status hs_suspect_take_elements(struct hs_view *view, struct hs_suspect *suspect,

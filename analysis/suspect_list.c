@@ -35,6 +35,7 @@ void hs_suspect_fini(struct hs_suspect *row)
     hs_free(row->class_holders[0]);
     hs_free(row->class_holders[1]);
     hs_free(row->bulk_place);
+    hs_free(row->within_place);
     hs_free(row->cycle);
     hs_free(row->site);
     hs_free(row->all_roots);

@@ -1,5 +1,7 @@
 /* The reserve (analysis/reserve.h) under which a suspect's figure is given. */
 #include "analysis/block_name.h"
+#include "analysis/neighbours.h"
+#include "analysis/reason.h"
 #include "analysis/reserve.h"
 #include "base/alloc.h"
 #include "suspect_finds.h"
@@ -28,6 +30,29 @@ static hs_status take_aliases(struct hs_view *view, const struct hs_name_aliases
     return hs_block_name(view, aliases->referrer, &suspect->alias, err);
 }
 
+/* Tells whether weak references alone lead to the member on top: nothing of a collector's, so what
+ * they keep is memory of an object that has ended (std::make_shared, Rc, Arc). */
+static hs_status take_weak(struct hs_view *view, struct hs_suspect *suspect, struct hs_error *err)
+{
+    enum { MOST_SOURCES = 16 };
+    struct hs_links links = {0};
+    const char *place;
+    bool is_weak = false, is_other = false;
+    if (suspect->at.members == 0 || suspect->at.top == HS_NO_NODE ||
+        !hs_reserve_is_due(suspect->doubtful_words, suspect->words))
+        return HS_OK;
+    struct hs_referrers referrers = hs_referrers_of(view, suspect->at.top, MOST_SOURCES);
+    hs_status status = hs_referrers_next(&referrers, MOST_SOURCES, &links, err);
+    for (size_t i = 0; status == HS_OK && i < links.n; i++) {
+        bool is_one = hs_reason_rule(view, links.links[i].reason, &place) == HS_REASON_WEAK_POINTER;
+        is_weak |= is_one;
+        is_other |= !is_one;
+    }
+    suspect->is_weakly_held = is_weak && !is_other && referrers.n_more == 0;
+    hs_links_fini(&links);
+    return status;
+}
+
 static hs_status find_one(struct hs_view *view, const struct hs_name_aliases *aliases,
                           struct hs_suspect *suspect, struct hs_error *err)
 {
@@ -38,6 +63,7 @@ static hs_status find_one(struct hs_view *view, const struct hs_name_aliases *al
         suspect->reserve = HS_RESERVE_DOUBTFUL;
         return HS_OK;
     }
+    HS_TRY(take_weak(view, suspect, err));
     if (suspect->list == HS_SUSPECT_OWNER)
         HS_TRY(take_aliases(view, aliases, suspect, err));
     else

@@ -31,3 +31,7 @@ says empty "2000 Node, " "Message at .inbox.*, 0 of 2[0-9]{4} elements in use"
 says names "250 std::unordered_map<std::string, std::regex>::node, "
 says tasks "2000 .*make_shared<.*_Task_state<tasks\(\)::\{lambda\(\)#1\}>>, "
 says blocks "100 times the same 3 blocks \(40008 \+ 20488 \+ 72 B\)"
+says ended "(1999|2000) std::make_shared<Texture> " "ended::found" \
+    "hangs on weak references alone, which keep the memory of what has ended"
+says element "2000 long\[\] .*at \.received in one Peer\[\]"
+says lost "Lost, .* (1999|2000) blocks of 40 bytes, perhaps Leaf"

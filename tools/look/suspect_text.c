@@ -191,13 +191,17 @@ static void put_elements(struct writer *w, const struct hs_suspect *suspect)
         (unsigned long)suspect->elements);
 }
 
-/* ", in one sample_t[]" */
+/* ", at .name in one sample_t[]" */
 static void put_within(struct writer *w, const struct hs_view *view,
                        const struct hs_suspect *suspect)
 {
     if (suspect->within.n_blocks == 0)
         return;
-    put(w, ", in ");
+    put(w, suspect->within_place == NULL ? ", in " : ", at ");
+    if (suspect->within_place != NULL) {
+        put_name(w, suspect->within_place, HOLDER_COLUMNS);
+        put(w, " in ");
+    }
     put_blocks(w, view, suspect->within.type, suspect->within.n_blocks, 0);
 }
 
@@ -501,7 +505,9 @@ static void put_reserve(struct writer *w, const struct hs_view *view,
     if (hs_reserve_is_due(suspect->doubtful_words, suspect->words)) {
         put(w, "Of it ");
         put_percent(w, suspect->doubtful_words, suspect->words);
-        put(w, " hangs on doubtful words alone. ");
+        put(w, suspect->is_weakly_held ? " hangs on weak references alone, which keep the memory "
+                                         "of what has ended. "
+                                       : " hangs on doubtful words alone. ");
     } else if (suspect->certainty != HS_CONSERVATIVE && /* of all of it: said once */
                hs_reserve_is_untyped(suspect->untyped_words, suspect->words)) {
         put(w, "Of it ");

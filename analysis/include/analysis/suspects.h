@@ -121,6 +121,7 @@ struct hs_suspect {
     hs_node outermost;       /* then: one of them, of the program's outermost frame */
     uint8_t tier;            /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
     uint64_t doubtful_words; /* of it, which nothing but doubtful words keep */
+    bool is_weakly_held;     /* by weak references alone, those that have accumulated */
     uint8_t reserve;         /* enum hs_reserve */
     uint64_t untyped_words;  /* of it, in blocks without a type */
     uint64_t plain_words;    /* of it, which hang on plain pointers of C++ */
@@ -145,6 +146,8 @@ struct hs_suspect {
                                      0: not known, or no more than the members */
     struct hs_accumulated within; /* arrays of records in which members without a class hang;
                                      n_blocks 0: none */
+    char *within_place;           /* owned: the member of an element of `within` that leads to
+                                     them, ".read_buf"; NULL: not known */
     uint32_t class_within[2];     /* the same of at.classes, one array each; HS_UNTYPED: none */
     uint64_t entries, room;       /* of members or bulk that are bodies of containers with much room
                                      that is not in use, and of such waste; room 0: not so */
