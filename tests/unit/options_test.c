@@ -26,7 +26,7 @@ static void commands(void **state)
         assert_true(command->summary[0] != 0);
         assert_true(command->min_arguments <= command->max_arguments);
         assert_true(hs_takes_rest(command) || command->max_arguments <= HS_MAX_ARGUMENTS);
-        assert_true(command->options >> HS_N_OPTIONS == 0);
+        assert_true(command->options >> (HS_N_OPTIONS - 1) >> 1 == 0);
         for (size_t j = 0; j < i; j++) /* groups are together: each heading comes once */
             if (strcmp(hs_commands[j].group, command->group) == 0)
                 assert_string_equal(hs_commands[i - 1].group, command->group);
