@@ -265,7 +265,7 @@ const struct hs_golden_forged hs_golden_forged_native[HS_N_GOLDEN_FORGED_NATIVE]
     {"member_name", forge_member_name, OPEN, "member 4 is named by strings", false},
     {"member_count", forge_member_count, OPEN, "cannot stand in", false},
     {"members_lost", forge_members_lost, OPEN, "not as long as its trailer says", false},
-    {"type_form", forge_form, OPEN, "over its limit 17", false},
+    {"type_form", forge_form, OPEN, "over its limit 18", false},
     {"memory_owner", forge_memory_owner, OPEN, "over its limit", false},
     {"memory_state", forge_memory_state, OPEN, "over its limit 6", false},
 };
