@@ -128,7 +128,7 @@ said_of 6 '6000 std::unordered_set<std::string>::node' ' at late->pool.strings'
 said_of 7 '6000 std::list<Tile>::node' ' at late->lru.items'
 said_of 8 ' Tile[], ' ', 6000 elements in all, at late->lines'
 said_of 9 '6000 char[], 40 B each, in Row[], at late->rows'
-said_of 10 '6000 double[] of 136 B each, in one Tile[], at late->tiles'
+said_of 10 '6000 double[] of 136 B each, at .px in one Tile[], at late->tiles'
 said_of 11 '6000 main::<lambda>, ' ' at late->jobs'
 mode=0
 for place in app.renderer.cache.tiles app.renderer.cache.visible 'app.server.queue->all' \

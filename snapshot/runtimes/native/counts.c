@@ -13,8 +13,8 @@
 enum {
     COUNTS_MAX = 1 << 20,
     COUNTS_FEW = 64,
-    COUNTS_ALL = 1 << 18, /* of a heap of so many blocks each may have a count */
-    COUNTS_ONE_IN = 4,
+    COUNTS_ALL = 1 << 16, /* of a heap of so many blocks each may have a count */
+    COUNTS_ONE_IN = 8,
     COUNTS_NODE_MOST = 16,  /* elements in a node: 11 in Rust's B-trees */
     COUNTS_CHAIN_MOST = 64, /* in a block of a deque of Python */
     COUNTS_TRIES = 16,
