@@ -118,7 +118,7 @@ enum hs_balance_part hs_balance_verdict(const struct hs_balance *balance)
 {
     /* glibc keeps stacks for new threads: glibc.pthread.stack_cache_size, 40 MiB. */
     enum { LEAST_UNJOINED = 16, MOST_KEPT_BYTES = 40 << 20 };
-    /* What a dump leaves out of itself, with binaries and the runtime's own. */
+    /* Memory that any dump leaves out: of binaries, and the runtime's own. */
     enum { MOST_ABSENT_BYTES = 16 << 20 };
     enum hs_balance_part largest = HS_BALANCE_LIVE;
 

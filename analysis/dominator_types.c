@@ -165,13 +165,17 @@ static hs_status select_rows(struct hs_view *view, const struct hs_group_tree *t
                              struct hs_dominator_types *types, struct hs_error *err)
 {
     struct choice choice = {.tree = tree, .query = query};
+    uint64_t n_bytes =
+        tree->n * (sizeof *choice.by_words + sizeof *choice.row_of + sizeof *choice.rows);
     choice.first = from != HS_NO_NODE && from >= view->n_tree && tree->n > 1 ? 1 : 0;
+    HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "the rows of the tree", err));
     hs_status status = choose(&choice, err);
     if (status == HS_OK)
         status = put_in_order(&choice, from, types, err);
     hs_free(choice.by_words);
     hs_free(choice.row_of);
     hs_free(choice.rows);
+    hs_budget_release(view->session.budget, n_bytes);
     return status == HS_OK ? name_places(view, types, err) : status;
 }
 

@@ -42,7 +42,7 @@ struct hs_record_anchor {
     uint64_t ocaml_blocks[HS_RECORD_OCAML_WORDS]; /* given to that runtime: its own forms */
 };
 
-/* What became of sampling the heap of an OCaml runtime in the process. */
+/* The outcome of sampling the heap of an OCaml runtime in the process. */
 enum hs_record_ocaml {
     HS_RECORD_OCAML_NONE,       /* none was seen to start */
     HS_RECORD_OCAML_SAMPLES,    /* its samples are in the slots */

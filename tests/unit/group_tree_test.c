@@ -436,8 +436,8 @@ static void a_class_behind_dicts(void **state)
     made_view_close(&made);
 }
 
-/* What hangs on a library's objects, of which no more than a name is known, is these; below such
- * that are the members themselves it says nothing. All of it counts as unknown. */
+/* Objects of a library of which no more than a name is known take the place of what hangs on them,
+ * unless they are the members themselves. All of it counts as unknown. */
 static void opaque_objects_before_what_hangs_on_them(void **state)
 {
     enum { N = 50, BELOW = 3, BYTES = 40 };

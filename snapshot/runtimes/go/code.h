@@ -10,8 +10,8 @@
  *     lea  rax, [type map[int]*main.order]
  *     call runtime.mapaccess1_fast64       fact: that one is a map[int]*main.order
  *
- * What is read is a guess until the object fits: its size and its pointers must be those of the
- * type (typing.c). Each function is gone through once, in order of address. */
+ * A fact is a guess until the object fits: its size and its pointers must be those of the type
+ * (typing.c). Each function is gone through once, in order of address. */
 #ifndef HS_GO_CODE_H
 #define HS_GO_CODE_H
 
