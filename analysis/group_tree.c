@@ -311,21 +311,18 @@ static void see_point(struct member_walk *walk, hs_node node, uint64_t n_direct)
     }
 }
 
-/* The words of what hangs on a block and is no part of it. */
-static uint64_t words_below(const struct hs_group_tree *tree, hs_node node, uint32_t kind)
+/* Returns the words that a block has not itself because of one that hangs on it: what that retains,
+ * or where it is a part of the block, what its own children do. */
+static uint64_t words_apart(const struct hs_group_tree *tree, uint32_t above, hs_node child,
+                            uint32_t kind)
 {
     const struct hs_node_order *order = &tree->kinds->order;
-    struct hs_row row = hs_node_order_row(order, node);
     uint64_t words = 0;
-    for (hs_node child; hs_row_next(&row, &child);) {
-        struct hs_row below = {0};
-        if (is_part_of(tree->kinds, kind, kind_of(tree->kinds, child)))
-            below = hs_node_order_row(order, child);
-        else
-            words += hs_node_order_words(order, child);
-        for (hs_node inner; hs_row_next(&below, &inner);)
-            words += hs_node_order_words(order, inner);
-    }
+    if (!is_part_of(tree->kinds, above, kind))
+        return hs_node_order_words(order, child);
+    struct hs_row row = hs_node_order_row(order, child);
+    for (hs_node inner; hs_row_next(&row, &inner);)
+        words += hs_node_order_words(order, inner);
     return words;
 }
 
@@ -345,12 +342,16 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
     bool is_member = group == walk->members && kind == members_kind;
     if (!is_member && (row.n == 0 || row.n < walk->at->n_direct))
         return HS_OK;
-    uint64_t n_direct = 0;
-    for (hs_node child; hs_row_next(&row, &child);)
-        n_direct += kind_of(tree->kinds, child) == members_kind &&
+    uint64_t n_direct = 0, below_words = 0;
+    for (hs_node child; hs_row_next(&row, &child);) {
+        uint32_t child_kind = kind_of(tree->kinds, child);
+        n_direct += child_kind == members_kind &&
                     find_group(tree, group, members_kind) == walk->members;
+        if (is_member)
+            below_words += words_apart(tree, kind, child, child_kind);
+    }
     if (is_member && node >= tree->kinds->view->n_tree) {
-        see_member(walk, node, words_below(tree, node, kind));
+        see_member(walk, node, below_words);
         walk->n_at_place += walk->is_set && above == 0;
     }
     if (n_direct > 0)
