@@ -90,7 +90,8 @@ static void packed_touch_page(struct hs_packed *packed, uint64_t page, struct pa
 {
     packed_touch(packed, packed->n_bytes + page * HS_PACKED_TABLE_ENTRY);
     packed_touch(packed, place.begin);
-    packed_touch(packed, place.begin + (place.n_bytes == 0 ? 0 : place.n_bytes - 1));
+    if (place.n_bytes > 1)
+        packed_touch(packed, place.begin + place.n_bytes - 1);
 }
 
 static void packed_give_back(struct hs_packed *packed)
@@ -264,41 +265,23 @@ hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cu
     return HS_OK;
 }
 
-hs_status hs_packed_go_to(struct hs_packed *packed, hs_node node, uint64_t place,
-                          struct hs_error *err)
-{
-    struct hs_cursor cursor;
-
-    assert(node < packed->n_nodes);
-    packed->near = (struct hs_cursor){0};
-    HS_TRY(packed_page_of(packed, node / HS_PACKED_PAGE, &cursor, &packed->near_before, err));
-    if (place > cursor.n_bytes)
-        return packed_damaged(err, "a page ends early");
-    cursor.at = place;
-    packed->near_node = node;
-    packed->near = cursor;
-    return HS_OK;
-}
-
 /* ---- rows ---- */
 
 hs_status packed_row_at(struct hs_packed *packed, hs_node node, uint64_t before,
                         const struct hs_cursor *cursor, struct hs_row *ret, struct hs_error *err)
 {
-    struct hs_row row = {
+    *ret = (struct hs_row){
         .packed = packed, .cursor = *cursor, .node = node, .n_values = packed->n_values};
-
-    row.n = row.left = hs_packed_number(&row.cursor);
-    row.is_long = row.n > HS_PACKED_LONG;
-    if (row.is_long) {
-        row.block = hs_cursor_varint(&row.cursor);
-        row.blocks_end = (uint64_t)(row.cursor.bytes - packed->bytes);
+    ret->n = ret->left = hs_packed_number(&ret->cursor);
+    ret->is_long = ret->n > HS_PACKED_LONG;
+    if (ret->is_long) {
+        ret->block = hs_cursor_varint(&ret->cursor);
+        ret->blocks_end = (uint64_t)(ret->cursor.bytes - packed->bytes);
     }
-    if (row.cursor.failed || row.n > row.n_values)
+    if (ret->cursor.failed || ret->n > ret->n_values)
         return packed_damaged(err, "a row is too long");
-    if (row.is_long && (row.block < before || row.block > row.blocks_end))
+    if (ret->is_long && (ret->block < before || ret->block > ret->blocks_end))
         return packed_damaged(err, "a row lies outside its place");
-    *ret = row;
     return HS_OK;
 }
 
@@ -308,6 +291,20 @@ hs_status hs_packed_row_of(struct hs_packed *packed, hs_node node, struct hs_row
     struct hs_cursor cursor;
     HS_TRY(hs_packed_cell_of(packed, node, &cursor, err));
     return packed_row_at(packed, node, packed->near_before, &cursor, ret, err);
+}
+
+hs_status hs_packed_row_in(struct hs_packed *packed, hs_node node, uint64_t place,
+                           struct hs_row *ret, struct hs_error *err)
+{
+    struct hs_cursor cursor;
+    uint64_t before;
+
+    assert(node < packed->n_nodes);
+    HS_TRY(packed_page_of(packed, node / HS_PACKED_PAGE, &cursor, &before, err));
+    if (place > cursor.n_bytes)
+        return packed_damaged(err, "a page ends early");
+    cursor.at = place;
+    return packed_row_at(packed, node, before, &cursor, ret, err);
 }
 
 /* The block at *at, which ends before `end`; *at moves behind it. */

@@ -105,10 +105,13 @@ struct hs_row hs_index_dominated(struct hs_index *index, hs_node node)
 
 struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64_t place)
 {
+    struct hs_row row;
     struct hs_error err;
 
-    hs_status status = hs_packed_go_to(&index->file.packed[INDEX_DOMINATED], node, place, &err);
-    return index_holds(index, status) ? hs_index_dominated(index, node) : (struct hs_row){0};
+    assert(node < index->file.header->n_nodes);
+    hs_status status =
+        hs_packed_row_in(&index->file.packed[INDEX_DOMINATED], node, place, &row, &err);
+    return index_holds(index, status) ? row : (struct hs_row){0};
 }
 
 /* ---- owners ---- */

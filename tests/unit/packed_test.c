@@ -79,11 +79,10 @@ static hs_status write_made(struct made *made, struct hs_buffer *ret)
 }
 
 /* One row, all of it in order and in range. HS_OK only when it ends as it should. */
-static hs_status read_row(struct hs_packed *packed, hs_node node, hs_node *values, uint64_t *ret_n)
+static hs_status read_values(const struct hs_packed *packed, struct hs_row row, hs_node *values,
+                             uint64_t *ret_n)
 {
-    struct hs_row row;
     uint64_t n = 0;
-    HS_TRY(hs_packed_row_of(packed, node, &row, &err));
     assert_true(row.n <= packed->n_nodes);
     for (hs_node value; hs_row_next(&row, &value); n++) {
         assert_true(value < packed->n_nodes && (n == 0 || value > values[n - 1]));
@@ -95,13 +94,28 @@ static hs_status read_row(struct hs_packed *packed, hs_node node, hs_node *value
     return HS_OK;
 }
 
+static hs_status read_row(struct hs_packed *packed, hs_node node, hs_node *values, uint64_t *ret_n)
+{
+    struct hs_row row;
+    HS_TRY(hs_packed_row_of(packed, node, &row, &err));
+    return read_values(packed, row, values, ret_n);
+}
+
+static void check_values(const struct hs_packed *packed, const struct hs_row *row,
+                         const struct made *made, hs_node node)
+{
+    static hs_node values[MAX_NODES], expected[MAX_NODES];
+    uint64_t n, n_expected = made_row(made, node, expected);
+    assert_int_equal(read_values(packed, *row, values, &n), HS_OK);
+    assert_int_equal(n, n_expected);
+    assert_memory_equal(values, expected, n * sizeof *values);
+}
+
 static void check_row(struct hs_packed *packed, const struct made *made, hs_node node)
 {
-    static hs_node row[MAX_NODES], expected[MAX_NODES];
-    uint64_t n, n_expected = made_row(made, node, expected);
-    assert_int_equal(read_row(packed, node, row, &n), HS_OK);
-    assert_int_equal(n, n_expected);
-    assert_memory_equal(row, expected, n * sizeof *row);
+    struct hs_row row;
+    assert_int_equal(hs_packed_row_of(packed, node, &row, &err), HS_OK);
+    check_values(packed, &row, made, node);
 }
 
 struct seen {
@@ -201,15 +215,12 @@ static void test_places(void **state)
     }
     for (unsigned k = 0; k < 5000; k++) {
         hs_node node = hs_random_below(&random, 5000);
-        assert_int_equal(hs_packed_go_to(&packed, node, places[node], &err), HS_OK);
-        check_row(&packed, &made, node);
-        if (node + 1 < made.n_nodes) /* the next one is found from there */
-            check_row(&packed, &made, node + 1);
+        assert_int_equal(hs_packed_row_in(&packed, node, places[node], &row, &err), HS_OK);
+        check_values(&packed, &row, &made, node);
+        check_row(&packed, &made, made.n_nodes - 1 - k); /* which goes on from where it was */
     }
-    assert_int_equal(hs_packed_go_to(&packed, 77, places[76], &err), HS_OK); /* is believed */
-    assert_int_equal(hs_packed_row_of(&packed, 77, &row, &err), HS_OK);
-    assert_int_equal(hs_packed_place(&packed), places[76]);
-    assert_int_equal(hs_packed_go_to(&packed, 77, 1 << 20, &err), HS_FORMAT);
+    assert_int_equal(hs_packed_row_in(&packed, 77, places[76], &row, &err), HS_OK); /* is believed */
+    assert_int_equal(hs_packed_row_in(&packed, 77, 1 << 20, &row, &err), HS_FORMAT);
     check_row(&packed, &made, 77); /* as if nothing had been asked */
     hs_packed_close(&packed);
     hs_buffer_fini(&bytes);

@@ -154,10 +154,6 @@ static inline uint64_t hs_packed_place(const struct hs_packed *packed)
 {
     return packed->near.at;
 }
-/* Finds the cell of a node at the place that hs_packed_place gave for it, without stepping over
- * others; hs_packed_cell_of has it next. HS_FORMAT when it cannot be there. */
-hs_status hs_packed_go_to(struct hs_packed *packed, hs_node node, uint64_t place,
-                          struct hs_error *err);
 
 /* A zeroed row is empty and not damaged. */
 struct hs_row {
@@ -171,6 +167,10 @@ struct hs_row {
 };
 hs_status hs_packed_row_of(struct hs_packed *packed, hs_node node, struct hs_row *ret,
                            struct hs_error *err);
+/* Finds the row of a node at the place that hs_packed_place gave for its cell, without stepping over
+ * others; the cell found last stays that. HS_FORMAT when it cannot be there. */
+hs_status hs_packed_row_in(struct hs_packed *packed, hs_node node, uint64_t place,
+                           struct hs_row *ret, struct hs_error *err);
 /* Reads the next value; false at the end and at damage (which hs_row_check tells apart, and
  * is_damaged of the packed remembers). */
 bool hs_row_next(struct hs_row *row, hs_node *ret);
