@@ -198,6 +198,45 @@ static int compare_pieces(const void *left, const void *right)
     return (a->head > b->head) - (a->head < b->head);
 }
 
+/* Moves what comes before the piece in the middle to its left, all else to its right. Returns where
+ * that piece is then. */
+static size_t part(struct equal_piece *pieces, size_t n)
+{
+    struct equal_piece pivot = pieces[n / 2];
+    size_t n_before = 0;
+    pieces[n / 2] = pieces[n - 1];
+    for (size_t i = 0; i < n - 1; i++)
+        if (compare_pieces(&pieces[i], &pivot) < 0) {
+            struct equal_piece piece = pieces[i];
+            pieces[i] = pieces[n_before];
+            pieces[n_before++] = piece;
+        }
+    pieces[n - 1] = pieces[n_before];
+    pieces[n_before] = pivot;
+    return n_before;
+}
+
+/* Finds the piece that would be the k-th in order (Hoare's Find), or sorts where that does not come
+ * to an end soon. */
+static const struct equal_piece *find_kth(struct equal_piece *pieces, size_t n, size_t k)
+{
+    enum { MOST_ROUNDS = 64, FEW = 16 };
+    for (unsigned i = 0; i < MOST_ROUNDS && n > FEW; i++) {
+        size_t at = part(pieces, n);
+        if (at == k)
+            return &pieces[k];
+        if (at < k) {
+            pieces += at + 1;
+            n -= at + 1;
+            k -= at + 1;
+        } else {
+            n = at;
+        }
+    }
+    qsort(pieces, n, sizeof *pieces, compare_pieces);
+    return &pieces[k];
+}
+
 static bool is_near(uint64_t value, uint64_t median)
 {
     uint64_t off = value > median ? value - median : median - value;
@@ -210,8 +249,7 @@ static struct hs_equal_groups judge(struct equal_walk *walk)
     struct hs_equal_groups found = {0};
     if (walk->n_pieces < LEAST_GROUPS)
         return found;
-    qsort(walk->pieces, walk->n_pieces, sizeof *walk->pieces, compare_pieces);
-    const struct equal_piece *median = &walk->pieces[walk->n_pieces / 2];
+    const struct equal_piece *median = find_kth(walk->pieces, walk->n_pieces, walk->n_pieces / 2);
     for (size_t i = 0; i < walk->n_pieces; i++)
         if (is_near(walk->pieces[i].words, median->words) &&
             is_near(walk->pieces[i].n_blocks, median->n_blocks)) {

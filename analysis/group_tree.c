@@ -76,15 +76,18 @@ static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uin
                          groups[i].kind == kind && groups[i].parent == above);
 }
 
-/* Tells whether a block is doubtful and its dominator is not: then all below it is doubtful, too,
- * as a doubtful block dominates nothing firmer. */
-static bool is_first_doubtful(const struct hs_node_order *order, hs_node node)
+/* Marks the group that is given to a doubtful block, for those that it dominates. */
+#define BELOW_DOUBTFUL (1U << 31)
+static_assert(HS_GROUPS_MOST < BELOW_DOUBTFUL);
+
+/* Tells whether the dominator of a doubtful block is doubtful, too, as all below it is then. */
+static bool is_below_doubtful(const struct hs_node_order *order, hs_node node, uint32_t given)
 {
     const struct hs_view *view = order->view;
-    if (node < view->n_tree || !hs_node_order_is_doubtful(order, node))
-        return false;
-    hs_node above = hs_index_idom(view->index, node);
-    return above == HS_NO_NODE || above < view->n_tree || !hs_node_order_is_doubtful(order, above);
+    if (given != 0)
+        return (given & BELOW_DOUBTFUL) != 0;
+    hs_node above = hs_index_idom(view->index, node); /* a walk may begin here */
+    return above != HS_NO_NODE && above >= view->n_tree && hs_node_order_is_doubtful(order, above);
 }
 
 static void see_top(struct hs_group *group, hs_node node, uint64_t words)
@@ -96,11 +99,13 @@ static void see_top(struct hs_group *group, hs_node node, uint64_t words)
     group->top_words = words;
 }
 
-static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *ret,
+static hs_status enter(void *context, hs_node node, uint32_t given, uint32_t *ret,
                        struct hs_error *err)
 {
     struct hs_group_tree *tree = context;
     const struct hs_node_order *order = &tree->kinds->order;
+    bool is_doubtful = node >= order->view->n_tree && hs_node_order_is_doubtful(order, node);
+    uint32_t above = given & ~BELOW_DOUBTFUL;
     uint32_t kind = kind_of(tree->kinds, node), at = find_group(tree, above, kind);
     uint64_t words = hs_node_order_words(order, node);
     bool has_room = tree->n < HS_GROUPS_MOST && tree->groups[above].steps < HS_GROUP_STEPS;
@@ -115,12 +120,12 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
         see_top(&tree->groups[at], node, words);
     tree->groups[at].n_blocks += is_counted;
     tree->groups[at].n_heads += is_counted && tree->groups[at].parent == above;
-    if (is_first_doubtful(order, node))
+    if (is_doubtful && !is_below_doubtful(order, node, given))
         tree->doubtful_words += words;
     /* A node's own words are what it retains less what its children retain. */
     tree->groups[at].own_words += words;
     tree->groups[above].own_words -= words;
-    *ret = at;
+    *ret = is_doubtful ? at | BELOW_DOUBTFUL : at;
     return HS_OK;
 }
 
@@ -345,8 +350,8 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
     uint64_t n_direct = 0, below_words = 0;
     for (hs_node child; hs_row_next(&row, &child);) {
         uint32_t child_kind = kind_of(tree->kinds, child);
-        n_direct += child_kind == members_kind &&
-                    find_group(tree, group, members_kind) == walk->members;
+        n_direct +=
+            child_kind == members_kind && find_group(tree, group, members_kind) == walk->members;
         if (is_member)
             below_words += words_apart(tree, kind, child, child_kind);
     }

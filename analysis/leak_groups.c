@@ -57,12 +57,13 @@ static hs_status group_find(struct grouper *g, const struct hs_leak_group *key, 
 static hs_status group_chunk(struct grouper *g, const struct hs_suppressions *suppressions,
                              const struct hs_chunk *chunk, struct hs_error *err)
 {
+    struct hs_index_in_order reached = {.index = g->view->index, .read = hs_index_run_reached};
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         hs_node node = chunk->first + i;
         if (!hs_bitmap_get(&g->set->lost, node))
             continue;
         bool is_unsure = (chunk->state[i] & HS_BLOCK_UNSURE) != 0;
-        bool is_reached = hs_index_is_reached(g->view->index, node);
+        bool is_reached = hs_index_next(&reached, node) != 0;
         struct hs_leak_group key = {
             .type = chunk->type[i],
             .words_each = chunk->words[i],

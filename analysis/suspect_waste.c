@@ -65,6 +65,7 @@ static void count_array(struct usage *usage, hs_node node, uint64_t words, uint6
 static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk,
                         struct usage *usages)
 {
+    struct hs_index_in_order reached = {.index = view->index, .read = hs_index_run_reached};
     uint32_t count = 0;
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         struct usage *usage = &usages[chunk->type[i]];
@@ -74,7 +75,7 @@ static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk
             count++;
         bool is_body = count < chunk->n_counts && chunk->counts[count].at == i;
         if ((!is_body && form != HS_FORM_POINTER && form != HS_FORM_BYTES) ||
-            chunk->state[i] & HS_BLOCK_STATIC || !hs_index_is_reached(view->index, node))
+            chunk->state[i] & HS_BLOCK_STATIC || hs_index_next(&reached, node) == 0)
             continue;
         if (is_body && count_body(usage, node, chunk->words[i], &chunk->counts[count]))
             continue;

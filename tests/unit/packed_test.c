@@ -219,7 +219,8 @@ static void test_places(void **state)
         check_values(&packed, &row, &made, node);
         check_row(&packed, &made, made.n_nodes - 1 - k); /* which goes on from where it was */
     }
-    assert_int_equal(hs_packed_row_in(&packed, 77, places[76], &row, &err), HS_OK); /* is believed */
+    /* A place is believed. */
+    assert_int_equal(hs_packed_row_in(&packed, 77, places[76], &row, &err), HS_OK);
     assert_int_equal(hs_packed_row_in(&packed, 77, 1 << 20, &row, &err), HS_FORMAT);
     check_row(&packed, &made, 77); /* as if nothing had been asked */
     hs_packed_close(&packed);

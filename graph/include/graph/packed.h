@@ -167,8 +167,8 @@ struct hs_row {
 };
 hs_status hs_packed_row_of(struct hs_packed *packed, hs_node node, struct hs_row *ret,
                            struct hs_error *err);
-/* Finds the row of a node at the place that hs_packed_place gave for its cell, without stepping over
- * others; the cell found last stays that. HS_FORMAT when it cannot be there. */
+/* Finds the row of a node at the place that hs_packed_place gave for its cell, without stepping
+ * over others; the cell found last stays that. HS_FORMAT when it cannot be there. */
 hs_status hs_packed_row_in(struct hs_packed *packed, hs_node node, uint64_t place,
                            struct hs_row *ret, struct hs_error *err);
 /* Reads the next value; false at the end and at damage (which hs_row_check tells apart, and
