@@ -55,6 +55,33 @@ static bool alike_is_in_vain(const struct alike *alike)
            alike->n_full + alike->n_other >= ALIKE_ENOUGH;
 }
 
+/* Tells whether a pair is a part of a row of pointers to blocks that follow each other, of which
+ * every second one seems to be an end. */
+static bool alike_is_row(const struct hs_ends_place *place, uint64_t begin_at, uint64_t end_at)
+{
+    uint64_t first = hs_load_u64(place->bytes + begin_at);
+    uint64_t second = hs_load_u64(place->bytes + end_at), n_bytes = second - first;
+
+    return n_bytes != 0 &&
+           ((begin_at >= ALIKE_WORD &&
+             hs_load_u64(place->bytes + begin_at - ALIKE_WORD) + n_bytes == first) ||
+            (end_at + 2 * ALIKE_WORD <= place->n_bytes &&
+             hs_load_u64(place->bytes + end_at + ALIKE_WORD) == second + n_bytes));
+}
+
+/* Counts the pair of an element of an array, whose second word is at `end_at`. */
+static void alike_count_at(const struct hs_native *native, const struct hs_ends_place *place,
+                           uint64_t end_at, unsigned back, const struct hs_heap_block *before,
+                           struct alike *alike)
+{
+    uint64_t begin_at = end_at - (uint64_t)back * ALIKE_WORD;
+
+    if (alike_is_row(place, begin_at, end_at))
+        alike->n_other++;
+    else
+        alike_count(native, place->bytes + begin_at, place->bytes + end_at, before, alike);
+}
+
 /* Asks the elements of an array of `stride` words on either side. */
 static bool alike_in_array(const struct hs_native *native, const struct hs_ends_place *place,
                            unsigned back, const struct hs_heap_block *before, uint64_t stride)
@@ -64,11 +91,9 @@ static bool alike_in_array(const struct hs_native *native, const struct hs_ends_
     for (uint64_t i = 1; i <= ALIKE_ELEMENTS && !alike_is_in_vain(&alike); i++) {
         uint64_t bytes = i * stride * ALIKE_WORD, from = place->at - back * ALIKE_WORD;
         if (from >= bytes)
-            alike_count(native, place->bytes + from - bytes, place->bytes + place->at - bytes,
-                        before, &alike);
+            alike_count_at(native, place, place->at - bytes, back, before, &alike);
         if (place->at + bytes + ALIKE_WORD <= place->n_bytes)
-            alike_count(native, place->bytes + from + bytes, place->bytes + place->at + bytes,
-                        before, &alike);
+            alike_count_at(native, place, place->at + bytes, back, before, &alike);
     }
     return alike.n_other == 0 && alike.n_middle + alike.n_full >= ALIKE_IN_ARRAY &&
            (alike.n_middle >= 2 || alike.is_other_size);
