@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
 # What a call left on its stack, which a library keeps in each struct sigaction that it saves, is no
-# second owner of a list of the program's; three records that are alike in one word alone are.
+# second owner of a list of the program's, nor are registers that setjmp saved; three records that
+# are alike in one word alone are.
 . "$(dirname "$0")/_native.sh"
 need gcc
 
 cat >"$work/library.c" <<'EOC'
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
+static struct { char far[4096]; jmp_buf call; } alone;
+int save_call(void) /* its caller's registers */
+{
+    return setjmp(alone.call);
+}
 static struct sigaction saved[6];
 static volatile struct { void *here; long words[24]; } mine[3]; /* that keep what they lead to */
 void save_signals(void)
@@ -27,6 +34,7 @@ cat >"$work/program.c" <<'EOC'
 #include <stdlib.h>
 void save_signals(void);
 void keep(void *what);
+int save_call(void);
 struct node { struct node *next; long words[5]; };
 static struct node *list;
 __attribute__((noinline)) static struct node *made(size_t *n)
@@ -50,6 +58,11 @@ int main(void)
 {
     size_t n = 0, n_kept = 0;
     list = made(&n);
+    struct node *second = list->next, *third = second->next;
+    int was = 0;
+    __asm__ volatile("" : "+r"(second), "+r"(third));
+    was |= save_call(); /* both stand in registers that calls save, as they are needed after it */
+    __asm__ volatile("" : : "r"(second), "r"(third));
     keep(made(&n_kept));
     save_signals(); /* what the dynamic linker leaves is not ours */
     plant();
@@ -57,7 +70,7 @@ int main(void)
     printf("OWNS %zu program\nOWNS %zu libsaved.so\nREADY\n", n, n_kept);
     fflush(stdout);
     getchar();
-    return 0;
+    return was;
 }
 EOC
 gcc -O1 -shared -fPIC -o "$work/libsaved.so" "$work/library.c" && strip "$work/libsaved.so" &&

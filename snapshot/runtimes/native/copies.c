@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 
+#include "arch/processor.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "disguise.h"
 
 enum {
     COPIES_LEAST_BYTES = 152, /* of a struct sigaction */
@@ -108,6 +110,46 @@ static void lower_copies(struct hs_roots *roots, const struct copies *copies, si
     }
 }
 
+/* ---- registers that setjmp saved */
+
+/* Tells whether a jmp_buf begins at an address: its mangled words are a stack pointer and an
+ * address of code. */
+static bool is_jump_buffer(const struct hs_dump *dump, uint64_t guard, hs_addr at)
+{
+    uint64_t sp, pc;
+
+    if (!hs_image_u64(&dump->image, at + HS_ARCH_JUMP_SP * HS_WORD_BYTES, &sp) ||
+        !hs_image_u64(&dump->image, at + HS_ARCH_JUMP_PC * HS_WORD_BYTES, &pc))
+        return false;
+    sp = hs_arch_unmangle(sp, guard);
+    const struct hs_mapping *stack = hs_target_mapping_at(&dump->target, sp);
+    const struct hs_mapping *code =
+        hs_target_mapping_at(&dump->target, hs_arch_unmangle(pc, guard));
+    return sp % HS_WORD_BYTES == 0 && stack != NULL && stack->writable && code != NULL &&
+           code->executable;
+}
+
+/* Tells whether a word is one of the registers in a jmp_buf, which stand before the mangled. */
+static bool is_saved_register(const struct hs_dump *dump, uint64_t guard, hs_addr at)
+{
+    for (unsigned word = 0; word < HS_ARCH_JUMP_SP; word++)
+        if (is_jump_buffer(dump, guard, at - word * HS_WORD_BYTES))
+            return true;
+    return false;
+}
+
+static void lower_registers(struct hs_native *native)
+{
+    const uint64_t guard = hs_disguise_begin(native).guard;
+
+    for (size_t i = 0; i < native->roots.n_leaves && guard != 0; i++) {
+        struct hs_root *root = &native->roots.leaves[i].root;
+        if ((root->kind == HS_ROOT_GLOBAL || root->kind == HS_ROOT_TLS) && root->address != 0 &&
+            root->tier < HS_TIER_DOUBTFUL && is_saved_register(native->dump, guard, root->address))
+            hs_root_lower(root, HS_TIER_DOUBTFUL, HS_REASON_COPIED_STACK);
+    }
+}
+
 hs_status hs_copies_find(struct hs_native *native, struct hs_error *err)
 {
     struct copies copies = {0};
@@ -116,5 +158,6 @@ hs_status hs_copies_find(struct hs_native *native, struct hs_error *err)
     for (size_t i = 0; i < copies.n && status == HS_OK; i++)
         lower_copies(&native->roots, &copies, i);
     hs_free(copies.words);
+    lower_registers(native);
     return status;
 }

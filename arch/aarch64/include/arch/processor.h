@@ -59,6 +59,10 @@ static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)
     return word ^ guard;
 }
 
+/* Words of glibc's jmp_buf: x19 to x29, then the mangled x30, an unused one, the mangled sp.
+ * Source: sysdeps/aarch64/jmpbuf-offsets.h. */
+enum { HS_ARCH_JUMP_SP = 13, HS_ARCH_JUMP_PC = 11 };
+
 static inline bool hs_regs_in_call(const struct hs_regs *regs)
 {
     return regs->system_call >= 0;

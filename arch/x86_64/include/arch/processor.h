@@ -59,6 +59,10 @@ static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)
     return (word >> 17 | word << 47) ^ guard;
 }
 
+/* Words of glibc's jmp_buf: rbx, rbp (mangled), r12 to r15, then these two, mangled. Source:
+ * sysdeps/x86_64/jmpbuf-offsets.h. */
+enum { HS_ARCH_JUMP_SP = 6, HS_ARCH_JUMP_PC = 7 };
+
 /* Tells whether the thread was stopped inside of a system call. */
 static inline bool hs_regs_in_call(const struct hs_regs *regs)
 {
