@@ -24,11 +24,24 @@ static size_t number_at(const char *name, const char *at)
     return is_index && at[n] != ']' ? 0 : n;
 }
 
+/* Returns how many characters at `at` say where a root of this name is: " at 0x5555", the last of
+ * the name; 0: none do. */
+static size_t place_at(const char *at)
+{
+    static const char before[] = " at 0x";
+    size_t n_before = sizeof before - 1;
+
+    if (strncmp(at, before, n_before) != 0)
+        return 0;
+    size_t n = n_before + strspn(at + n_before, "0123456789abcdef");
+    return n > n_before && at[n] == '\0' ? n : 0;
+}
+
 void hs_root_fold_name(const char *name, char text[HS_FOLD_NAME_BYTES])
 {
     size_t n = 0;
 
-    for (const char *at = name; *at != '\0' && n + 1 < HS_FOLD_NAME_BYTES;) {
+    for (const char *at = name; place_at(at) == 0 && *at != '\0' && n + 1 < HS_FOLD_NAME_BYTES;) {
         size_t n_digits = number_at(name, at);
         text[n++] = n_digits != 0 ? '*' : *at;
         at += n_digits != 0 ? n_digits : 1;

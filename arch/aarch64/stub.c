@@ -213,6 +213,12 @@ bool hs_operands_hint_absolute(const uint8_t *code, size_t n_bytes, hs_addr low,
     return false;
 }
 
+struct hs_harvest hs_operands_fields(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                     struct hs_operand *ret, size_t capacity)
+{
+    return hs_operands_harvest(code, n_bytes, vaddr, ret, capacity);
+}
+
 size_t hs_operands_constant_calls(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
                                   struct hs_constant_call *ret, size_t capacity)
 {

@@ -173,6 +173,99 @@ struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_ad
     return harvest;
 }
 
+/* ---- words read through a register that has a known address */
+
+enum { FIELD_REGISTERS = 16 };
+
+struct field_walk {
+    hs_addr address[FIELD_REGISTERS];
+    bool is_known[FIELD_REGISTERS], is_absolute[FIELD_REGISTERS];
+};
+
+/* Returns the number of the general register that all or a part of is meant; -1: of another. */
+static int field_register(ZydisRegister name)
+{
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+    bool is_general = whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15;
+    return is_general ? (int)whole - (int)ZYDIS_REGISTER_RAX : -1;
+}
+
+static bool field_take(const struct field_walk *walk, const struct harvest_step *step,
+                       const ZydisDecodedOperand *o, struct hs_operand *ret)
+{
+    int base = o->type == ZYDIS_OPERAND_TYPE_MEMORY ? field_register(o->mem.base) : -1;
+
+    if (base < 0 || !walk->is_known[base] || o->mem.index != ZYDIS_REGISTER_NONE ||
+        o->mem.type != ZYDIS_MEMOP_TYPE_MEM || (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) == 0)
+        return false;
+    *ret = (struct hs_operand){.insn = step->at,
+                               .target = walk->address[base] + (uint64_t)o->mem.disp.value,
+                               .kind = (uint8_t)operand_memory_kind(step, o),
+                               .n_insn_bytes = step->insn->length,
+                               .is_absolute = walk->is_absolute[base],
+                               .n_access_bytes = (uint16_t)(o->size / 8)};
+    return true;
+}
+
+/* Applies one instruction to what is known of the registers. */
+static void field_follow(struct field_walk *walk, const struct harvest_step *step)
+{
+    const ZydisDecodedOperand *o = step->operands;
+    hs_addr target = 0;
+    bool is_lea = step->insn->mnemonic == ZYDIS_MNEMONIC_LEA;
+    bool is_constant = step->insn->operand_count_visible == 2 &&
+                       (is_lea ? operand_memory_target(step, &o[1], &target)
+                               : operand_immediate_target(step, &o[1], &target));
+
+    if (step->insn->meta.category == ZYDIS_CATEGORY_CALL) {
+        *walk = (struct field_walk){0};
+        return;
+    }
+    for (uint8_t i = 0; i < step->insn->operand_count; i++) {
+        int number = o[i].type == ZYDIS_OPERAND_TYPE_REGISTER ? field_register(o[i].reg.value) : -1;
+        if (number >= 0 && (o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
+            walk->is_known[number] = false;
+    }
+    int to = is_constant && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER
+                 ? field_register(o[0].reg.value)
+                 : -1;
+    if (to >= 0) {
+        walk->address[to] = target;
+        walk->is_known[to] = true;
+        walk->is_absolute[to] = !is_lea;
+    }
+}
+
+struct hs_harvest hs_operands_fields(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                     struct hs_operand *ret, size_t capacity)
+{
+    struct hs_harvest harvest = {0};
+    struct field_walk walk = {0};
+    ZydisDecoder decoder;
+    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+        return harvest;
+    while (harvest.n_decoded_bytes < n_bytes) {
+        size_t at = harvest.n_decoded_bytes;
+        ZydisDecodedInstruction insn;
+        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+        if (!ZYAN_SUCCESS(
+                ZydisDecoderDecodeFull(&decoder, code + at, n_bytes - at, &insn, operands)))
+            break;
+        struct harvest_step step = {&insn, operands, vaddr + at};
+        for (uint8_t i = 0; i < insn.operand_count_visible; i++) {
+            struct hs_operand found;
+            if (!field_take(&walk, &step, &operands[i], &found))
+                continue;
+            if (harvest.n_operands == capacity)
+                return harvest;
+            ret[harvest.n_operands++] = found;
+        }
+        field_follow(&walk, &step);
+        harvest.n_decoded_bytes = at + insn.length;
+    }
+    return harvest;
+}
+
 /* ---- constants in the second argument: rsi in the System V ABI */
 
 struct constant_walk {

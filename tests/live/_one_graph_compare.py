@@ -46,7 +46,7 @@ if "one_holder" in by_name:
     assert holders[0]["name"] == "one_holder", holders[0]["name"]
 
 # Nothing of C leads to this one: the root itself keeps it, to the word.
-in_malloc = [r for r in roots["roots"] if r["kind"] == "c_root" and "malloc memory" in r["name"]]
+in_malloc = [r for r in roots["roots"] if r["kind"] == "c_root" and " at 0x" in r["name"]]
 strong = [r["retained_words"] for r in in_malloc if r["retained_words"] != 0]
 assert said["orphan"] in strong, strong
 assert said["holder"] not in strong, strong

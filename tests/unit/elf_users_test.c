@@ -145,6 +145,67 @@ static void constants_are_addresses_where_nothing_moves(void **state)
     hs_elf_close(fixed);
 }
 
+/* Three functions: two read word 2 of the block at DATA, of which the second does twice and calls
+ * the first, and the third, which does not count, four times. */
+static const uint8_t field_code[] = {
+    0x48, 0x8d, 0x05, 0x11, 0x30, 0,    0,          /* 00 lea rax, [rip + 0x3011]: DATA */
+    0x48, 0x8b, 0x40, 0x10, 0xc3,                   /* 07 mov rax, [rax + 16]; ret */
+    0x48, 0x8d, 0x1d, 0x05, 0x30, 0,    0,          /* 0c lea rbx, [rip + 0x3005]: DATA */
+    0x48, 0x8b, 0x43, 0x10,                         /* 13 mov rax, [rbx + 16] */
+    0x48, 0x8b, 0x4b, 0x10,                         /* 17 mov rcx, [rbx + 16] */
+    0xe8, 0xe0, 0xff, 0xff, 0xff, 0xc3,             /* 1b call 0x1000; ret */
+    0x48, 0x8d, 0x05, 0xf0, 0x2f, 0,    0,          /* 21 lea rax, [rip + 0x2ff0]: DATA */
+    0x48, 0x8b, 0x48, 0x10, 0x48, 0x8b, 0x48, 0x10, /* 28 mov rcx, [rax + 16]: four times */
+    0x48, 0x8b, 0x48, 0x10, 0x48, 0x8b, 0x48, 0x10, 0xc3,
+};
+
+static bool is_no_third(const char *function)
+{
+    return strcmp(function, "third") != 0;
+}
+
+static void fields_have_users_too(void **state)
+{
+    enum { SECOND = 0x0c, THIRD = 0x21 };
+    struct hs_error err = HS_ERROR_INIT;
+    const hs_addr base = DATA, places[] = {DATA, DATA + 16};
+    struct hs_elf_field_query query = {
+        .bases = &base, .places = places, .n_bases = 1, .n_places = 2, .may_use = is_no_third};
+    const struct hs_elf_symbol *callers[2];
+    struct hs_elf_user users[2];
+    struct hs_elf *elf = NULL;
+    size_t n;
+    if (HS_ARCH_ELF_MACHINE != EM_X86_64) {
+        print_message("SKIPPED: no code of this processor is decoded\n");
+        skip();
+    }
+    elf_writer_init(&writer);
+    size_t section =
+        elf_writer_section(&writer, ".text", SHT_PROGBITS, CODE, field_code, sizeof field_code);
+    elf_writer_segment(&writer, PT_LOAD, PF_R | PF_X, CODE, sizeof field_code, section);
+    elf_writer_symbol(&writer, "first", STT_FUNC, STB_GLOBAL, CODE, SECOND, (uint16_t)section);
+    elf_writer_symbol(&writer, "second", STT_FUNC, STB_GLOBAL, CODE + SECOND, THIRD - SECOND,
+                      (uint16_t)section);
+    elf_writer_symbol(&writer, "third", STT_FUNC, STB_GLOBAL, CODE + THIRD,
+                      sizeof field_code - THIRD, (uint16_t)section);
+    elf_writer_finish(&writer);
+    assert_int_equal(hs_elf_open_memory(writer.bytes, writer.n_bytes, "made", &elf, &err), HS_OK);
+    assert_int_equal(hs_elf_field_users(elf, elf, &query, users, &err), HS_OK);
+    assert_string_equal(name_of(&users[0]), "");
+    assert_string_equal(name_of(&users[1]), "second");
+    assert_int_equal(users[1].n_mentions, 2);
+    assert_int_equal(users[1].n_functions, 2);
+    query.may_use = NULL;
+    assert_int_equal(hs_elf_field_users(elf, elf, &query, users, &err), HS_OK);
+    assert_string_equal(name_of(&users[1]), "third");
+    assert_int_equal(hs_elf_callers(elf, elf, CODE, callers, 2, &n, &err), HS_OK);
+    assert_int_equal(n, 1);
+    assert_string_equal(callers[0]->name, "second");
+    assert_int_equal(hs_elf_callers(elf, elf, CODE + SECOND, callers, 2, &n, &err), HS_OK);
+    assert_int_equal(n, 0);
+    hs_elf_close(elf);
+}
+
 /* A function of 8,000 instructions, each of which mentions the place, looked at 400 times: what may
  * be asked of the file is left to those who read the rest. */
 static void takes_nothing_from_others(void **state)
@@ -199,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_who_uses_what_most),
+        cmocka_unit_test(fields_have_users_too),
         cmocka_unit_test(constants_are_addresses_where_nothing_moves),
         cmocka_unit_test(takes_nothing_from_others),
         cmocka_unit_test(survives_without_memory),

@@ -255,6 +255,43 @@ static void constants_of_one_function(void **state)
     assert_int_equal(hs_operands_constant_calls(code, 0x0d, 0, calls, 4), 0); /* cut */
 }
 
+/* A register has an address from a lea or a constant on, until it is written or a call is made. */
+static void fields_through_registers(void **state)
+{
+    static const uint8_t code[] = {
+        0x48, 0x8d, 0x05, 0xf9, 0x0f, 0, 0, /* 00 lea rax, [rip + 0xff9]: 0x2000 */
+        0x48, 0x8b, 0xb8, 0x08, 0x02, 0, 0, /* 07 mov rdi, [rax + 520] */
+        0x48, 0x89, 0x78, 0x08,             /* 0e mov [rax + 8], rdi: is written */
+        0x48, 0x8b, 0x40, 0x10,             /* 12 mov rax, [rax + 16] */
+        0x48, 0x8b, 0x40, 0x18,             /* 16 mov rax, [rax + 24]: of another block */
+        0x48, 0xc7, 0xc3, 0,    0x30, 0, 0, /* 1a mov rbx, 0x3000 */
+        0x48, 0x83, 0x7b, 0x08, 0x01,       /* 21 cmp qword [rbx + 8], 1 */
+        0x48, 0x8b, 0x0c, 0xc3,             /* 26 mov rcx, [rbx + 8 * rax] */
+        0xe8, 0,    0,    0,    0,          /* 2a call */
+        0x48, 0x8b, 0x43, 0x10,             /* 2f mov rax, [rbx + 16]: not known now */
+    };
+    static const struct {
+        hs_addr target;
+        uint8_t kind;
+        bool is_absolute;
+    } expected[] = {{0x2208, HS_OPERAND_LOAD, false},
+                    {0x2010, HS_OPERAND_LOAD, false},
+                    {0x3008, HS_OPERAND_READ, true}};
+    enum { N = sizeof expected / sizeof *expected };
+    struct hs_operand found[8];
+    struct hs_harvest h = hs_operands_fields(code, sizeof code, 0x1000, found, 8);
+    assert_int_equal(h.n_decoded_bytes, sizeof code);
+    assert_int_equal(h.n_operands, N);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(found[i].target, expected[i].target);
+        assert_int_equal(found[i].kind, expected[i].kind);
+        assert_int_equal(found[i].is_absolute, expected[i].is_absolute);
+    }
+    h = hs_operands_fields(code, sizeof code, 0x1000, found, 1);
+    assert_int_equal(h.n_operands, 1);
+    assert_int_equal(h.n_decoded_bytes, 0x12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +302,7 @@ int main(void)
         cmocka_unit_test(stops_at_what_is_no_code),
         cmocka_unit_test(stops_at_a_full_array),
         cmocka_unit_test(constants_of_one_function),
+        cmocka_unit_test(fields_through_registers),
         cmocka_unit_test(finds_a_static_variable),
         cmocka_unit_test(finds_the_finalisers_of_a_stripped_runtime),
     };

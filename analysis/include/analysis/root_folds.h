@@ -35,7 +35,8 @@ hs_status hs_root_folds_find(const struct hs_view *view, uint64_t least_words,
                              struct hs_root_folds *ret, struct hs_error *err);
 void hs_root_folds_fini(struct hs_root_folds *folds);
 
-/* Writes "slots[*].first" for "slots[17].first", cut to HS_FOLD_NAME_BYTES. */
+/* Writes "slots[*].first" for "slots[17].first", and what stands before an address at the end of a
+ * name (" at 0x5555"), cut to HS_FOLD_NAME_BYTES. */
 void hs_root_fold_name(const char *name, char text[HS_FOLD_NAME_BYTES]);
 
 #endif

@@ -53,6 +53,13 @@ bool hs_operands_hint_absolute(const uint8_t *code, size_t n_bytes, hs_addr low,
 struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
                                       struct hs_operand *ret, size_t capacity);
 
+/* Harvests likewise the words that are read through a register which the code before has set to a
+ * constant or to a place counted from the instruction pointer: `lea rax, [rip + 0x3000]; mov rdi,
+ * [rax + 520]`. A call forgets all registers; jumps are not followed, so that what is found behind
+ * a label is likely, and not certain. */
+struct hs_harvest hs_operands_fields(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                     struct hs_operand *ret, size_t capacity);
+
 /* A call, or a jump, and the constant that its second argument (an integer) is. */
 struct hs_constant_call {
     struct hs_operand to; /* HS_OPERAND_CALL, JUMP or CALL_THROUGH */

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "object_lines.h"
+#include "registrars.h"
 #include "symbols/elf.h"
 #include "v5/ocaml5.h"
 
@@ -43,6 +44,8 @@ struct names {
     struct named *named; /* owned, ascending after names_collect */
     size_t n, capacity;
     struct hs_object_lines lines;
+    struct hs_registrars registrars; /* found when the first root of malloc memory is named */
+    bool has_registrars;
     hs_str heap_module;  /* group of roots in malloc memory */
     uint64_t n_searched; /* bytes of binaries, for texts of named values */
 };
@@ -207,7 +210,27 @@ static hs_status name_by_object(struct hs_root_walk *walk, struct names *names,
     return name_by_dwarf(walk, names, object, root);
 }
 
-static hs_status name_root(struct hs_root_walk *walk, struct names *names,
+/* Names a root in memory of malloc, by those who register such roots where that can be told. */
+static hs_status name_in_heap(struct hs_root_walk *walk, struct names *names, bool is_plain,
+                              struct hs_root *root)
+{
+    if (!names->has_registrars)
+        HS_TRY(hs_registrars_find(walk->rt, &names->lines, &names->registrars, walk->err));
+    names->has_registrars = true;
+    const struct hs_registrar *by =
+        is_plain ? &names->registrars.plain : &names->registrars.generational;
+    if (by->name == 0)
+        return hs_walk_name(walk, &root->name, "C root in malloc memory at 0x%llx",
+                            (unsigned long long)root->address);
+    root->function = by->function;
+    root->file = by->file;
+    root->line = by->line;
+    return hs_walk_name(walk, &root->name, "C root registered by %s at 0x%llx",
+                        hs_strtab_get(walk->rt->strings, by->name),
+                        (unsigned long long)root->address);
+}
+
+static hs_status name_root(struct hs_root_walk *walk, struct names *names, bool is_plain,
                            struct hs_root_leaf *leaf)
 {
     struct hs_root *root = &leaf->root;
@@ -221,12 +244,12 @@ static hs_status name_root(struct hs_root_walk *walk, struct names *names,
     if (walk->rt->five == NULL && root->address == walk->rt->state + HS_STATE_LAST_EXN * HS_WORD)
         return hs_walk_name(walk, &root->name, "Caml_state->backtrace_last_exn");
     const struct named *named = names_find(names, root->address);
-    if (named != NULL && named->label != 0)
+    if (named == NULL)
+        return name_in_heap(walk, names, is_plain, root);
+    if (named->label != 0)
         root->name = named->label;
     else
-        HS_TRY(hs_walk_name(walk, &root->name,
-                            named != NULL ? "caml_register_named_value at 0x%llx"
-                                          : "C root in malloc memory at 0x%llx",
+        HS_TRY(hs_walk_name(walk, &root->name, "caml_register_named_value at 0x%llx",
                             (unsigned long long)root->address));
     return HS_OK;
 }
@@ -256,6 +279,7 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
                                 "C global roots were not scanned: no symbol %s", list);
     }
     struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_C_ROOT);
+    bool is_plain = strcmp(unit, "plain") == 0;
     const struct hs_root blank = leaf.root;
     uint64_t cell, key, value, previous = 0;
     HS_TRY(hs_strtab_add(walk->rt->strings, unit, &leaf.group_unit, walk->err));
@@ -277,7 +301,7 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
             continue;
         leaf.root = blank;
         leaf.root.address = key;
-        HS_TRY(name_root(walk, names, &leaf));
+        HS_TRY(name_root(walk, names, is_plain, &leaf));
         HS_TRY(hs_roots_add(&walk->roots->roots, &leaf, walk->err));
     }
     return HS_OK;

@@ -16,6 +16,7 @@
 struct hs_elf_user {
     const struct hs_elf_symbol *function; /* borrowed from `names`; NULL: none */
     uint32_t n_mentions;                  /* by that function */
+    uint32_t n_functions;                 /* that mention it */
 };
 
 /* ret[i] becomes the function that mentions places[i], a vaddr, most often, the lowest of several.
@@ -26,5 +27,25 @@ struct hs_elf_user {
  * with HS_LIMIT. */
 hs_status hs_elf_users(struct hs_elf *elf, const struct hs_elf *names, const hs_addr *places,
                        size_t n, struct hs_elf_user *ret, struct hs_error *err);
+
+/* Finds likewise who reads words through a register that has the address of what they are in:
+ * places[i] is a word of one of bases[0, n_bases), which ascend, too. Only what follows within 48
+ * bytes is looked at, and only in functions that may_use names, in all where it is
+ * NULL. */
+struct hs_elf_field_query {
+    const hs_addr *bases, *places;
+    size_t n_bases, n_places;
+    bool (*may_use)(const char *function);
+};
+hs_status hs_elf_field_users(struct hs_elf *elf, const struct hs_elf *names,
+                             const struct hs_elf_field_query *query, struct hs_elf_user *ret,
+                             struct hs_error *err);
+
+/* Finds functions that call the function at `callee`, a vaddr, or jump to it, by themselves; calls
+ * through the table of another file are not found. ret[0, most) are the first in order of address;
+ * *ret_n may be more. */
+hs_status hs_elf_callers(struct hs_elf *elf, const struct hs_elf *names, hs_addr callee,
+                         const struct hs_elf_symbol **ret, size_t most, size_t *ret_n,
+                         struct hs_error *err);
 
 #endif

@@ -1,0 +1,153 @@
+#include "field_users.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "symbols/demangle.h"
+#include "symbols/elf_users.h"
+
+enum { NAME_BYTES = 512 };
+
+struct field_users {
+    struct hs_ocaml *rt;            /* borrowed */
+    struct hs_roots *roots;         /* borrowed */
+    const struct hs_object *object; /* borrowed */
+    hs_addr *bases, *places;        /* owned: ascending, none twice, once sorted */
+    size_t n_bases, n_places;
+    struct hs_elf_user *users; /* owned: by place */
+};
+
+static bool is_unnamed(const struct field_users *u, const struct hs_root *root)
+{
+    char number[32];
+
+    if (root->kind != HS_ROOT_GLOBAL && root->kind != HS_ROOT_DYNAMIC_GLOBAL)
+        return false;
+    const char *name = hs_strtab_get(u->rt->strings, root->name);
+    int n = snprintf(number, sizeof number, " field %u", root->field);
+    size_t n_name = strlen(name);
+    return n > 0 && n_name > (size_t)n && strcmp(name + n_name - (size_t)n, number) == 0;
+}
+
+static bool is_wanted(const struct field_users *u, const struct hs_root_leaf *leaf)
+{
+    hs_addr at = leaf->root.address;
+
+    if (at < u->object->begin || at >= u->object->end || !is_unnamed(u, &leaf->root))
+        return false;
+    enum hs_area area = hs_ocaml_area(u->rt, leaf->target);
+    return area == HS_AREA_HEAP || area == HS_AREA_YOUNG;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const hs_addr *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static size_t sort_addresses(hs_addr *at, size_t n)
+{
+    size_t kept = 0;
+
+    if (n > 1)
+        qsort(at, n, sizeof *at, by_address);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || at[kept - 1] != at[i])
+            at[kept++] = at[i];
+    return kept;
+}
+
+static hs_status collect(struct field_users *u, struct hs_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < u->roots->n_leaves; i++)
+        n += is_wanted(u, &u->roots->leaves[i]);
+    if (n == 0)
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&u->bases, n, err));
+    HS_TRY(HS_ALLOC(&u->places, n, err));
+    HS_TRY(HS_ALLOC(&u->users, n, err));
+    for (size_t i = 0; i < u->roots->n_leaves; i++) {
+        const struct hs_root_leaf *leaf = &u->roots->leaves[i];
+        if (!is_wanted(u, leaf))
+            continue;
+        hs_addr place = leaf->root.address - u->object->bias;
+        u->bases[u->n_bases++] = place - leaf->root.offset;
+        u->places[u->n_places++] = place;
+    }
+    u->n_bases = sort_addresses(u->bases, u->n_bases);
+    u->n_places = sort_addresses(u->places, u->n_places);
+    return HS_OK;
+}
+
+/* Writes a function's name without its unit where that is the field's: "get_id". */
+static const char *short_name(const char *function, const char *unit)
+{
+    const char *end = strstr(unit, " field ");
+    size_t n = end == NULL ? 0 : (size_t)(end - unit);
+
+    return n != 0 && strncmp(function, unit, n) == 0 && function[n] == '.' ? function + n + 1
+                                                                           : function;
+}
+
+static hs_status tell(struct field_users *u, struct hs_root *root, struct hs_error *err)
+{
+    char function[NAME_BYTES], text[2 * NAME_BYTES];
+    hs_addr place = root->address - u->object->bias;
+    size_t i = HS_FIRST_NOT(at, 0, u->n_places, u->places[at] < place);
+
+    if (i == u->n_places || u->places[i] != place || u->users[i].function == NULL)
+        return HS_OK;
+    const char *name = hs_strtab_get(u->rt->strings, root->name);
+    hs_demangle(u->users[i].function->name, function, sizeof function);
+    snprintf(text, sizeof text, "%.400s (used by %.500s)", name, short_name(function, name));
+    HS_TRY(hs_strtab_add(u->rt->strings, function, &root->function, err));
+    return hs_strtab_add(u->rt->strings, text, &root->name, err);
+}
+
+/* The initialisation of a unit fills all its fields, and a function without a name tells nothing.
+ */
+static bool may_use(const char *function)
+{
+    size_t n = strlen(function);
+
+    return strncmp(function, "caml", 4) == 0 && strstr(function, "__fun_") == NULL &&
+           strstr(function, ".fun_") == NULL && strstr(function, "anon_fn[") == NULL &&
+           (n < 6 || strcmp(function + n - 5, "entry") != 0);
+}
+
+static hs_status tell_object(struct field_users *u, struct hs_error *err)
+{
+    HS_TRY(collect(u, err));
+    if (u->n_places == 0)
+        return HS_OK;
+    const struct hs_elf_field_query query = {.bases = u->bases,
+                                             .places = u->places,
+                                             .n_bases = u->n_bases,
+                                             .n_places = u->n_places,
+                                             .may_use = may_use};
+    HS_TRY(hs_elf_field_users(u->object->elf, u->object->elf, &query, u->users, err));
+    for (size_t i = 0; i < u->roots->n_leaves; i++)
+        if (is_wanted(u, &u->roots->leaves[i]))
+            HS_TRY(tell(u, &u->roots->leaves[i].root, err));
+    return HS_OK;
+}
+
+hs_status hs_ocaml_tell_field_users(struct hs_ocaml *rt, struct hs_roots *roots,
+                                    struct hs_error *err)
+{
+    hs_status status = HS_OK;
+
+    for (size_t i = 0; i < rt->objects->n && status == HS_OK; i++) {
+        struct field_users u = {.rt = rt, .roots = roots, .object = &rt->objects->objects[i]};
+        status = tell_object(&u, err);
+        hs_free(u.bases);
+        hs_free(u.places);
+        hs_free(u.users);
+    }
+    return status;
+}
