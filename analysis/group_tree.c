@@ -575,13 +575,39 @@ static bool is_opaque(const struct hs_group_tree *tree, uint32_t group)
     return hs_type_is_opaque(hs_view_string(view, of->name), of->form);
 }
 
+/* Tells whether a group is of weak references that nothing alive is left in: entries of a table
+ * that nobody cleans, which tell more than the entries themselves. */
+static bool is_emptied(const struct hs_group_tree *tree, uint32_t group)
+{
+    const struct hs_view *view = tree->kinds->view;
+    uint32_t type = tree->kinds->types[tree->groups[group].kind];
+    if (type == HS_UNTYPED)
+        return false;
+    const struct hs_type *of = hs_snap_type(view->snap, type);
+    return of->form == HS_FORM_WEAK && strncmp(hs_view_string(view, of->name), "empty ", 6) == 0;
+}
+
+/* Finds such a group below one, of half as many blocks at least; HS_NO_GROUP: there is none. */
+static uint32_t emptied_below(const struct hs_group_tree *tree, uint32_t group)
+{
+    for (uint32_t i = group + 1; i < tree->n; i++)
+        if (tree->groups[i].n_blocks >= tree->groups[group].n_blocks / 2 && is_emptied(tree, i) &&
+            is_below(tree, i, group))
+            return i;
+    return HS_NO_GROUP;
+}
+
 /* Finds the group below one that most of its words are in: a quarter of all at least, and more
  * than its own. What hangs on objects of a library that have a name, and has none, is these. */
 static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group,
                                      hs_node *ret_top)
 {
     const struct hs_group *groups = tree->groups;
-    uint32_t best = group;
+    uint32_t best = group, emptied = emptied_below(tree, group);
+    if (emptied != HS_NO_GROUP) {
+        *ret_top = groups[emptied].top;
+        return step_of(tree, emptied);
+    }
     for (uint32_t i = group + 1; i < tree->n; i++)
         if (groups[i].own_words > groups[best].own_words && is_below(tree, i, group))
             best = i;

@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 9
+#define KEPT_SUSPECTS_VERSION 10
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {

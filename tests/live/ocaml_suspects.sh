@@ -5,8 +5,9 @@
 . "$(dirname "$0")/_native.sh"
 need ocamlfind
 
-cp "$fixtures/ocaml_suspects.ml" "$work/"
-(cd "$work" && ocamlfind ocamlopt -g -bin-annot ocaml_suspects.ml -o ocaml_suspects) \
+cp "$fixtures/ocaml_suspects.ml" "$fixtures/ocaml_suspects_stubs.c" "$work/"
+(cd "$work" && ocamlfind ocamlopt -g -bin-annot -ccopt -g ocaml_suspects_stubs.c \
+    ocaml_suspects.ml -o ocaml_suspects) \
     >"$work/talk" 2>&1 || { cat "$work/talk"; fail "building"; }
 
 # line_of TEXT: where the program has it.
@@ -67,3 +68,32 @@ done
 ! grep -qF "not in this dump" "$work/text" || { cat "$work/text"; fail "memory is left out"; }
 COLUMNS=80 "$HEAPSNAP" suspects "$work/alone.snap" >"$work/text" 2>"$work/talk" || fail "suspects"
 grep -qF "not in this dump" "$work/text" || { cat "$work/text"; fail "all is in the dump"; }
+
+# C roots in memory of malloc are called by the stub that registers them, and weak pointers to what
+# has died apart from the others.
+start "$work/ocaml_suspects" others
+dump
+leave
+COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" || fail "suspects"
+tr -s '\n ' ' ' <"$work/text" >"$work/line"
+for words in "1500 x C root registered by suspects_add_watch keep" \
+    "at ocaml_suspects.ml:$(line_of "add_watch (fun () ->")" \
+    "Ocaml_suspects.requests (ocaml_suspects.ml:$(line_of "let requests")) alone keeps" \
+    "4000 (int, string list Weak.t) Hashtbl.bucketlist" "mostly 3960 empty weak array"; do
+    grep -qF -- "$words" "$work/line" || { cat "$work/text"; fail "no '$words' among others"; }
+done
+"$HEAPSNAP" types "$work/heap.snap" -n 0 >"$work/types" 2>"$work/talk" || fail "types"
+awk '$NF == "array" && $(NF - 1) == "weak" { n[$(NF - 2)] = $1 } END { exit n["empty"] != 3960 }' \
+    "$work/types" || { cat "$work/types"; fail "not 3960 empty weak arrays"; }
+
+# Without names, in a stripped program, fields are called by the function that uses them.
+rm -f "$work"/*.cm?
+strip "$work/ocaml_suspects"
+start "$work/ocaml_suspects" others
+dump
+leave
+"$HEAPSNAP" roots "$work/heap.snap" -n 40 >"$work/roots" 2>"$work/talk" || fail "roots"
+for function in accept watch submit; do
+    grep -qE "Ocaml_suspects field [0-9]+ \(used by $function\)" "$work/roots" ||
+        { cat "$work/roots"; fail "no field used by $function"; }
+done

@@ -24,7 +24,7 @@ static struct typed type_heap(struct fake_heap *fake)
     return t;
 }
 
-static const struct hs_type *type_of(struct typed *t, hs_addr address, bool is_ephemeron)
+static const struct hs_type *type_of(struct typed *t, hs_addr address, enum hs_ephe_state ephemeron)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_block block;
@@ -32,8 +32,8 @@ static const struct hs_type *type_of(struct typed *t, hs_addr address, bool is_e
 
     assert_true(hs_map_resolve(&t->map, address, &block));
     uint64_t header = hs_block_head(&block);
-    assert_int_equal(hs_ocaml_type(&t->types, &block, header, is_ephemeron, &type, &err), HS_OK);
-    assert_int_equal(hs_ocaml_type(&t->types, &block, header, is_ephemeron, &again, &err), HS_OK);
+    assert_int_equal(hs_ocaml_type(&t->types, &block, header, ephemeron, &type, &err), HS_OK);
+    assert_int_equal(hs_ocaml_type(&t->types, &block, header, ephemeron, &again, &err), HS_OK);
     assert_int_equal(type, again);
     assert_true(type < t->types.n_types);
     return &t->types.types[type];
@@ -41,7 +41,7 @@ static const struct hs_type *type_of(struct typed *t, hs_addr address, bool is_e
 
 static const char *name_of(struct typed *t, hs_addr address)
 {
-    return hs_strtab_get(&t->fake->strings, type_of(t, address, false)->name);
+    return hs_strtab_get(&t->fake->strings, type_of(t, address, HS_EPHE_NONE)->name);
 }
 
 static void release(struct typed *t)
@@ -71,9 +71,9 @@ static void names_shapes(void **state)
     assert_string_equal(name_of(&t, one), "block tag 0, 1 field");
     assert_string_equal(name_of(&t, sixteen), "block tag 3, 16 fields");
     assert_string_equal(name_of(&t, many), "block tag 0, 17+ fields");
-    assert_ptr_equal(type_of(&t, many, false), type_of(&t, more, false));
-    assert_int_equal(type_of(&t, sixteen, false)->tag, 3);
-    assert_int_equal(type_of(&t, sixteen, false)->form, HS_FORM_BLOCK);
+    assert_ptr_equal(type_of(&t, many, HS_EPHE_NONE), type_of(&t, more, HS_EPHE_NONE));
+    assert_int_equal(type_of(&t, sixteen, HS_EPHE_NONE)->tag, 3);
+    assert_int_equal(type_of(&t, sixteen, HS_EPHE_NONE)->form, HS_FORM_BLOCK);
     assert_string_equal(name_of(&t, lazy), "lazy");
     assert_string_equal(name_of(&t, object), "object");
     assert_string_equal(name_of(&t, forward), "forward");
@@ -81,10 +81,20 @@ static void names_shapes(void **state)
     assert_string_equal(name_of(&t, string), "string");
     assert_string_equal(name_of(&t, number), "float");
     assert_string_equal(name_of(&t, numbers), "float array");
-    assert_int_equal(type_of(&t, numbers, false)->form, HS_FORM_FLOAT_ARRAY);
-    assert_string_equal(hs_strtab_get(&fake->strings, type_of(&t, weak, true)->name), "weak array");
-    assert_string_equal(hs_strtab_get(&fake->strings, type_of(&t, table, true)->name), "ephemeron");
-    assert_int_equal(type_of(&t, table, true)->form, HS_FORM_WEAK);
+    assert_int_equal(type_of(&t, numbers, HS_EPHE_NONE)->form, HS_FORM_FLOAT_ARRAY);
+    const struct {
+        hs_addr address;
+        enum hs_ephe_state state;
+        const char *name;
+    } weak_ones[] = {{weak, HS_EPHE_ALIVE, "weak array"},
+                     {table, HS_EPHE_ALIVE, "ephemeron"},
+                     {weak, HS_EPHE_EMPTY, "empty weak array"},
+                     {table, HS_EPHE_EMPTY, "empty ephemeron"}};
+    for (size_t i = 0; i < sizeof weak_ones / sizeof *weak_ones; i++) {
+        const struct hs_type *type = type_of(&t, weak_ones[i].address, weak_ones[i].state);
+        assert_string_equal(hs_strtab_get(&fake->strings, type->name), weak_ones[i].name);
+        assert_int_equal(type->form, HS_FORM_WEAK);
+    }
     assert_string_equal(name_of(&t, FAKE_ATOM_AT + HS_WORD), "block tag 0, 0 fields");
     release(&t);
 }
@@ -191,7 +201,7 @@ static void fails_cleanly_without_memory(void **state)
         uint32_t type;
         assert_true(hs_map_resolve(&t.map, block, &at));
         hs_status status = FAIL_EACH_TRY(
-            each, hs_ocaml_type(&t.types, &at, hs_block_head(&at), false, &type, &err));
+            each, hs_ocaml_type(&t.types, &at, hs_block_head(&at), HS_EPHE_NONE, &type, &err));
         if (status != HS_OK)
             assert_string_equal(name_of(&t, block), "closure M.g"); /* and works afterwards */
         release(&t);

@@ -226,22 +226,34 @@ static void emit_foreign(const struct hs_block *block, uint64_t header,
     ret->foreign_offset_words = first;
 }
 
-/* Counts the slots of a weak array that lead to something, of those it has. Of one that was cleared
- * by the collector the array is left, which nobody clears. */
-static void emit_count_weak(const struct hs_ocaml_emitter *e, const struct hs_block *block,
-                            uint64_t header, struct hs_block_record *record)
+/* Tells whether a slot of a weak array or ephemeron leads to something that lives. */
+static bool emit_is_alive(const struct hs_ocaml_emitter *e, uint64_t value)
+{
+    struct hs_block key;
+
+    if (value == e->map->rt->ephe_none)
+        return false;
+    return !hs_ephe_key(e->map, value, &key) || hs_bitmap_get(&e->session->marks.reached, key.bit);
+}
+
+/* Counts the slots of a weak array that lead to something alive, of those it has, and tells whether
+ * any does. Of one that was cleared by the collector the array is left, which nobody clears. */
+static enum hs_ephe_state emit_weak(const struct hs_ocaml_emitter *e, const struct hs_block *block,
+                                    uint64_t header, struct hs_block_record *record)
 {
     enum { LEAST_SLOTS = 4 };
     const uint8_t *fields = hs_map_bytes(block->span, block->address);
-    uint64_t none = e->map->rt->ephe_none, wosize = HS_HEADER_WOSIZE(header);
+    uint64_t none = e->map->rt->ephe_none, wosize = HS_HEADER_WOSIZE(header), n_alive = 0;
 
-    if (wosize < HS_EPHE_FIRST_KEY + LEAST_SLOTS ||
-        hs_load_u64(fields + HS_EPHE_DATA * HS_WORD) != none)
-        return;
-    record->is_counted = true;
-    record->room = wosize - HS_EPHE_FIRST_KEY;
     for (uint64_t i = HS_EPHE_FIRST_KEY; i < wosize; i++)
-        record->entries += hs_load_u64(fields + i * HS_WORD) != none;
+        n_alive += emit_is_alive(e, hs_load_u64(fields + i * HS_WORD));
+    if (wosize >= HS_EPHE_FIRST_KEY + LEAST_SLOTS &&
+        hs_load_u64(fields + HS_EPHE_DATA * HS_WORD) == none) {
+        record->is_counted = true;
+        record->room = wosize - HS_EPHE_FIRST_KEY;
+        record->entries = n_alive;
+    }
+    return n_alive == 0 && wosize > HS_EPHE_FIRST_KEY ? HS_EPHE_EMPTY : HS_EPHE_ALIVE;
 }
 
 static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *block,
@@ -267,10 +279,10 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
         HS_TRY(hs_ocaml_source_count(&e->types, block, header, record.type, &record.is_counted,
                                      &record.entries, err));
     record.room = HS_NO_ROOM;
-    if (ephemeron != NULL)
-        emit_count_weak(e, block, header, &record);
+    enum hs_ephe_state state =
+        ephemeron != NULL ? emit_weak(e, block, header, &record) : HS_EPHE_NONE;
     if (!is_source)
-        HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
+        HS_TRY(hs_ocaml_type(&e->types, block, header, state, &record.type, err));
     if (HS_HEADER_TAG(header) == HS_TAG_CLOSURE && HS_HEADER_WOSIZE(header) >= 2)
         hs_ocaml_source_captured(&e->types, block, header, record.type);
     *ret = (struct hs_runtime_block){.record = record};

@@ -107,14 +107,16 @@ static hs_status type_of_tag(struct hs_ocaml_types *types, unsigned tag, uint32_
     return HS_OK;
 }
 
-static hs_status type_of_ephemeron(struct hs_ocaml_types *types, bool has_data, uint32_t *ret,
-                                   struct hs_error *err)
+static hs_status type_of_ephemeron(struct hs_ocaml_types *types, bool has_data, bool is_empty,
+                                   uint32_t *ret, struct hs_error *err)
 {
-    uint32_t *known = &types->weak[has_data];
+    static const char *const names[2][2] = {{"weak array", "ephemeron"},
+                                            {"empty weak array", "empty ephemeron"}};
+    uint32_t *known = &types->weak[is_empty][has_data];
 
     if (*known == 0) {
-        HS_TRY(type_named(types, has_data ? "ephemeron" : "weak array", HS_TAG_ABSTRACT,
-                          HS_FORM_WEAK, known, err));
+        HS_TRY(type_named(types, names[is_empty][has_data], HS_TAG_ABSTRACT, HS_FORM_WEAK, known,
+                          err));
         ++*known;
     }
     *ret = *known - 1;
@@ -332,7 +334,7 @@ static hs_status type_of_object(struct hs_ocaml_types *types, const struct hs_bl
 }
 
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
-                        bool is_ephemeron, uint32_t *ret, struct hs_error *err)
+                        enum hs_ephe_state ephemeron, uint32_t *ret, struct hs_error *err)
 {
     unsigned tag = HS_HEADER_TAG(header);
     uint64_t wosize = HS_HEADER_WOSIZE(header);
@@ -344,9 +346,9 @@ hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *blo
         return type_of_object(types, block, header, ret, err);
     if (tag < HS_SHAPE_TAGS)
         return type_of_shape(types, tag, wosize, ret, err);
-    if (is_ephemeron)
-        return type_of_ephemeron(types, hs_load_u64(fields + HS_WORD) != types->rt->ephe_none, ret,
-                                 err);
+    if (ephemeron != HS_EPHE_NONE)
+        return type_of_ephemeron(types, hs_load_u64(fields + HS_WORD) != types->rt->ephe_none,
+                                 ephemeron == HS_EPHE_EMPTY, ret, err);
     if (tag == HS_TAG_CLOSURE && wosize >= 2)
         return type_of_closure(types, fields, wosize, ret, err);
     if (tag == HS_TAG_CUSTOM && wosize >= 1) {

@@ -2,7 +2,8 @@
  *
  *   closure Stm.observe | closure Stm.(fun at stm.ml:7) | continuation of Stm.run (stm.ml:9) |
  * object (method at view.ml:9) |
- * custom _z | string | float | float array | abstract | weak array ephemeron | object | lazy |
+ * custom _z | string | float | float array | abstract | weak array | ephemeron | empty weak array |
+ * object | lazy |
  * forward | block tag 0, 2 fields | block tag 0, 17+ fields
  *
  * and where source types are known, those: "Constr.t.App", with the names of fields; containers
@@ -33,7 +34,7 @@ struct hs_ocaml_types {
     size_t by_name_capacity;
     uint32_t shapes[HS_SHAPE_TAGS][HS_SHAPE_FIELDS + 1]; /* type id plus 1 */
     uint32_t others[256];                                /* by tag; abstract: 251 */
-    uint32_t weak[2];                                    /* weak array, ephemeron */
+    uint32_t weak[2][2];    /* weak array, ephemeron; those with nothing alive in them */
     struct hs_dict by_call; /* of continuations, from the call that they wait in, and of objects,
                                from their table of methods, to type id */
     /* Source types, where there are any. */
@@ -55,10 +56,14 @@ struct hs_ocaml_types {
 
 void hs_ocaml_types_fini(struct hs_ocaml_types *types);
 
-/* Finds the type of a block. `is_ephemeron`: it is in the runtime's list of ephemerons. Fails with
+/* The part that a block has in the runtime's list of ephemerons: none; one of which a key is alive;
+ * one of which none is, as in a table that is never cleaned. */
+enum hs_ephe_state { HS_EPHE_NONE, HS_EPHE_ALIVE, HS_EPHE_EMPTY };
+
+/* Finds the type of a block. Fails with
  * HS_LIMIT when out of memory. Cost: a table look-up, or a hash probe for closures and customs. */
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
-                        bool is_ephemeron, uint32_t *ret, struct hs_error *err);
+                        enum hs_ephe_state ephemeron, uint32_t *ret, struct hs_error *err);
 
 /* continuations.c: the call that a suspended continuation waits in, as a return address; 0: not
  * known. Its name has NAME and place: "continuation of Server.handle (server.ml:11)". Bounded by
