@@ -233,10 +233,12 @@ static void find_scores(struct hs_series *series)
     }
 }
 
+/* Finds the garbage of a collector; what is lost beside it has a key of its own. */
 static uint32_t find_garbage(const struct hs_series *series)
 {
     for (uint32_t i = 0; i < series->n_rows && series->rows[i].list == HS_KEY_LIST_KEYS; i++)
-        if (series->rows[i].form == HS_KEY_UNREACHED)
+        if (series->rows[i].form == HS_KEY_UNREACHED &&
+            strcmp(hs_strtab_get(&series->names, series->rows[i].name), "[unreached]") == 0)
             return i;
     return HS_NO_KEY;
 }

@@ -191,7 +191,7 @@ size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t m
 }
 
 /* The types of what no root reaches stand below it, one step. */
-static bool is_garbage(const struct hs_series *series, uint32_t key)
+bool hs_series_is_garbage(const struct hs_series *series, uint32_t key)
 {
     return series->garbage != HS_NO_KEY &&
            (key == series->garbage || series->rows[key].parent == series->garbage);
@@ -203,7 +203,7 @@ static void list_candidates(struct look *look)
     for (int itself = 1; itself >= 0 && look->n_order == 0; itself--)
         for (uint32_t i = 1; i < look->n_keys; i++)
             if (rank_of(series, i) > 0 && series->rows[i].grows_itself >= itself &&
-                !is_garbage(series, i))
+                !hs_series_is_garbage(series, i))
                 look->order[look->n_order++] = i;
 }
 

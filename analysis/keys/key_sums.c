@@ -1,16 +1,25 @@
 #include "key_sums.h"
 
+#include <string.h>
+
 #include "analysis/chunk_pass.h"
+#include "analysis/leak_report.h"
 #include "analysis/type_family.h"
 #include "base/alloc.h"
 
 #define UNREACHED "[unreached]"
+#define LOST "[lost]" /* of malloc, beside the heap of a collector that has garbage */
 
 /* ---- sizes */
 
+struct unreached {
+    uint32_t keys[2]; /* HS_NO_KEY: not there yet; the second of what is lost */
+    bool has_lost;    /* the two are told apart */
+};
+
 /* The key of blocks of a kind that no root reaches. */
-static hs_status unreached_step(struct key_table *table, uint32_t *above, uint32_t kind,
-                                uint32_t *ret, struct hs_error *err)
+static hs_status unreached_step(struct key_table *table, uint32_t *above, const char *name,
+                                uint32_t kind, uint32_t *ret, struct hs_error *err)
 {
     if (*above == HS_NO_KEY) {
         struct hs_key key = {.parent = 0,
@@ -18,11 +27,21 @@ static hs_status unreached_step(struct key_table *table, uint32_t *above, uint32
                              .tier = HS_TIER_NONE,
                              .root = HS_NO_NODE,
                              .type = HS_UNTYPED};
-        HS_TRY(hs_strtab_add(&table->out->names, UNREACHED, &key.name, err));
+        HS_TRY(hs_strtab_add(&table->out->names, name, &key.name, err));
         HS_TRY(key_table_add(table, &key, 0, above, err));
         key_table_rank(table);
     }
     return key_table_step(table, *above, kind, ret, err);
+}
+
+/* Tells whether memory of malloc stands beside a heap of OCaml: what is not reached there is lost,
+ * here it is garbage, whose state says so (emit.c). */
+static bool has_lost_beside_garbage(const struct hs_view *view)
+{
+    bool has_ocaml = false;
+    for (size_t i = 0; i < view->facts->n_runtimes; i++)
+        has_ocaml |= strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") == 0;
+    return has_ocaml && !hs_leak_is_garbage(view);
 }
 
 static void add_block(struct hs_sizes *sum, const struct hs_chunk *chunk, uint32_t at)
@@ -37,14 +56,17 @@ static void add_block(struct hs_sizes *sum, const struct hs_chunk *chunk, uint32
 }
 
 static hs_status add_chunk(const struct owner_search *search, struct key_table *table,
-                           const struct hs_chunk *chunk, uint32_t *unreached, struct hs_error *err)
+                           const struct hs_chunk *chunk, struct unreached *unreached,
+                           struct hs_error *err)
 {
     uint64_t first = chunk->first - search->view->n_tree;
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         uint32_t key = owner_search_key(search, first + i);
         uint32_t kind = table->kinds->of_type[chunk->type[i]];
+        bool is_lost = unreached->has_lost && (chunk->state[i] & HS_BLOCK_UNSURE) == 0;
         if (key == HS_NO_KEY)
-            HS_TRY(unreached_step(table, unreached, kind, &key, err));
+            HS_TRY(unreached_step(table, &unreached->keys[is_lost], is_lost ? LOST : UNREACHED,
+                                  kind, &key, err));
         add_block(&table->out->keys[key].own, chunk, i);
     }
     return HS_OK;
@@ -53,7 +75,8 @@ static hs_status add_chunk(const struct owner_search *search, struct key_table *
 static hs_status add_sizes(const struct owner_search *search, struct key_table *table,
                            struct hs_error *err)
 {
-    uint32_t unreached = HS_NO_KEY;
+    struct unreached unreached = {.keys = {HS_NO_KEY, HS_NO_KEY},
+                                  .has_lost = has_lost_beside_garbage(search->view)};
     struct hs_chunk_pass pass =
         hs_chunk_pass_of(search->view, HS_COL_SIZES | HS_COL_TYPES, "adding up keys");
     while (hs_chunk_pass_next(&pass, err))

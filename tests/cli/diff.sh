@@ -315,7 +315,7 @@ def suspects_with_older_ones():
 
 def garbage_stands_apart():
     """What a collector will free comes and goes: it leads no verdict, and is told by itself."""
-    def collected(at, sessions, garbage, runtime="ocaml"):
+    def collected(at, sessions, garbage, runtime="ocaml", lost=0):
         snap = Snap()
         snap.facts.update(command="./server", pid=42, taken_ns=int(at * HOUR), started_ns=HOUR)
         snap.record("runtime", runtime, "4.14.1", 0)
@@ -325,7 +325,11 @@ def garbage_stands_apart():
         for i in range(sessions):
             snap.edge(table, snap.block(4, text), i)
         for _ in range(garbage):
-            snap.block(20, string)
+            snap.block(20, string, state=8 if lost else 0)
+        for _ in range(lost):
+            snap.block(100, string)
+        if lost:
+            snap.record("runtime", "glibc", "2.36", 0)
         return kept(snap)
 
     def verdict(*paths):
@@ -343,6 +347,20 @@ def garbage_stands_apart():
     said = verdict(collected(1, 10, 100, "glibc"), collected(2, 40, 900, "glibc"))
     check(said.startswith("What is lost, as no root leads to it, grew most, from "), said)
     check(" from 100 to 900 string: " in said, said)
+    pair = collected(1, 10, 100), collected(2, 40, 900)
+    out = run("diff", *pair).out
+    check("[unreached]" not in out, out)
+    check("[unreached, which the collector will free: 1 changed]" in out, out)
+    out = run("diff", *pair, "--by", "key").out
+    check("[unreached] > string" in out.split("unreached: what the collector will free")[-1], out)
+    rows = [row["key"] for row in run("diff", *pair, "--json").json()["keys"]]
+    check(rows[-1].startswith("[unreached]"), rows)
+    # What is lost beside it, of malloc, is growth.
+    out = run("diff", collected(1, 10, 900, lost=10), collected(2, 10, 1000, lost=500)).out
+    said = out.replace("\n", " ")
+    check(said.startswith("What is lost, as no root leads to it"), said)
+    check("Garbage, which the collector will free, went from 140.6 KiB to 156.3 KiB." in said, said)
+    check("[lost] > string" in out and "[unreached] >" not in out, out)
     result = run("diff", collected(1, 10, 100, "glibc"), collected(2, 10, 900, "glibc"))
     command = next(line for line in result.lines() if line.startswith("All that is lost: heapsnap"))
     run(*shlex.split(command)[5:])

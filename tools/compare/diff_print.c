@@ -297,6 +297,25 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
     return hs_tool_list(tool, inv, &listing, err);
 }
 
+/* The garbage of a collector apart, which is no growth: all of it where keys are asked for. */
+static hs_status print_garbage(struct hs_tool *tool, const struct hs_invocation *inv,
+                               struct table *table, size_t n_others, struct hs_error *err)
+{
+    size_t n = table->rows.n_garbage;
+    if (n == 0)
+        return HS_OK;
+    if (!hs_given(inv, HS_OPT_DIFF_BY))
+        return hs_print(&tool->out, err,
+                        "[unreached, which the collector will free: %zu changed]\n", n);
+    struct hs_diff_rows rows = table->rows;
+    table->rows = (struct hs_diff_rows){.rows = rows.rows + n_others, .n = n};
+    hs_status status = hs_print(&tool->out, err, "\nunreached: what the collector will free\n");
+    if (status == HS_OK)
+        status = print_list(tool, inv, table, err);
+    table->rows = rows;
+    return status;
+}
+
 /* A heading, the rows of a list, and how many more there are. */
 static hs_status print_part(struct hs_tool *tool, const struct hs_invocation *inv,
                             struct table *table, struct hs_error *err)
@@ -304,14 +323,17 @@ static hs_status print_part(struct hs_tool *tool, const struct hs_invocation *in
     static const char *const titles[] = {
         "keys: who holds it, and what", "roots, by what they retain",
         "owner sets: several roots together", "types", "lost blocks, by type and size"};
-    if (table->rows.n == 0)
+    size_t n_all = table->rows.n, n = n_all - table->rows.n_garbage;
+    if (n_all == 0)
         return HS_OK;
-    HS_TRY(hs_print(&tool->out, err, "\n%s\n", titles[table->list]));
-    HS_TRY(print_list(tool, inv, table, err));
-    if (table->rows.n > table->most)
-        return hs_print(&tool->out, err, "[%zu others changed]\n",
-                        table->rows.n - (size_t)table->most);
-    return HS_OK;
+    table->rows.n = n;
+    hs_status status = hs_print(&tool->out, err, "\n%s\n", titles[table->list]);
+    if (status == HS_OK && n != 0)
+        status = print_list(tool, inv, table, err);
+    if (status == HS_OK && n > table->most)
+        status = hs_print(&tool->out, err, "[%zu others changed]\n", n - (size_t)table->most);
+    table->rows.n = n_all;
+    return status == HS_OK ? print_garbage(tool, inv, table, n, err) : status;
 }
 
 static uint64_t rows_of_table(const struct hs_invocation *inv)

@@ -31,6 +31,9 @@ static int by_rank(const void *left, const void *right, void *context)
     const struct order *order = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const struct hs_series_row *of_a = &order->series->rows[a], *of_b = &order->series->rows[b];
+    bool is_garbage = hs_series_is_garbage(order->series, a);
+    if (is_garbage != hs_series_is_garbage(order->series, b))
+        return is_garbage ? 1 : -1;
     if (order->place[a] != order->place[b])
         return order->place[a] < order->place[b] ? -1 : 1;
     if (of_a->score.score != of_b->score.score)
@@ -58,6 +61,8 @@ hs_status hs_diff_rows_of(const struct hs_series *series, enum hs_key_list list,
         if (series->rows[i].list == list &&
             (all || order.place[i] != UINT32_MAX || is_shown(series, i)))
             rows.rows[rows.n++] = i;
+    for (size_t i = 0; i < rows.n; i++)
+        rows.n_garbage += hs_series_is_garbage(series, rows.rows[i]);
     qsort_r(rows.rows, rows.n, sizeof *rows.rows, by_rank, &order);
     hs_free(order.place);
     *ret = rows;

@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 
 #define HS_KEY_FILE_END ".keys"
-#define HS_KEY_FILE_VERSION 2
+#define HS_KEY_FILE_VERSION 3
 
 /* Lists of rows that are compared. A list has its largest HS_KEY_ROWS_MOST rows; keys all that
  * there are. */

@@ -142,6 +142,9 @@ uint64_t hs_series_own_objects(const struct hs_series *series, uint32_t row, siz
  * how many. */
 size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t most);
 
+/* Tells whether a key is a collector's garbage, or a type of it. */
+bool hs_series_is_garbage(const struct hs_series *series, uint32_t key);
+
 /* Writes the name of a row, cut at n bytes: of a key "server.sessions > struct session > char[]",
  * "" of all; of leaks the type alone. */
 void hs_series_text(const struct hs_series *series, uint32_t row, char *text, size_t n);
