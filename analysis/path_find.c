@@ -25,22 +25,18 @@ static hs_node root_of(const void *context, hs_node leaf)
     return hs_path_root(context, leaf);
 }
 
-hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
-                      struct hs_paths *ret, struct hs_error *err)
+static hs_status find(const struct hs_view *view, struct hs_path_query *query, struct hs_paths *ret,
+                      struct hs_error *err)
 {
     struct hs_predecessors predecessors = {sources_of, (void *)(uintptr_t)view, view->n_nodes,
                                            view->n_tree, takes_part};
-    struct hs_path_query query = {
-        .target = target,
-        .limit = limit == 0 ? UINT64_MAX : limit,
-        .disjoint = disjoint,
-        .root_of = root_of,
-        .root_context = view,
-        .budget = view->session.budget,
-        .progress = view->session.progress,
-    };
     struct hs_paths paths = {0};
-    hs_status status = hs_paths_find(&predecessors, &query, &paths, err);
+
+    query->root_of = root_of;
+    query->root_context = view;
+    query->budget = view->session.budget;
+    query->progress = view->session.progress;
+    hs_status status = hs_paths_find(&predecessors, query, &paths, err);
     if (status == HS_OK)
         status = hs_used_edges_check(view, err);
     if (status == HS_OK)
@@ -48,4 +44,22 @@ hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit
     else
         hs_paths_fini(&paths);
     return status;
+}
+
+hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
+                      struct hs_paths *ret, struct hs_error *err)
+{
+    struct hs_path_query query = {
+        .target = target, .limit = limit == 0 ? UINT64_MAX : limit, .disjoint = disjoint};
+    return find(view, &query, ret, err);
+}
+
+hs_status hs_paths_until(const struct hs_view *view, hs_node target, uint64_t limit,
+                         bool (*is_enough)(void *context, const struct hs_paths *found,
+                                           size_t least_nodes),
+                         void *context, struct hs_paths *ret, struct hs_error *err)
+{
+    struct hs_path_query query = {
+        .target = target, .limit = limit, .is_enough = is_enough, .enough_context = context};
+    return find(view, &query, ret, err);
 }

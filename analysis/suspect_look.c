@@ -44,27 +44,45 @@ static bool is_owner(struct hs_view *view, const struct hs_suspect *suspect, hs_
     return suspect->all_roots != NULL || root == suspect->roots[0];
 }
 
-/* The path from the firmest of the set's roots, of these the shortest, where two steps more are
- * worth a better name; n_paths when there is none: doubtful words lead in from elsewhere, too. */
-static size_t best_path(struct hs_view *view, const struct hs_suspect *suspect,
-                        const struct hs_paths *paths)
+/* The path that names a block, of those found so far: from the firmest of the set's roots, of these
+ * the shortest, where two steps more are worth a better name. */
+struct naming {
+    struct hs_view *view;
+    const struct hs_suspect *suspect;
+    size_t n_seen, n_own; /* paths; those of the suspect's roots */
+    size_t best;          /* of n_own > 0 */
+    unsigned best_tier;
+    size_t best_steps;
+};
+
+static void see_path(struct naming *naming, const struct hs_paths *paths, size_t i)
 {
     enum { STEPS_FOR_A_NAME = 2 };
-    size_t best = paths->n_paths, best_steps = SIZE_MAX;
-    unsigned best_tier = HS_TIER_NONE;
-    for (size_t i = 0; i < paths->n_paths; i++) {
-        hs_node leaf = paths->nodes[paths->begin[i]];
-        unsigned tier = hs_snap_root(view->snap, leaf)->tier;
-        size_t steps = paths->begin[i + 1] - paths->begin[i] +
-                       STEPS_FOR_A_NAME * (size_t)tells_little(view, leaf);
-        bool is_better = tier < best_tier || (tier == best_tier && steps < best_steps);
-        if (is_better && is_owner(view, suspect, hs_path_root(view, leaf))) {
-            best = i;
-            best_tier = tier;
-            best_steps = steps;
-        }
+    struct hs_view *view = naming->view;
+    hs_node leaf = paths->nodes[paths->begin[i]];
+    unsigned tier = hs_snap_root(view->snap, leaf)->tier;
+    size_t steps =
+        paths->begin[i + 1] - paths->begin[i] + STEPS_FOR_A_NAME * (size_t)tells_little(view, leaf);
+    if (!is_owner(view, naming->suspect, hs_path_root(view, leaf)))
+        return; /* doubtful words lead in from elsewhere, too */
+    if (naming->n_own++ == 0 || tier < naming->best_tier ||
+        (tier == naming->best_tier && steps < naming->best_steps)) {
+        naming->best = i;
+        naming->best_tier = tier;
+        naming->best_steps = steps;
     }
-    return best;
+}
+
+/* Tells whether no path to come can name the block better. */
+static bool is_named(void *context, const struct hs_paths *found, size_t least_nodes)
+{
+    struct naming *naming = context;
+    const struct hs_suspect *suspect = naming->suspect;
+    for (; naming->n_seen < found->n_paths; naming->n_seen++)
+        see_path(naming, found, naming->n_seen);
+    bool is_all = suspect->all_roots == NULL && naming->n_own == suspect->n_roots;
+    return naming->n_own != 0 &&
+           (is_all || (naming->best_tier == HS_TIER_FIRM && least_nodes >= naming->best_steps));
 }
 
 /* Names a block by a path from one of the suspect's roots; *ret_root: which of them. */
@@ -72,14 +90,15 @@ static hs_status name_by_path(struct hs_view *view, hs_node block, const struct 
                               char **ret, hs_node *ret_root, struct hs_error *err)
 {
     enum { PATHS = 16 };
+    struct naming naming = {.view = view, .suspect = suspect};
     struct hs_paths paths = {0};
     struct hs_path_fold fold = {0};
-    HS_TRY(hs_paths_to(view, block, PATHS, /* disjoint= */ false, &paths, err));
-    size_t best = best_path(view, suspect, &paths);
+    HS_TRY(hs_paths_until(view, block, PATHS, is_named, &naming, &paths, err));
+    (void)is_named(&naming, &paths, 0);
     hs_status status = HS_OK;
-    if (best < paths.n_paths) {
-        const hs_node *nodes = paths.nodes + paths.begin[best];
-        size_t n = paths.begin[best + 1] - paths.begin[best];
+    if (naming.n_own != 0) {
+        const hs_node *nodes = paths.nodes + paths.begin[naming.best];
+        size_t n = paths.begin[naming.best + 1] - paths.begin[naming.best];
         status = hs_path_fold_nodes(&fold, view, nodes + 1, n - 1, err);
         if (status == HS_OK)
             status = hs_fold_text(view, nodes[0], &fold, ret, err);

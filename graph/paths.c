@@ -11,6 +11,7 @@ struct search {
     const struct hs_path_query *query;
     /* Marked are the blocks that were put, and the blocks and roots that a path has used up. */
     struct trail trail;
+    bool is_ended; /* what was found is enough */
     struct hs_paths paths;
 };
 
@@ -112,16 +113,31 @@ static hs_status expand(struct search *search, hs_node node, uint64_t entry, uin
     return hs_row_check(&row, err);
 }
 
+static bool is_enough(struct search *search, size_t least_nodes)
+{
+    const struct hs_path_query *query = search->query;
+    search->is_ended = query->is_enough != NULL &&
+                       query->is_enough(query->enough_context, &search->paths, least_nodes);
+    return search->is_ended;
+}
+
 /* Runs one search for up to `limit` paths. */
 static hs_status run(struct search *search, uint64_t limit, uint64_t *ret_found,
                      struct hs_error *err)
 {
-    uint64_t found = 0;
+    uint64_t found = 0, nearer_end = 1; /* the entries before it are as near as the last one */
+    size_t n_nodes = 2; /* of a path by it: a leaf, the target, and what is between */
     hs_node node;
     trail_clear(&search->trail);
     HS_TRY(trail_put(&search->trail, search->query->target, err));
     while (found < limit && trail_next(&search->trail, &node)) {
         uint64_t entry = search->trail.at - 1;
+        if (entry == nearer_end) {
+            nearer_end = search->trail.n;
+            n_nodes++;
+        }
+        if (is_enough(search, n_nodes))
+            break;
         HS_TRY(expand(search, node, entry, limit, &found, err));
         HS_TRY(tell(search, entry, err));
     }
@@ -157,7 +173,8 @@ static hs_status find_from_each_root(struct search *search, struct hs_error *err
 {
     uint64_t found;
     HS_TRY(run(search, search->query->limit, &found, err));
-    search->paths.is_complete = search->trail.at == search->trail.n && found < search->query->limit;
+    search->paths.is_complete =
+        search->trail.at == search->trail.n && !search->is_ended && found < search->query->limit;
     return HS_OK;
 }
 

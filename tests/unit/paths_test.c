@@ -126,6 +126,42 @@ static void test_one_shortest_path_from_each_root(void **state)
     }
 }
 
+static bool is_longer(void *context, const struct hs_paths *found, size_t least_nodes)
+{
+    const size_t *most_nodes = context;
+    for (size_t i = 0; i < found->n_paths; i++)
+        assert_true(found->begin[i + 1] - found->begin[i] <= least_nodes);
+    return least_nodes > *most_nodes;
+}
+
+/* A search that ends has all paths of the nodes before that. */
+static void test_paths_until_there_are_enough(void **state)
+{
+    for (int round = 0; round < 2000; round++) {
+        static struct small graph;
+        small_fill(&graph);
+        uint32_t target = graph.n_tree + random_below(graph.n_nodes - graph.n_tree);
+        uint32_t distance[MAX_NODES], n_nearer = 0, n_leaves = 0;
+        size_t most_nodes = 1 + random_below(6);
+        distances(&graph, target, distance);
+        for (uint32_t leaf = 1; leaf < graph.n_tree; leaf++) {
+            n_leaves += distance[leaf] != HS_NONE;
+            n_nearer += distance[leaf] <= most_nodes;
+        }
+        struct hs_predecessors predecessors = small_predecessors(&graph);
+        struct hs_path_query query = {.target = target,
+                                      .limit = MAX_NODES,
+                                      .is_enough = is_longer,
+                                      .enough_context = &most_nodes};
+        struct hs_paths paths = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
+        assert_int_equal(paths.n_paths, n_nearer);
+        assert_true(!paths.is_complete || n_nearer == n_leaves);
+        hs_paths_fini(&paths);
+    }
+}
+
 static void test_disjoint_paths_share_nothing_and_cannot_be_extended(void **state)
 {
     for (int round = 0; round < 2000; round++) {
@@ -302,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_shortest_path_from_each_root),
+        cmocka_unit_test(test_paths_until_there_are_enough),
         cmocka_unit_test(test_disjoint_paths_share_nothing_and_cannot_be_extended),
         cmocka_unit_test(test_a_long_list),
         cmocka_unit_test(test_beyond_32_bits),

@@ -11,5 +11,10 @@ hs_node hs_path_root(const struct hs_view *view, hs_node leaf);
 /* Finds shortest paths from up to `limit` roots (0: all) to a block. */
 hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
                       struct hs_paths *ret, struct hs_error *err);
+/* The same until the caller has enough, as is_enough of struct hs_path_query says. */
+hs_status hs_paths_until(const struct hs_view *view, hs_node target, uint64_t limit,
+                         bool (*is_enough)(void *context, const struct hs_paths *found,
+                                           size_t least_nodes),
+                         void *context, struct hs_paths *ret, struct hs_error *err);
 
 #endif

@@ -24,6 +24,15 @@ struct hs_predecessors {
     bool (*takes_part)(void *context, hs_node source, hs_node target);
 };
 
+struct hs_paths {
+    hs_node *nodes; /* owned */
+    size_t n_nodes, nodes_capacity;
+    size_t *begin; /* owned; n_paths + 1 */
+    size_t n_paths, begin_capacity;
+    bool is_complete;         /* the search ended by itself, not at the limit */
+    struct hs_budget *budget; /* borrowed: what `nodes` are taken from */
+};
+
 struct hs_path_query {
     hs_node target; /* a block */
     uint64_t limit; /* paths wanted, at least 1 */
@@ -33,17 +42,12 @@ struct hs_path_query {
     /* The node of the tree that counts as the root of a leaf; NULL: each leaf is one. */
     hs_node (*root_of)(const void *context, hs_node leaf);
     const void *root_context;
+    /* Tells, before the sources of each block are looked at, whether what was found is enough: each
+     * path to come has at least so many nodes. NULL: it never is. */
+    bool (*is_enough)(void *context, const struct hs_paths *found, size_t least_nodes);
+    void *enough_context;
     struct hs_budget *budget;           /* may be NULL */
     const struct hs_progress *progress; /* may be NULL */
-};
-
-struct hs_paths {
-    hs_node *nodes; /* owned */
-    size_t n_nodes, nodes_capacity;
-    size_t *begin; /* owned; n_paths + 1 */
-    size_t n_paths, begin_capacity;
-    bool is_complete;         /* the search ended by itself, not at the limit */
-    struct hs_budget *budget; /* borrowed: what `nodes` are taken from */
 };
 
 /* Finds the paths. No path at all (an unreached block) is HS_OK with n_paths 0. HS_LIMIT when out
