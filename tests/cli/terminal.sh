@@ -233,6 +233,23 @@ def hints_of_roots():
     equal(hint(snap), "", "a collector's garbage is not lost")
 
 
+def hint_of_leaks():
+    """It names the block that the first row names, not the one on which that hangs."""
+    lost = Snap()
+    node, text = lost.type("node", 0, 12), lost.type("char[]", 0, 12, 8)
+    for _ in range(2):
+        head = lost.block(3, node)
+        lost.edge(head, lost.block(900, text), 1, EXACT)
+    shown, _ = on_terminal("leaks", lost.write("lost.snap"), columns=300, stderr_too=True)
+    lines = ESCAPE.sub("", shown).splitlines()
+    heading, = (i for i, line in enumerate(lines) if line.startswith("LEAK"))
+    hint, = (line for line in lines if line.startswith("hint: "))
+    first = lines[heading + 1]
+    address, = re.findall("0x[0-9a-f]+", first)
+    check("char[]" in first, f"it hangs on another: {first}")
+    check(f" {address}'" in hint, f"{first}: {hint}")
+
+
 def long_help_is_paged():
     """Through PAGER, where it is longer than the terminal; else, and for no terminal, as it is."""
     pager = os.path.join(WORK, "pager")
@@ -321,6 +338,6 @@ def hints_come_last():
 
 
 main(human_and_wide, nothing_that_counts_is_cut, forty_columns_hold_all_tables,
-     names_of_a_set_are_whole, units_and_numbers, the_locale, hints_of_roots, long_help_is_paged,
-     interrupted, colour, no_snapshot_to_a_terminal, hints_come_last, progress)
+     names_of_a_set_are_whole, units_and_numbers, the_locale, hints_of_roots, hint_of_leaks,
+     long_help_is_paged, interrupted, colour, no_snapshot_to_a_terminal, hints_come_last, progress)
 END

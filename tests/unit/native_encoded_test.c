@@ -154,6 +154,79 @@ static void a_mask_is_a_constant_of_the_program(void **state)
     assert_true(fake_native_notes(f, "exclusive or of addresses and a constant"));
 }
 
+/* One constant for all words, which stands in no data, and for the first and the last block. */
+static void hide_by(uint64_t (*hide)(hs_addr), size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        f->data[100 + 3 * i] = hide(lost(i * (MANY - 2) / (n - 1)));
+        f->data[101 + 3 * i] = i * UINT64_C(0x9e3779b97f4a7c15); /* and others between them */
+    }
+    run();
+}
+
+static uint64_t by_xor(hs_addr address)
+{
+    return address ^ UINT64_C(0xdeadbeefcafef00d);
+}
+
+static uint64_t by_addition(hs_addr address)
+{
+    return address + UINT64_C(0x123456789abcdef0);
+}
+
+static uint64_t by_subtraction(hs_addr address)
+{
+    return UINT64_C(0x123456789abcdef0) - address;
+}
+
+static void a_constant_that_is_not_known(void **state)
+{
+    hide_by(by_xor, 100);
+    assert_int_equal(n_unsure(), MANY - 1);
+    assert_true(fake_native_notes(f, "exclusive or of addresses and a constant, such as at "
+                                     "table+0x320, lead to 100 of 255 lost blocks of 64 bytes"));
+}
+
+static void a_constant_that_is_added(void **state)
+{
+    hide_by(by_addition, 80);
+    assert_int_equal(n_unsure(), MANY - 1);
+    assert_true(fake_native_notes(f, "addresses added to or subtracted from a constant"));
+}
+
+static void a_constant_that_addresses_are_subtracted_from(void **state)
+{
+    hide_by(by_subtraction, 80);
+    assert_int_equal(n_unsure(), MANY - 1);
+    assert_true(fake_native_notes(f, "addresses added to or subtracted from a constant"));
+}
+
+static void a_few_words_are_no_proof_of_a_constant(void **state)
+{
+    hide_by(by_xor, 30);
+    assert_int_equal(n_unsure(), 0);
+}
+
+static uint64_t in_disorder(hs_addr address)
+{
+    return UINT64_C(0x123456785a000000) | (address * UINT64_C(0x9e3779b1) & 0x7c0);
+}
+
+static void numbers_of_one_upper_half_are_no_proof(void **state)
+{
+    hide_by(in_disorder, 200);
+    assert_int_equal(n_unsure(), 0);
+}
+
+static void one_fraction_is_enough(void **state)
+{
+    double value = (double)lost(7);
+    memcpy(&f->data[10], &value, sizeof value);
+    run();
+    assert_int_equal(n_unsure(), 1);
+    assert_true(fake_native_notes(f, "addresses as fractions of 64 bits"));
+}
+
 static void compressed_pointers_need_many(void **state)
 {
     for (size_t i = 0; i < 200; i++) /* of which a sample is looked for */
@@ -218,6 +291,12 @@ int main(void)
         TWICE(each_encoding_alone),
         TWICE(nothing_begins_before_a_part),
         TWICE(a_mask_is_a_constant_of_the_program),
+        TWICE(a_constant_that_is_not_known),
+        TWICE(a_constant_that_is_added),
+        TWICE(a_constant_that_addresses_are_subtracted_from),
+        TWICE(a_few_words_are_no_proof_of_a_constant),
+        TWICE(numbers_of_one_upper_half_are_no_proof),
+        TWICE(one_fraction_is_enough),
         TWICE(compressed_pointers_need_many),
         TWICE(a_few_small_numbers_are_nothing),
         TWICE(all_small_numbers_are_chance),

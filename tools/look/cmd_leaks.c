@@ -283,8 +283,11 @@ static void talk_of_unseen(const struct report *r)
 {
     if (!r->is_garbage && r->found.groups.totals[HS_LEAK_CERTAIN].count != 0 &&
         (r->certainties >> HS_LEAK_CERTAIN & 1) != 0)
-        hs_talk("what cannot be seen: addresses in two halves, as text or fractions, or disguised "
-                "twice; what is in files that have a name, in other processes or in devices");
+        hs_talk(
+            "what cannot be seen: addresses in two halves, as text, rotated or disguised twice; "
+            "distances from their own place or from where no variable and no mapping begins, "
+            "and of one block alone in 32 bits; what is in files that have a name, in other "
+            "processes or in devices");
 }
 
 /* The next step. */
@@ -301,7 +304,7 @@ static void talk_closing(struct hs_tool *tool, const struct report *r)
         hs_tool_hint(tool,
                      "'heapsnap object %s 0x%lx' shows a block and what it points to; --json has a "
                      "path to each group's first",
-                     HS_SHELL(r->found.view->path), (unsigned long)r->found.facts[1].address);
+                     HS_SHELL(r->found.view->path), (unsigned long)r->found.facts[0].address);
 }
 
 /* ---- the command */

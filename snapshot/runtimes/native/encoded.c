@@ -30,6 +30,9 @@ static void encoded_fini(struct hs_encoded *e)
     hs_encoded_values_fini(&e->offsets);
     hs_free(e->constants);
     hs_free(e->counts);
+    hs_free(e->run_keys);
+    hs_free(e->run_slots);
+    hs_free(e->runs);
     hs_table_fini(&e->by_upper);
     for (size_t i = 0; i < 2; i++) {
         hs_bitmap_fini(&e->hits[i]);
@@ -49,6 +52,7 @@ static hs_status encoded_init(struct hs_encoded *e)
     HS_TRY(HS_ALLOC(&e->groups, ENCODED_GROUPS, e->err));
     HS_TRY(HS_ALLOC(&e->samples, ENCODED_SAMPLES, e->err));
     HS_TRY(HS_ALLOC(&e->constants, ENCODED_CONSTANTS, e->err));
+    HS_TRY(hs_encoded_runs_init(e));
     for (size_t i = 0; i < 2; i++) {
         HS_TRY(hs_bitmap_init(&e->hits[i], hs_encoded_hit_bit(ENCODED_N, 0), e->err));
         HS_TRY(hs_bitmap_init(&e->in_table[i], hs_encoded_hit_bit(ENCODED_N, 0), e->err));
@@ -168,7 +172,7 @@ static hs_status look_for_all(struct hs_encoded *e)
 {
     for (uint64_t i = 0; i < e->n_ranges || e->next_base < e->n_bases; i++) {
         e->has_strong = i < e->n_ranges;
-        e->has_before = i == 0;
+        e->has_before = e->has_runs = i == 0;
         if (e->has_strong)
             hs_encoded_go_to(e, i);
         hs_encoded_next_offsets(e);
@@ -186,7 +190,7 @@ static hs_status mark_all(struct hs_encoded *e)
     bool looks_again = e->n_ranges > 1 && hs_encoded_has_strong(e);
 
     e->has_strong = true;
-    e->has_before = false;
+    e->has_before = e->has_runs = false;
     e->offsets.n = 0;
     for (uint64_t i = 0; i < e->n_ranges; i++) {
         if (e->n_ranges > 1)
@@ -210,7 +214,9 @@ static hs_status search(struct hs_encoded *e, size_t n_values)
     HS_TRY(hs_encoded_make_before(e, e->err));
     HS_TRY(hs_encoded_make_offsets(e, n_values, e->err));
     HS_TRY(look_for_all(e));
-    HS_TRY(hs_encoded_judge(e, e->err));
+    HS_TRY(hs_encoded_judge(e));
+    HS_TRY(hs_encoded_judge_runs(e));
+    HS_TRY(hs_encoded_note_rest(e));
     return mark_all(e);
 }
 

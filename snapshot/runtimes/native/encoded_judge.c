@@ -58,6 +58,8 @@ static void encoding_text(const struct hs_encoded *e, unsigned id, char text[TEX
         (void)snprintf(text, TEXT_BYTES, "addresses packed in six bytes");
     } else if (id == ENCODED_TAGGED) {
         (void)snprintf(text, TEXT_BYTES, "addresses with tags above them");
+    } else if (id == ENCODED_DOUBLE) {
+        (void)snprintf(text, TEXT_BYTES, "addresses as fractions of 64 bits");
     } else if (id < ENCODED_BEFORE) {
         (void)snprintf(text, TEXT_BYTES, "exclusive or of addresses and a constant");
     } else if (id == ENCODED_BEFORE) {
@@ -95,20 +97,36 @@ static hs_status place_text(const struct hs_encoded *e, hs_addr at, char text[PL
     return HS_OK;
 }
 
-static hs_status note(struct hs_encoded *e, unsigned id, size_t group, const struct judged *judged,
-                      hs_addr at, size_t *n_notes)
+static hs_status note_of(struct hs_encoded *e, const char *encoding, size_t group,
+                         const struct judged *judged, hs_addr at, size_t *n_notes)
 {
-    char encoding[TEXT_BYTES], place[PLACE_BYTES];
+    char place[PLACE_BYTES];
 
     if (++*n_notes > NOTES_MOST)
         return HS_OK;
-    encoding_text(e, id, encoding);
     HS_TRY(place_text(e, at, place));
     return hs_findings_note(
         &e->scan->native->dump->findings, false, e->err,
         "%s, such as at %s, lead to %llu of %llu lost " HS_NOTE_OF_SIZE HS_NOTE_NOT_CERTAIN,
         encoding, place, (unsigned long long)judged->n_found, (unsigned long long)judged->n_of,
         (unsigned long long)e->groups[group].n_bytes);
+}
+
+static hs_status note(struct hs_encoded *e, unsigned id, size_t group, const struct judged *judged,
+                      hs_addr at, size_t *n_notes)
+{
+    char encoding[TEXT_BYTES];
+
+    encoding_text(e, id, encoding);
+    return note_of(e, encoding, group, judged, at, n_notes);
+}
+
+hs_status hs_encoded_note(struct hs_encoded *e, size_t group, hs_addr at, uint64_t n_found,
+                          const char *encoding)
+{
+    const struct judged judged = {.n_found = n_found, .n_of = e->groups[group].n_lost};
+
+    return note_of(e, encoding, group, &judged, at, &e->n_notes);
 }
 
 /* ---- strong ones */
@@ -259,17 +277,19 @@ hs_status hs_encoded_mark(struct hs_encoded *e)
     return hs_encoded_each_lost(e, mark_one);
 }
 
-hs_status hs_encoded_judge(struct hs_encoded *e, struct hs_error *err)
+hs_status hs_encoded_judge(struct hs_encoded *e)
 {
-    size_t n_notes = 0;
+    HS_TRY(judge_strong(e, &e->n_notes));
+    HS_TRY(judge_sampled(e, &e->n_notes));
+    return judge_rows(e, &e->n_notes);
+}
 
-    HS_TRY(judge_strong(e, &n_notes));
-    HS_TRY(judge_sampled(e, &n_notes));
-    HS_TRY(judge_rows(e, &n_notes));
-    if (n_notes > NOTES_MOST)
-        HS_TRY(hs_findings_note(&e->scan->native->dump->findings, false, err,
-                                "addresses in disguise lead to lost blocks of %zu more "
-                                "sizes" HS_NOTE_NOT_CERTAIN,
-                                n_notes - NOTES_MOST));
-    return HS_OK;
+hs_status hs_encoded_note_rest(struct hs_encoded *e)
+{
+    if (e->n_notes <= NOTES_MOST)
+        return HS_OK;
+    return hs_findings_note(&e->scan->native->dump->findings, false, e->err,
+                            "addresses in disguise lead to lost blocks of %zu more "
+                            "sizes" HS_NOTE_NOT_CERTAIN,
+                            e->n_notes - NOTES_MOST);
 }

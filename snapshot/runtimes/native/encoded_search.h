@@ -13,6 +13,7 @@ enum {
     ENCODED_COMPLEMENT,
     ENCODED_PACKED,
     ENCODED_TAGGED,
+    ENCODED_DOUBLE,
     ENCODED_MASKED, /* by one of the constants that led to lost blocks */
     ENCODED_MASKS = 64,
     ENCODED_N_STRONG = ENCODED_MASKED + ENCODED_MASKS,
@@ -58,6 +59,24 @@ struct hs_encoded_values {
     unsigned filter_bits;
 };
 
+/* Words that may be addresses under one constant: of one upper half, and the same last bits. */
+enum { ENCODED_RUN_LEAST = 8, ENCODED_RUN_WORDS = 256 };
+struct hs_encoded_run {
+    uint64_t key;                          /* the upper half, then the last bits */
+    uint64_t words[ENCODED_RUN_WORDS + 2]; /* all different; in the end the least and the most */
+    size_t n;
+    uint64_t n_met, least, most; /* of all words that were met */
+    hs_addr first_at;
+};
+
+/* The first words of what may become a run. */
+struct hs_encoded_slot {
+    uint64_t words[ENCODED_RUN_LEAST];
+    hs_addr first_at;
+    uint32_t n;
+    uint32_t run; /* 1 + its number; 0: none */
+};
+
 /* The place where an encoding was met first: memory is gone over in one order, but may be so
  * several times. */
 struct hs_encoded_place {
@@ -81,6 +100,7 @@ struct hs_encoded {
     struct hs_bitmap beside; /* of the range: one led beside it */
     struct hs_bitmap held;   /* of the range: a lost block leads to it */
     bool has_strong, has_before; /* are they looked for, this time? */
+    bool has_runs;
     bool counts_blocks;
     struct hs_dict group_of;         /* by size */
     struct hs_encoded_group *groups; /* owned */
@@ -109,9 +129,14 @@ struct hs_encoded {
         unsigned n;
     } row;
     uint64_t n_found[ENCODED_N_STRONG], n_beside[ENCODED_N_STRONG];
+    uint64_t *run_keys; /* owned: of each slot its key, and above it votes for that */
+    struct hs_encoded_slot *run_slots; /* owned */
+    struct hs_encoded_run *runs;       /* owned */
+    size_t n_runs;
     uint32_t *counts; /* owned: by strong encoding and group, how many were found */
     struct hs_encoded_place first_at[ENCODED_N];
     uint64_t n_parts; /* of memory, this time */
+    size_t n_notes;   /* also those that were too many to be kept */
     struct hs_error *err;
 };
 
@@ -171,13 +196,23 @@ void hs_encoded_find_bases(struct hs_encoded *e);
 void hs_encoded_add_base(struct hs_encoded *e, hs_addr base);
 
 /* Decides which encodings are believed: encoded_judge.c. hs_encoded_count counts, after each range,
- * what was found there; hs_encoded_judge notes, after the last, what is believed; hs_encoded_mark
- * marks, range by range. */
+ * what was found there; hs_encoded_judge notes, after the last, what is believed, and
+ * hs_encoded_note_rest that there was more; hs_encoded_mark marks, range by range. */
 hs_status hs_encoded_count(struct hs_encoded *e);
-hs_status hs_encoded_judge(struct hs_encoded *e, struct hs_error *err);
+hs_status hs_encoded_judge(struct hs_encoded *e);
+hs_status hs_encoded_note_rest(struct hs_encoded *e);
 hs_status hs_encoded_mark(struct hs_encoded *e);
 /* Tells whether a single word of some strong encoding is enough to make its block possible. */
 bool hs_encoded_has_strong(const struct hs_encoded *e);
+
+/* Writes a note of an encoding that leads to `n_found` blocks of a group. */
+hs_status hs_encoded_note(struct hs_encoded *e, size_t group, hs_addr at, uint64_t n_found,
+                          const char *encoding);
+
+/* Words that one unknown constant makes addresses of lost blocks: encoded_runs.c. */
+hs_status hs_encoded_runs_init(struct hs_encoded *e);
+void hs_encoded_add_to_runs(struct hs_encoded *e, uint64_t word, hs_addr at);
+hs_status hs_encoded_judge_runs(struct hs_encoded *e);
 
 static inline uint64_t hs_encoded_hit_bit(unsigned id, unsigned sample)
 {

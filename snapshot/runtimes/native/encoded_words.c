@@ -7,6 +7,7 @@
 enum { WORD = 8, HALF = 4, PAGE = 4096, ROW_BYTES = 64, NEIGHBOURS = 3 };
 enum { UPPER_BITS = 32 };
 enum { SIXTH = 5, IN_TABLE = 4, MOST_STEP = 4 };
+enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023 };
 enum { LEAST_CONSTANT_BITS = 12, MOST_CONSTANT_BITS = 52, LEAST_OFFSET = 8 };
 #define PACKED_MASK UINT64_C(0xffffffffffff)
 #define LOW_BITS UINT64_C(0x0101010101010101)
@@ -330,13 +331,27 @@ static void look_for_offset(struct hs_encoded *e, const struct hs_encoded_part *
                     part->begin + at);
 }
 
+/* Looks at a word as a fraction of 64 bits that has an address as its value. */
+static void look_for_double(struct hs_encoded *e, uint64_t word, hs_addr at)
+{
+    const unsigned length = (unsigned)(word >> MANTISSA_BITS) - EXPONENT_BIAS + 1;
+    const uint64_t mantissa =
+        UINT64_C(1) << MANTISSA_BITS | (word & ((UINT64_C(1) << MANTISSA_BITS) - 1));
+
+    if (length <= USER_BITS && (e->lengths >> length & 1) != 0 &&
+        hs_encoded_may_be_lost(e, mantissa >> (MANTISSA_BITS + 1 - length)))
+        meet(e, ENCODED_DOUBLE, mantissa >> (MANTISSA_BITS + 1 - length), WORD, at);
+}
+
 static inline void look_for_strong(struct hs_encoded *e, uint64_t word, hs_addr at)
 {
     look_for_shift(e, word, at);
     look_for_swapped(e, word, at);
     look_for_complement(e, word, at);
-    if (word >> USER_BITS != 0)
+    if (word >> USER_BITS != 0) {
         look_for_tags(e, word, at);
+        look_for_double(e, word, at);
+    }
     if (word >> UPPER_BITS != 0 && e->n_constants != 0 && !is_upper(e, word))
         look_for_mask(e, word, at);
 }
@@ -358,6 +373,14 @@ static inline void look_for_weak(struct hs_encoded *e, const struct hs_encoded_p
     }
 }
 
+/* Tells whether a word may be one of a run: no short number, nor an address where lost blocks are.
+ */
+static inline bool may_be_in_run(const struct hs_encoded *e, uint64_t word)
+{
+    uint64_t upper = word >> UPPER_BITS;
+    return upper != 0 && upper != UINT32_MAX && word - e->low > e->high - e->low;
+}
+
 void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
 {
     const uint64_t sixth_of_word = UINT64_C(0x80) << (8 * SIXTH);
@@ -376,8 +399,11 @@ void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
             continue;
         if (e->has_strong)
             look_for_strong(e, word, part->begin + at);
-        if (!part->is_lost)
-            look_for_weak(e, part, at, word);
+        if (part->is_lost)
+            continue;
+        look_for_weak(e, part, at, word);
+        if (e->has_runs && may_be_in_run(e, word))
+            hs_encoded_add_to_runs(e, word, part->begin + at);
     }
 }
 
