@@ -317,7 +317,10 @@ static enum hs_type_rank known_rank(const char *name, unsigned form)
         return closure_rank(name);
     known = find(beginnings, sizeof beginnings / sizeof *beginnings, untagged(name));
     if (known != NULL)
-        return known->rank;
+        return known->rank < HS_RANK_ERROR && form == HS_FORM_RECORD &&
+                       ends(name, strlen(name), HS_TYPE_THROWN)
+                   ? HS_RANK_ERROR
+                   : known->rank;
     if (form == HS_FORM_BLOCK)
         return ocaml_rank(name);
     return form == HS_FORM_RECORD && is_of_toolkit(name) ? HS_RANK_LIBRARY : block_rank(name);

@@ -142,6 +142,39 @@ static void with_debug_information(void **state)
     assert_int_equal(flow.n_by_rtti, 2);
 }
 
+/* Writes the header of an exception before its object: libstdc++'s or libc++abi's class. */
+static hs_addr thrown(uint64_t n_bytes, uint64_t info, uint64_t class)
+{
+    hs_addr block = world_block(w, n_bytes);
+    *world_word(w, block) = 1;
+    *world_word(w, block + 16) = info;
+    *world_word(w, block + 96) = class;
+    return block;
+}
+
+static void what_was_thrown(void **state)
+{
+    world_type(DERIVED, "ns::Derived", HS_CTYPE_RECORD, 24);
+    world_slot(DERIVED, "next", 8, DERIVED);
+    const uint64_t gnu = UINT64_C(0x474e5543432b2b00), clang = UINT64_C(0x434c4e47432b2b00);
+    (void)table(0, 0, NAMES);
+    (void)table(10, 0, NAMES + 14);
+    (void)table(20, 0, NAMES + 21); /* not the name of a type */
+    hs_addr one = thrown(152, DATA + 32, gnu), next = world_block(w, 24);
+    *world_word(w, one + 128 + 8) = next;
+    hs_addr again = thrown(160, DATA + 32, clang), foo = thrown(152, DATA + 14 * 8, gnu);
+    hs_addr none[] = {thrown(152, DATA + 24 * 8, gnu), thrown(152, DATA + 32, gnu + 1),
+                      thrown(152, NAMES, gnu), thrown(152, DATA + 36, gnu), thrown(152, 0, gnu),
+                      thrown(128, DATA + 32, gnu)};
+    run();
+    is(one, "ns::Derived (thrown)");
+    is(again, "ns::Derived (thrown)");
+    is(next, "ns::Derived"); /* types flow on from the object */
+    is(foo, "Foo (thrown)");
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        is(none[i], "");
+}
+
 /* A program that is not moved has its tables in constant data, which is not in the copy. */
 static void at_a_fixed_address(void **state)
 {
@@ -204,6 +237,7 @@ int main(void)
         TEST(names_without_debug_information),
         TEST(what_is_no_table),
         TEST(with_debug_information),
+        TEST(what_was_thrown),
         TEST(at_a_fixed_address),
         TEST(many_tables),
         TEST(no_cplusplus),

@@ -25,6 +25,8 @@ static void ranks(void **state)
         {"list-cell", HS_FORM_BLOCK, HS_RANK_PLAIN},
         {"std::map<int, Order>::node", HS_FORM_RECORD, HS_RANK_CONTAINER},
         {"alloc::string::String", HS_FORM_RECORD, HS_RANK_CONTAINER},
+        {"std::runtime_error (thrown)", HS_FORM_RECORD, HS_RANK_ERROR},
+        {"shop::TimedOut (thrown)", HS_FORM_RECORD, HS_RANK_RECORD},
         {"collections.deque", HS_FORM_PYTHON, HS_RANK_COLLECTION},
         {"closure Stdlib.List.map", HS_FORM_CLOSURE, HS_RANK_COLLECTION},
         {"ValueError", HS_FORM_PYTHON, HS_RANK_ERROR},

@@ -102,6 +102,15 @@ void hs_rtti_close(struct hs_rtti *rtti);
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
                        hs_ntype *ret, struct hs_error *err);
 
+/* Finds the name of a block that an exception was thrown in, and the record of the object at
+ * `offset_bytes` in it (0: not described); type 0: nothing was. O(1) once a class is known. Fails
+ * with HS_LIMIT. */
+struct hs_named_type;
+enum { HS_THROWN_OBJECT = 128 };
+hs_status hs_rtti_thrown(struct hs_rtti *rtti, struct hs_native_types *types,
+                         const struct hs_heap_block *block, struct hs_named_type *ret,
+                         struct hs_error *err);
+
 /* ---- rtti_size.c: which sizes the first functions of the virtual table at an address give back:
  * that of its class is one of them, where it has a virtual destructor and its program was made
  * for C++14 or later. O(SLOTS functions). */

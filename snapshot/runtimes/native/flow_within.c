@@ -44,6 +44,21 @@ static bool flow_is_object_array(const struct hs_heap_block *block,
     return n >= 2;
 }
 
+/* Names the block of an exception, and leads on from the object in it. */
+static hs_status flow_by_thrown(struct flow *f, const struct hs_heap_block *block,
+                                struct hs_error *err)
+{
+    struct hs_named_type thrown;
+
+    HS_TRY(hs_rtti_thrown(&f->rtti, &f->result->types, block, &thrown, err));
+    if (thrown.type == 0)
+        return HS_OK;
+    f->result->n_by_rtti++;
+    HS_TRY(hs_flow_give_(f, block, thrown.type, err));
+    return thrown.inner == 0 ? HS_OK
+                             : hs_flow_lead_on_(f, block, thrown.offset_bytes, thrown.inner, err);
+}
+
 static hs_status flow_by_rtti(struct flow *f, const struct hs_heap_block *block,
                               struct hs_error *err)
 {
@@ -52,7 +67,7 @@ static hs_status flow_by_rtti(struct flow *f, const struct hs_heap_block *block,
 
     HS_TRY(hs_rtti_find(&f->rtti, types, hs_load_u64(block->bytes), &type, err));
     if (type == 0)
-        return HS_OK;
+        return flow_by_thrown(f, block, err);
     const struct hs_native_type *found = hs_native_type_of(types, type);
     if (found->n_bytes > block->n_bytes)
         return HS_OK;

@@ -1,9 +1,11 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "base/checked.h"
+#include "base/load.h"
 #include "flow.h"
 #include "process/constants.h"
 #include "qt.h"
@@ -216,24 +218,39 @@ static void rtti_learn_size(struct hs_rtti *rtti, hs_addr address, struct hs_nat
     type->deleted = sizes;
 }
 
+/* Reads the mangled name of the type_info at `info`, which begins with a table of its own. */
+static bool rtti_info_name(const struct hs_rtti *rtti, hs_addr info, char *mangled, size_t n_bytes)
+{
+    uint64_t own, name_at;
+
+    return rtti_in_object(rtti, info) && rtti_word(rtti, info, &own) && rtti_in_object(rtti, own) &&
+           rtti_word(rtti, info + WORD, &name_at) && rtti_name(rtti, name_at, mangled, n_bytes);
+}
+
+/* Finds the record of a name, as the object with its type_info or virtual table describes it. */
+static hs_ctype rtti_record(const struct hs_native *native, size_t object, const char *name)
+{
+    return native->ctypes == NULL
+               ? 0
+               : hs_ctypes_find(native->ctypes, native->of_object[object].types, name);
+}
+
 /* Learns the class of the table at `address` by its own words. */
 static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types, hs_addr address,
                             size_t object, hs_ntype *ret, struct hs_error *err)
 {
-    uint64_t top, info, own, name_at;
+    uint64_t top, info;
     char mangled[NAME_BYTES], name[NAME_BYTES], shorter[NAME_BYTES];
     struct hs_native *native = rtti->native;
 
     *ret = 0;
     if (!rtti_word(rtti, address - 2 * WORD, &top) || top != 0 ||
-        !rtti_word(rtti, address - WORD, &info) || !rtti_in_object(rtti, info) ||
-        !rtti_word(rtti, info, &own) || !rtti_in_object(rtti, own) ||
-        !rtti_word(rtti, info + WORD, &name_at) ||
-        !rtti_name(rtti, name_at, mangled, sizeof mangled))
+        !rtti_word(rtti, address - WORD, &info) ||
+        !rtti_info_name(rtti, info, mangled, sizeof mangled))
         return HS_OK;
     hs_demangle_type(mangled, name, sizeof name);
     if (native->ctypes != NULL) {
-        hs_ctype ctype = hs_ctypes_find(native->ctypes, native->of_object[object].types, name);
+        hs_ctype ctype = rtti_record(native, object, name);
         HS_TRY(hs_native_types_of_ctype(types, ctype, false, ret, err));
     }
     if (*ret == 0) {
@@ -262,4 +279,55 @@ hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint
         return HS_OK;
     HS_TRY(rtti_learn(rtti, types, word, segment->object, ret, err));
     return hs_dict_put(&rtti->tables, word, *ret, err);
+}
+
+/* ---- what was thrown: __cxa_allocate_exception puts a header before the object. Both libstdc++
+ * (struct __cxa_refcounted_exception) and libc++abi (struct __cxa_exception) have, in 64 bits:
+ *
+ *   count of references | type_info * at 16 | ... | exception class at 96 | ... | object at 128
+ *
+ * where the class is "GNUCC++" or "CLNGC++" and a byte that is 0: Itanium C++ ABI, exception
+ * handling, 2.2.1. */
+enum { THROWN_INFO = 16, THROWN_CLASS = 96, THROWN_KEY = 1, THROWN_RECORD_KEY = 2 };
+#define THROWN_BY_GNU UINT64_C(0x474e5543432b2b00)
+#define THROWN_BY_CLANG UINT64_C(0x434c4e47432b2b00)
+
+/* Names what was thrown by the type_info at `info`, once, and notes the record of the object. */
+static hs_status rtti_learn_thrown(struct hs_rtti *rtti, struct hs_native_types *types,
+                                   hs_addr info, struct hs_named_type *ret, struct hs_error *err)
+{
+    const struct hs_rtti_segment *segment = rtti_segment_at(rtti, info);
+    char mangled[NAME_BYTES], name[NAME_BYTES], shorter[NAME_BYTES], thrown[NAME_BYTES];
+    hs_str text;
+
+    if (segment != NULL && rtti_info_name(rtti, info, mangled, sizeof mangled)) {
+        hs_demangle_type(mangled, name, sizeof name);
+        ret->inner = rtti_record(rtti->native, segment->object, name);
+        hs_shorten_type(name, shorter, sizeof shorter);
+        (void)snprintf(thrown, sizeof thrown, "%.1000s" HS_TYPE_THROWN, shorter);
+        HS_TRY(hs_strtab_add(types->strings, thrown, &text, err));
+        HS_TRY(hs_native_types_of_sized(types, text, 0, &ret->type, err));
+    }
+    HS_TRY(hs_dict_put(&rtti->tables, info + THROWN_KEY, ret->type, err));
+    return hs_dict_put(&rtti->tables, info + THROWN_RECORD_KEY, ret->inner, err);
+}
+
+hs_status hs_rtti_thrown(struct hs_rtti *rtti, struct hs_native_types *types,
+                         const struct hs_heap_block *block, struct hs_named_type *ret,
+                         struct hs_error *err)
+{
+    *ret = (struct hs_named_type){.offset_bytes = HS_THROWN_OBJECT};
+    if (!rtti->is_possible || block->bytes == NULL || block->n_bytes <= HS_THROWN_OBJECT)
+        return HS_OK;
+    uint64_t by = hs_load_u64(block->bytes + THROWN_CLASS);
+    hs_addr info = hs_load_u64(block->bytes + THROWN_INFO);
+    if ((by != THROWN_BY_GNU && by != THROWN_BY_CLANG) || info % WORD != 0 || info == 0)
+        return HS_OK;
+    const uint64_t *known = hs_dict_find(&rtti->tables, info + THROWN_KEY);
+    if (known == NULL)
+        return rtti->tables.n >= MAX_TABLES - 1 ? HS_OK
+                                                : rtti_learn_thrown(rtti, types, info, ret, err);
+    ret->type = (hs_ntype)*known;
+    ret->inner = (hs_ctype)hs_dict_get(&rtti->tables, info + THROWN_RECORD_KEY, 0);
+    return HS_OK;
 }

@@ -201,7 +201,9 @@ const char *hs_type_form_name(unsigned form);
 /* The end of the name of a record that debug information declares and does not describe: nothing is
  * known of its words. */
 #define HS_TYPE_OPAQUE " (opaque)"
-/* Tells whether a type has such a name. */
+/* The end of the name of a block that an exception was thrown in, behind the class of it. */
+#define HS_TYPE_THROWN " (thrown)"
+/* Tells whether a type has a name of an undescribed record. */
 bool hs_type_is_opaque(const char *name, unsigned form);
 
 struct hs_type {
