@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "kept_suspects.h"
 #include "suspect_finds.h"
+#include "type_rank.h"
 
 /* `percent` of the words, rounded up: what has as much has reached it. */
 static uint64_t share_of(uint64_t words, unsigned percent)
@@ -248,6 +249,51 @@ static const struct hs_leak_group *second_of(const struct hs_leak_report *report
     return NULL;
 }
 
+/* Sums the lost blocks of the type of a group over all their sizes, of what hangs on others. */
+static struct hs_accumulated sum_type(const struct hs_leak_report *report, size_t at)
+{
+    const struct hs_leak_group *groups = report->groups.groups;
+    struct hs_accumulated sum = {.type = groups[at].type};
+    for (size_t i = 0; i < report->groups.n_groups; i++) {
+        if (groups[i].type != sum.type || groups[i].certainty != HS_LEAK_CERTAIN)
+            continue;
+        sum.n_blocks += groups[i].count - groups[i].heads;
+        sum.own_words += (groups[i].count - groups[i].heads) * groups[i].words_each;
+    }
+    sum.words = sum.own_words;
+    return sum;
+}
+
+static bool is_class(const struct hs_view *view, uint32_t type)
+{
+    if (type == HS_UNTYPED)
+        return false;
+    const struct hs_type *of = hs_snap_type(view->snap, type);
+    return hs_rank_is_class(hs_type_rank(hs_view_string(view, of->name), of->form));
+}
+
+/* Finds what tells more of lost blocks than they do: a class that hangs on them, about as many as
+ * they are, with a quarter of their words. n_blocks 0: none does. */
+static struct hs_accumulated telling_part(const struct hs_leak_report *report,
+                                          const struct hs_leak_group *lost)
+{
+    enum { TIMES = 3, PART = 4 };
+    struct hs_accumulated best = {0};
+    if (is_class(report->view, lost->type))
+        return best;
+    for (size_t i = 1; i < report->groups.n_groups; i++) {
+        const struct hs_leak_group *group = &report->groups.groups[i];
+        if (group->certainty != HS_LEAK_CERTAIN || group->type == lost->type ||
+            group->heads > group->count / TIMES || !is_class(report->view, group->type))
+            continue;
+        const struct hs_accumulated part = sum_type(report, i);
+        if (part.n_blocks / TIMES <= lost->count && lost->count / TIMES <= part.n_blocks &&
+            part.own_words >= lost->held_words / PART && part.own_words > best.own_words)
+            best = part;
+    }
+    return best;
+}
+
 /* Adds one suspect for all that is lost, told by the fault that has lost most. */
 static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_suspects *found,
                                 struct hs_error *err)
@@ -268,6 +314,8 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
     HS_TRY(hs_name_cycle(report->view, group->first, &suspect->cycle, err));
     if (suspect->cycle != NULL)
         hs_fold_indices(suspect->cycle);
+    if (suspect->n_copies == 0)
+        suspect->at.bulk = telling_part(report, group);
     second = suspect->n_copies != 0 ? NULL : second_of(report, suspect->words);
     if (second != NULL)
         suspect->at.parts[0] =

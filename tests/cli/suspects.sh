@@ -562,6 +562,18 @@ def what_is_lost():
           lost["sentence"])
     equal(sum(row["words"] for row in rows) + 4,
           sum(words for words, _, _, _ in snap.blocks), "no word twice, none left out")
+    # What has no telling name is told by the class that hangs on it.
+    snap = a_table()
+    shell, inner = snap.type("block of 24 bytes", 0, 15), snap.type("db::Iterator")
+    text = snap.type("int[]", 0, 14)
+    for n in range(100):
+        one = snap.block(3, shell)
+        snap.edge(one, snap.block(34, inner), 1)
+        snap.edge(one, snap.block(6, text), 2)
+    rows = of(snap.write())
+    check(": 100 blocks of 24 bytes, 344 B each with what hangs on them, among it 100 db::Iterator. "
+          in rows[1]["sentence"] + " ", rows[1]["sentence"])
+    equal(rows[1]["type"], "block of 24 bytes", "the type of what is lost")
     # Small faults: together enough to be told, as one.
     snap = a_table()
     for n in range(60):

@@ -653,6 +653,10 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
         }
         put(w, "%s", suspect->count == 1 ? "" : " each");
     }
+    if (suspect->at.bulk.n_blocks != 0) {
+        put(w, ", among it ");
+        put_lost_blocks(w, view, suspect->at.bulk.type, suspect->at.bulk.n_blocks);
+    }
     if (suspect->at.n_heads >= MANY_PIECES && suspect->at.n_heads <= suspect->count / PIECE_LEAST)
         put(w, ", %lu of them at the top", (unsigned long)suspect->at.n_heads);
     put_second_fault(w, view, &suspect->at.parts[0]);
