@@ -220,6 +220,8 @@ static void suspect(struct coder *c, struct hs_suspect *row)
         type(c, &row->class_within[i]);
     size(c, &row->entries);
     size(c, &row->room);
+    size(c, &row->n_spare);
+    size(c, &row->spare_entries);
     text(c, &row->holder);
     for (unsigned i = 0; i < 2; i++)
         text(c, &row->class_holders[i]);
@@ -233,7 +235,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1536 && sizeof(struct hs_accumulation) == 720 &&
+static_assert(sizeof(struct hs_suspect) == 1552 && sizeof(struct hs_accumulation) == 720 &&
               sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

@@ -404,7 +404,7 @@ static hs_status name_holder(const struct hs_group_kinds *kinds, struct hs_suspe
         HS_TRY(name_equal(kinds->view, suspect, err));
     hs_holder_trim(suspect->holder,
                    is_equal ? suspect->equal.n >= MANY : !is_point && suspect->count >= MANY);
-    if (!is_point && !is_equal)
+    if (!is_equal && !suspect->is_heavy)
         fold_spread(suspect);
     if (is_point && !suspect->is_heavy && !is_equal && suspect->evidence >= kinds->view->n_tree)
         HS_TRY(add_member(kinds->view, suspect->evidence, suspect->type, &suspect->holder,

@@ -193,6 +193,22 @@ static hs_status find_waste(struct hs_view *view, struct usage *usages, struct h
     return add_rounded_up(view, found, err);
 }
 
+/* Tells whether an owner's members hang on these bodies of containers, which have room for them:
+ * elements that were cleared and are kept for the next use. Bodies without a type are one step with
+ * all such blocks, half of which they must be. */
+static bool is_room_of_members(const struct hs_suspect *row, const struct hs_suspect *waste)
+{
+    const struct hs_accumulation *at = &row->at;
+    if (at->members == 0)
+        return false;
+    const struct hs_accumulated *above = &at->steps[at->members - 1];
+    uint64_t n_members = at->steps[at->members].n_blocks;
+    bool is_all = above->type == waste->type && above->n_blocks == waste->count;
+    bool is_most = above->type == HS_UNTYPED && above->n_blocks / 2 <= waste->count &&
+                   above->n_blocks >= waste->count;
+    return (is_all || is_most) && n_members > waste->entries && n_members <= waste->room;
+}
+
 void hs_suspect_take_room(struct hs_suspects *found)
 {
     for (size_t i = 0; i < found->n; i++) {
@@ -206,6 +222,9 @@ void hs_suspect_take_room(struct hs_suspects *found)
             if (row->at.members != 0 && (is_members || is_bulk)) {
                 row->entries = waste->entries;
                 row->room = waste->room;
+            } else if (is_room_of_members(row, waste)) {
+                row->n_spare = waste->count;
+                row->spare_entries = waste->entries;
             }
         }
     }

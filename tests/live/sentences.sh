@@ -35,3 +35,6 @@ says ended "(1999|2000) std::make_shared<Texture> " "ended::found" \
     "hangs on weak references alone, which keep the memory of what has ended"
 says element "2000 long\[\] .*at \.received in one Peer\[\]"
 says lost "Lost, .* (1999|2000) blocks of 40 bytes, perhaps Leaf"
+says thrown "2000 TimedOut \(thrown\), "
+says cleared "10000 Quote .* at cleared::feeds\[\*\]\.rep_\." \
+    "They are cleared, and kept for the next use: their 10 containers count 0 elements\."

@@ -182,6 +182,16 @@ static void put_room(struct writer *w, const struct hs_suspect *suspect)
             (unsigned long)suspect->room);
 }
 
+/* Says of members that their containers do not count them: "They are cleared, and kept for the next
+ * use: their 13 containers count 0 elements. " */
+static void put_spare(struct writer *w, const struct hs_suspect *suspect)
+{
+    if (suspect->n_spare != 0)
+        put(w, "They are cleared, and kept for the next use: their %lu containers count %lu "
+               "elements. ",
+            (unsigned long)suspect->n_spare, (unsigned long)suspect->spare_entries);
+}
+
 /* " of 40000 elements", of one array; ", 40000 elements in all", of nodes that have several. */
 static void put_elements(struct writer *w, const struct hs_suspect *suspect)
 {
@@ -410,6 +420,7 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
         put_holder(w, view, suspect);
     }
     put(w, ". ");
+    put_spare(w, suspect);
 }
 
 /* Returns the name of the holder of what is of the tier of a runtime. */

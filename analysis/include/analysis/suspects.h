@@ -151,6 +151,8 @@ struct hs_suspect {
     uint32_t class_within[2];     /* the same of at.classes, one array each; HS_UNTYPED: none */
     uint64_t entries, room;       /* of members or bulk that are bodies of containers with much room
                                      that is not in use, and of such waste; room 0: not so */
+    uint64_t n_spare, spare_entries; /* containers that the members hang on, and how many elements
+                                        these count, where that is fewer; n_spare 0: not so */
     char *holder;                 /* owned: "server.db[0].dict"; NULL: not known */
     char *class_holders[2];       /* owned: the same for at.classes */
     char *bulk_place;      /* owned: the way from a member to at.bulk, ".__traceback__.tb_frame";
