@@ -317,10 +317,7 @@ static enum hs_type_rank known_rank(const char *name, unsigned form)
         return closure_rank(name);
     known = find(beginnings, sizeof beginnings / sizeof *beginnings, untagged(name));
     if (known != NULL)
-        return known->rank < HS_RANK_ERROR && form == HS_FORM_RECORD &&
-                       ends(name, strlen(name), HS_TYPE_THROWN)
-                   ? HS_RANK_ERROR
-                   : known->rank;
+        return known->rank;
     if (form == HS_FORM_BLOCK)
         return ocaml_rank(name);
     return form == HS_FORM_RECORD && is_of_toolkit(name) ? HS_RANK_LIBRARY : block_rank(name);
@@ -329,8 +326,11 @@ static enum hs_type_rank known_rank(const char *name, unsigned form)
 enum hs_type_rank hs_type_rank(const char *name, unsigned form)
 {
     const char *guess = form == HS_FORM_BYTES ? strstr(name, HS_TYPE_PERHAPS) : NULL;
-    if (guess == NULL)
-        return known_rank(name, form);
+    if (guess == NULL) {
+        bool is_thrown = form == HS_FORM_RECORD && ends(name, strlen(name), HS_TYPE_THROWN);
+        enum hs_type_rank known = known_rank(name, form);
+        return is_thrown && known < HS_RANK_ERROR ? HS_RANK_ERROR : known;
+    }
     /* No more than a library's class, whose name is known. */
     enum hs_type_rank rank = known_rank(guess + strlen(HS_TYPE_PERHAPS), HS_FORM_RECORD);
     return rank < HS_RANK_LIBRARY ? rank : HS_RANK_LIBRARY;

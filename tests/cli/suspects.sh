@@ -571,8 +571,8 @@ def what_is_lost():
         snap.edge(one, snap.block(34, inner), 1)
         snap.edge(one, snap.block(6, text), 2)
     rows = of(snap.write())
-    check(": 100 blocks of 24 bytes, 344 B each with what hangs on them, among it 100 db::Iterator. "
-          in rows[1]["sentence"] + " ", rows[1]["sentence"])
+    check(": 100 blocks of 24 bytes, 344 B each with what hangs on them, among it 100 "
+          "db::Iterator. " in rows[1]["sentence"] + " ", rows[1]["sentence"])
     equal(rows[1]["type"], "block of 24 bytes", "the type of what is lost")
     # Small faults: together enough to be told, as one.
     snap = a_table()

@@ -163,8 +163,11 @@ static void what_was_thrown(void **state)
     hs_addr one = thrown(152, DATA + 32, gnu), next = world_block(w, 24);
     *world_word(w, one + 128 + 8) = next;
     hs_addr again = thrown(160, DATA + 32, clang), foo = thrown(152, DATA + 14 * 8, gnu);
-    hs_addr none[] = {thrown(152, DATA + 24 * 8, gnu), thrown(152, DATA + 32, gnu + 1),
-                      thrown(152, NAMES, gnu), thrown(152, DATA + 36, gnu), thrown(152, 0, gnu),
+    hs_addr none[] = {thrown(152, DATA + 24 * 8, gnu),
+                      thrown(152, DATA + 32, gnu + 1),
+                      thrown(152, NAMES, gnu),
+                      thrown(152, DATA + 36, gnu),
+                      thrown(152, 0, gnu),
                       thrown(128, DATA + 32, gnu)};
     run();
     is(one, "ns::Derived (thrown)");

@@ -187,8 +187,9 @@ static void put_room(struct writer *w, const struct hs_suspect *suspect)
 static void put_spare(struct writer *w, const struct hs_suspect *suspect)
 {
     if (suspect->n_spare != 0)
-        put(w, "They are cleared, and kept for the next use: their %lu containers count %lu "
-               "elements. ",
+        put(w,
+            "They are cleared, and kept for the next use: their %lu containers count %lu "
+            "elements. ",
             (unsigned long)suspect->n_spare, (unsigned long)suspect->spare_entries);
 }
 

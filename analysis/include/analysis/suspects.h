@@ -153,8 +153,8 @@ struct hs_suspect {
                                      that is not in use, and of such waste; room 0: not so */
     uint64_t n_spare, spare_entries; /* containers that the members hang on, and how many elements
                                         these count, where that is fewer; n_spare 0: not so */
-    char *holder;                 /* owned: "server.db[0].dict"; NULL: not known */
-    char *class_holders[2];       /* owned: the same for at.classes */
+    char *holder;                    /* owned: "server.db[0].dict"; NULL: not known */
+    char *class_holders[2];          /* owned: the same for at.classes */
     char *bulk_place;      /* owned: the way from a member to at.bulk, ".__traceback__.tb_frame";
                               NULL: not known */
     char *cycle;           /* owned: lost: the way from one of these to itself; NULL: none found */
