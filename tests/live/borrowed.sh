@@ -2,7 +2,8 @@
 # What calls that run and the kernel have been lent is kept by whom it belongs to, as many words as
 # the program counts, and by one name where one has it; what nobody else has they keep themselves,
 # so that nothing is lost. A server in C whose 7 threads all stand in its structures, and a program
-# in C++ whose threads have locked what is in the middle of an object, look at it and go over it.
+# in C++ whose threads have locked what is in the middle of an object, look at it and go over it,
+# and whose tables, windows and closures lead to what smart pointers and containers free.
 . "$(dirname "$0")/_native.sh"
 need gcc g++
 

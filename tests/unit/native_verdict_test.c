@@ -237,6 +237,22 @@ static void list_head(void)
     *world_word(w, block.begin + at) = target.begin + 24;
     *world_word(w, target.begin + 24) = block.begin;
 }
+static void container_element(void)
+{
+    hs_ntype box;
+
+    WORLD_OK(hs_native_types_of_name(&flow.types, "std::make_shared<Page>", HS_FORM_RECORD, &box,
+                                     &world_err));
+    hs_flow_set_type(&flow, target.rank, box);
+    at = 8;
+    how = HS_POINTER_INTERIOR;
+    *world_word(w, block.begin + at) = target.begin + 16;
+}
+static void sole_owner(void)
+{
+    flow.sole = bits;
+    bits = (struct hs_bitmap){0};
+}
 static void visitor(void)
 {
     WORLD_OK(hs_bitmap_init(&scan.own, w->dump.heaps.map.n_blocks, &world_err));
@@ -280,6 +296,8 @@ static const struct verdict_case {
     {HS_REASON_UNREAD_HEAP, 0, unread_heap},
     {HS_REASON_END_POINTER, 0, end_pointer},
     {HS_REASON_LIST_HEAD, 0, list_head},
+    {HS_REASON_CONTAINER_ELEMENT, 0, container_element},
+    {HS_REASON_SOLE_OWNER, 0, sole_owner},
     {HS_REASON_VISITOR, 0, visitor},
     {HS_REASON_PAST_END, 0, past_end},
 };

@@ -21,10 +21,9 @@ enum { FAR_LOOKS = 1 << 20 };
 enum { NEAR_WORDS = 4 };
 /* The elements behind a record after which it is asked again what was touched. */
 enum { TAIL_PART = 1 << 12 };
-/* The bounds of judging which records have been led into. */
-enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4 };
-/* The bound of the runs of types flowing, until nothing is withdrawn. */
-enum { FLOW_RUNS = 4 };
+/* The bounds of judging which records have been led into, and of the runs of types flowing until
+ * nothing is withdrawn. */
+enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4, FLOW_RUNS = 4 };
 
 void hs_flow_fini(struct hs_flow *flow)
 {
@@ -35,6 +34,7 @@ void hs_flow_fini(struct hs_flow *flow)
     hs_native_types_fini(&flow->types);
     hs_native_reserves_fini(&flow->reserves);
     hs_bitmap_fini(&flow->owned_alone);
+    hs_bitmap_fini(&flow->sole);
     hs_dict_fini(&flow->shared_counters);
     *flow = (struct hs_flow){0};
 }

@@ -148,6 +148,7 @@ struct hs_flow {
     struct hs_native_reserves reserves;
     struct hs_bitmap owned_alone; /* by rank: blocks that one list owns, whoever else leads to them;
                                      empty when there are none */
+    struct hs_bitmap sole; /* by rank: blocks that one smart pointer owns: sole.h; may be empty */
     struct hs_dict shared_counters; /* by the address of the counter that weak pointers to an object
                                        have before it: the object */
     struct hs_held_guess {

@@ -10,6 +10,7 @@
 #include "ends.h"
 #include "flow.h"
 #include "rule_lines.h"
+#include "sole.h"
 #include "tiers.h"
 
 enum { ROOTS_ARRAY_DEPTH = 16 };
@@ -297,6 +298,9 @@ static hs_status note_slot(struct hs_native *native, const struct hs_native_vari
     if (leaf->root.address != 0 && !variable->is_alone)
         HS_TRY(hs_native_counts_hold(native, leaf->root.address - leaf->root.offset, variable->type,
                                      err));
+    leaf->is_owned = slot != NULL && slot->is_owned && slot->n_choices == 0;
+    leaf->owns_sole = leaf->is_owned && !slot->may_be_pointer_only &&
+                      hs_sole_is(native, variable->type, leaf->root.offset);
     if (slot == NULL || !slot->is_untold)
         return HS_OK;
     HS_TRY(hs_unions_note(native, variable, slot, &leaf->untold, err));

@@ -9,6 +9,7 @@
 #include "copies.h"
 #include "copy.h"
 #include "disguise.h"
+#include "elements.h"
 #include "emit.h"
 #include "enclosing.h"
 #include "encoded.h"
@@ -25,6 +26,7 @@
 #include "rule_lines.h"
 #include "signal_stacks.h"
 #include "sites.h"
+#include "sole.h"
 #include "strangers.h"
 #include "target/kernel_words.h"
 #include "tiers.h"
@@ -210,6 +212,7 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     HS_TRY(hs_dump_plan_reserve(&dump->plan,
                                 hs_native_reserves_bits_bytes(n_blocks) +
                                     (native->ctypes != NULL ? HS_TASKS_BYTES(n_blocks) : 0) +
+                                    hs_sole_bytes(native, n_blocks) +
                                     hs_native_qt_bytes(&dump->objects, n_blocks),
                                 "what vectors and tasks say", err));
     uint64_t lists_bytes = hs_dump_plan_reserve_most(
@@ -262,6 +265,8 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_native_flow(&s->native, &s->flow, err));
     HS_TRY(hs_native_stdio_unused(&s->native, &s->flow, err));
     HS_TRY(hs_native_counts_find(&s->native, &s->flow, err));
+    hs_elements_lower_roots(&s->native, &s->flow);
+    HS_TRY(hs_sole_find(&s->native, &s->flow, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
     hs_native_find_signal_stacks(&s->native);
     HS_TRY(hs_scan_begin(&s->scan, &s->native, &s->flow, err));

@@ -64,6 +64,18 @@ static bool types_agree(const struct hs_native_type *a, const struct hs_native_t
     return true;
 }
 
+/* Tells whether a type is, by its name, a value of C++ with its counter before it. */
+static bool types_is_shared_box(const char *name)
+{
+    static const char *const boxes[] = {"std::make_shared<", "std::_Sp_counted_ptr_inplace<",
+                                        "std::__1::__shared_ptr_emplace<"};
+
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        if (strncmp(name, boxes[i], strlen(boxes[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Finds the type of this name that agrees with `type`, or adds a new one. */
 static hs_status types_intern(struct hs_native_types *types, const char *name,
                               struct hs_native_type *type, hs_ntype *ret, struct hs_error *err)
@@ -78,6 +90,7 @@ static hs_status types_intern(struct hs_native_types *types, const char *name,
         *ret = found;
         return HS_OK;
     }
+    type->is_shared_box = types_is_shared_box(name);
     HS_TRY(types_add(types, type, ret, err));
     return found != 0 ? HS_OK : hs_dict_put(&types->by_key, key, *ret, err);
 }

@@ -36,6 +36,7 @@ struct hs_native_type {
     uint64_t counted_at;  /* where the value is in it */
     uint8_t depth;        /* see hs_ctypes_depth */
     bool is_node;         /* see hs_ctypes_is_node */
+    bool is_shared_box;   /* a counter and its value in one: make_shared */
     bool is_ring_head;    /* begins with a pointer to such: links lead to what has it, too */
     bool may_be_numbered; /* see hs_ctypes_may_be_numbered */
     bool is_array;

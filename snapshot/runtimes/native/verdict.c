@@ -2,6 +2,7 @@
 
 #include "agree.h"
 #include "base/load.h"
+#include "elements.h"
 #include "flow.h"
 #include "foreign.h"
 #include "heads.h"
@@ -264,6 +265,20 @@ static bool is_list_head(const struct word *w)
     return hs_heads_is(w->said->native, w->said->block, w->at, w->target);
 }
 
+/* Tells whether the word leads to what is inside a node, an array or a counted block that a
+ * container frees as a whole. */
+static bool is_element(const struct word *w)
+{
+    return w->how == HS_POINTER_INTERIOR && hs_elements_is(w->said, w->at, w->slot, w->target);
+}
+
+/* Tells whether a smart pointer that is not this word is the only owner of the target. */
+static bool has_sole_owner(const struct word *w)
+{
+    return hs_bitmap_get(&w->said->flow->sole, w->target->rank) &&
+           (w->slot == NULL || !w->slot->is_owned || w->slot->n_choices != 0);
+}
+
 static bool is_owned_elsewhere(const struct word *w)
 {
     return hs_owned_is_borrowed(scan_of(w), w->said->block, w->target);
@@ -401,6 +416,8 @@ uint32_t hs_verdict_rules(const struct hs_said *said, uint32_t among)
              rule_if(said->are_pairs, HS_RULE_AT_NUMBER_BESIDE_CODE) |
              rule_if(!words->is_exact && !words->is_plain, HS_RULE_AT_END_POINTER) |
              rule_if(!words->is_exact && !words->is_plain, HS_RULE_AT_LIST_HEAD) |
+             rule_if(!words->is_exact && !words->is_plain, HS_RULE_AT_CONTAINER_ELEMENT) |
+             rule_if(said->flow->sole.n_bits != 0 && !words->is_exact, HS_RULE_AT_SOLE_OWNER) |
              rule_if(scan->own.n_bits != 0 && !hs_bitmap_get(&scan->own, said->block->rank),
                      HS_RULE_AT_OPAQUE_LIBRARY) |
              rule_if(hs_visits_has(&scan->visits, said->block), HS_RULE_AT_VISITOR) |

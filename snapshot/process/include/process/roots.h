@@ -29,6 +29,8 @@ struct hs_root_leaf {
     bool is_handle;       /* a pointer to a record that is described nowhere */
     bool may_own;     /* a call's pointer of which no type says that it does: native/borrowed.h */
     uint32_t untold;  /* number from 1 of the union that it is in: native/unions.h; 0: none */
+    bool is_owned;    /* a member of a smart pointer or container */
+    bool owns_sole;   /* the only owner of what it leads to: native/sole.h */
     bool is_mains;    /* a variable of main's own */
     bool is_argument; /* of a call */
     bool may_share;   /* a call's pointer, lent where the call is a visitor: native/visits.h */
