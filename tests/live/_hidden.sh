@@ -26,6 +26,7 @@ for place, (kind, words) in told.items():
     # a stale pointer may hold a few of those that are lost
     if found > expected or found < expected - 3:
         print(f"{what}: {place}: {found} certain leaks, {expected} expected")
+        print(*{g["why"] for g in groups if g["words_each"] == words}, sep="\n")
         wrong += 1
 print(f"{what}: {len(told)} places, {wrong} wrong")
 sys.exit(wrong != 0 or len(told) < 3)

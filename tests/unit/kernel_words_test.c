@@ -11,6 +11,7 @@ static struct hs_mapping mappings[2] = {
     {.begin = 0x7f0000000000, .end = 0x7f0000100000, .readable = true, .writable = true},
 };
 static struct hs_target target = {.mappings = mappings, .n_mappings = 2};
+static const struct hs_lifetime lifetime = {.boot_s = 100, .began_s = 170};
 
 static int forget(void **state)
 {
@@ -103,11 +104,13 @@ static void queues_of_messages(void **state)
         {"QSIZE:16         NOTIFY:0     SIGNO:0     NOTIFY_PID:0     ", "", true},
         {"QSIZE:0          NOTIFY:0     SIGNO:34    NOTIFY_PID:9     ", "", true},
         {"QSIZE:", "", true}, /* whatever it is */
-        {NULL, "         -5          0   600           8          1    77     0\n", true},
-        {NULL, "         -5          0   600           0          0    77     0\n", false},
-        {NULL, "         -5          0   600           8          1    78     0\n", false},
+        {NULL, "  -5          0   600           8          1    77     0 0 0 0 0 190 0 0\n", true},
+        {NULL, "  -5          0   600           0          0    77     0 0 0 0 0 190 0 0\n", false},
+        {NULL, "  -5          0   600           8          1    78     0 0 0 0 0 190 0 0\n", false},
+        {NULL, "  -5          0   600           8          1    77     0 0 0 0 0 150 0 0\n", false},
+        {NULL, "  -5          0   600           8          1    77     0 0 0 0 0 99 0 0\n", true},
         {NULL, "          5          0   600           8          1", false},
-        {NULL, "          5 99999999999999999999 600 8 1 77\n", false},
+        {NULL, "   5 99999999999999999999 600 8 1 77 0 0 0 0 0 190 0 0\n", false},
     };
 
     target.pid = 77;
@@ -115,8 +118,8 @@ static void queues_of_messages(void **state)
         target.untold = 0;
         if (cases[i].of_posix != NULL)
             hs_kernel_words_of_mqueue(&target, cases[i].of_posix);
-        hs_kernel_words_of_msg(&target, heading);
-        hs_kernel_words_of_msg(&target, cases[i].of_system_v);
+        hs_kernel_words_of_msg(&target, &lifetime, heading);
+        hs_kernel_words_of_msg(&target, &lifetime, cases[i].of_system_v);
         assert_int_equal(target.untold, cases[i].is_untold ? HS_UNTOLD_MESSAGES : 0);
     }
     target.untold = 0;
@@ -153,6 +156,8 @@ static void connections_to_itself(void **state)
     target.inet_inodes = NULL;
 }
 
+/* That a process with the same pid made or used before this one is not its own; before the machine
+ * began no clock told the time. */
 static void memory_that_was_let_go(void **state)
 {
     static const struct {
@@ -160,15 +165,18 @@ static void memory_that_was_let_go(void **state)
         bool is_untold;
     } cases[] = {
         {"       key      shmid perms       size  cpid  lpid nattch   uid\n", false},
-        {"         0          5   600      65536    77    78      0     0     0\n", true},
-        {"        -7          5   600      65536    76    77      1     0     0\n", true},
-        {"         0          5   600      65536    76    78      1     0     0\n", false},
+        {"  0          5   600      65536    77    78      0  0 0 0 0 190 0 190\n", true},
+        {" -7          5   600      65536    76    77      1  0 0 0 0 190 150 150\n", true},
+        {" -7          5   600      65536    76    77      1  0 0 0 0 150 190 150\n", true},
+        {"  0          5   600      65536    76    78      1  0 0 0 0 190 190 190\n", false},
+        {"  0          5   600      65536    77    77      0  0 0 0 0 150 160 150\n", false},
+        {"  0          5   600      65536    77    78      0  0 0 0 0 90 90 90\n", true},
         {"         0          5   600      65536    77", false},
     };
     target.pid = 77;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         target.untold = 0;
-        hs_kernel_words_of_shm(&target, cases[i].line);
+        hs_kernel_words_of_shm(&target, &lifetime, cases[i].line);
         assert_int_equal(target.untold, cases[i].is_untold ? HS_UNTOLD_DETACHED : 0);
     }
     target.untold = 0;

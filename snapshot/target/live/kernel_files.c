@@ -231,7 +231,7 @@ hs_status hs_kernel_words_of_files(struct hs_target *target, struct hs_error *er
     target->n_queue_files = 0;
     hs_kernel_words_begin_others(target);
     note_other_tables(target);
-    hs_kernel_words_of_messages(target);
+    hs_kernel_words_of_system_v(target);
     (void)snprintf(path, sizeof path, "/proc/%d/fd", target->live.pid);
     DIR *files = opendir(path);
     if (files == NULL)

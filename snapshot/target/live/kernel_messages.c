@@ -1,6 +1,6 @@
-/* Queues of messages, POSIX's and System V's: what lies in them cannot be read without taking it,
- * and neither can what mq_notify(3) was given. So it is only found out whether there is something
- * that the process may have put there. */
+/* POSIX's queues of messages: what lies in them cannot be read without taking it, and neither can
+ * what mq_notify(3) was given. So it is only found out whether there is something that the process
+ * may have put there. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,47 +67,4 @@ void hs_kernel_words_of_queue_file(struct hs_target *target, uint32_t fd, const 
         close(file);
     text[n > 0 ? n : 0] = '\0';
     hs_kernel_words_of_mqueue(target, text);
-}
-
-/* Sets *ret to the next column, which may be negative; false at the end of the line. */
-static bool messages_column(const char **at, const char *end, uint64_t *ret)
-{
-    while (*at < end && (**at == ' ' || **at == '-'))
-        ++*at;
-    const char *digits = *at;
-    return hs_proc_digits(at, end, 10, ret) && *at != digits;
-}
-
-/* Columns of sysvipc/msg: key, msqid, perms, cbytes, qnum, lspid, ... (ipc/msg.c) */
-void hs_kernel_words_of_msg(struct hs_target *target, const char *text)
-{
-    enum { N_MESSAGES = 4, LAST_SENDER = 5, N_COLUMNS };
-
-    while (*text != '\0') {
-        const char *end = strchrnul(text, '\n');
-        uint64_t columns[N_COLUMNS];
-        size_t n = 0;
-        while (n < N_COLUMNS && messages_column(&text, end, &columns[n]))
-            n++;
-        if (n == N_COLUMNS && columns[N_MESSAGES] != 0 &&
-            columns[LAST_SENDER] == (uint64_t)target->pid)
-            target->untold |= HS_UNTOLD_MESSAGES;
-        text = *end == '\0' ? end : end + 1;
-    }
-}
-
-void hs_kernel_words_of_messages(struct hs_target *target)
-{
-    struct hs_error ignored = HS_ERROR_INIT;
-    hs_auto_free char *text = NULL;
-    struct stat theirs, ours;
-    char path[HS_PROC_PATH_BYTES];
-    size_t n;
-
-    (void)snprintf(path, sizeof path, "/proc/%d/ns/ipc", target->live.pid);
-    if (stat(path, &theirs) != 0 || stat("/proc/self/ns/ipc", &ours) != 0 ||
-        theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev)
-        return; /* the kernel lists only those of our own namespace */
-    if (hs_proc_read("/proc/sysvipc/msg", &text, &n, &ignored) == HS_OK)
-        hs_kernel_words_of_msg(target, text);
 }

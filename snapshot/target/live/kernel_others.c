@@ -1,6 +1,6 @@
 /* Files without a name, and what of the kernel's is only known to be there: connections and
- * terminals that lead back to the process, System V's memory that it is no longer attached to, maps
- * of BPF, other processes that have its memory, the lists of robust mutexes. */
+ * terminals that lead back to the process, maps of BPF, other processes that have its memory, the
+ * lists of robust mutexes. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -246,49 +246,6 @@ static hs_status look_at_connections(struct hs_target *target, struct hs_error *
     return HS_OK;
 }
 
-/* ---- memory of System V */
-
-/* Columns of sysvipc/shm: key, shmid, perms, size, cpid, lpid, ... (ipc/shm.c). Who has made a part
- * or was the last to attach it or to let go may have written there. Those of another IPC namespace
- * than ours are not seen. */
-void hs_kernel_words_of_shm(struct hs_target *target, const char *text)
-{
-    enum { ID = 1, MAKER = 4, LAST = 5, N_COLUMNS };
-
-    while (*text != '\0') {
-        const char *end = strchrnul(text, '\n'), *at = text;
-        uint64_t numbers[N_COLUMNS];
-        size_t n = 0;
-        for (; n < N_COLUMNS; n++) {
-            size_t n_chars;
-            const char *digits = column(at, end, &n_chars);
-            at = digits + n_chars;
-            digits += n_chars != 0 && *digits == '-';
-            if (n_chars == 0 || !hs_proc_digits(&digits, end, 10, &numbers[n]))
-                break;
-        }
-        bool is_own = n == N_COLUMNS && (numbers[MAKER] == (uint64_t)target->pid ||
-                                         numbers[LAST] == (uint64_t)target->pid);
-        bool is_attached = false;
-        for (size_t i = 0; is_own && i < target->n_mappings; i++)
-            is_attached |= target->mappings[i].inode == numbers[ID] &&
-                           strncmp(hs_mapping_path(target, &target->mappings[i]), "/SYSV", 5) == 0;
-        if (is_own && !is_attached)
-            target->untold |= HS_UNTOLD_DETACHED;
-        text = *end == '\0' ? end : end + 1;
-    }
-}
-
-static void look_at_detached(struct hs_target *target)
-{
-    struct hs_error ignored = HS_ERROR_INIT;
-    hs_auto_free char *text = NULL;
-    size_t n;
-
-    if (target->n_mappings != 0 && hs_proc_read("/proc/sysvipc/shm", &text, &n, &ignored) == HS_OK)
-        hs_kernel_words_of_shm(target, text);
-}
-
 /* ---- threads and other processes */
 
 /* A child that was made with CLONE_VM (vfork, for one) has pointers in its registers. */
@@ -357,6 +314,5 @@ void hs_kernel_words_begin_others(struct hs_target *target)
 hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err)
 {
     HS_TRY(look_at_connections(target, err));
-    look_at_detached(target);
     return look_at_tasks(target, err);
 }

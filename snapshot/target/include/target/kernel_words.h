@@ -64,11 +64,19 @@ hs_status hs_kernel_words_of_timers(struct hs_target *target, const char *text,
  * queue. The second takes the text of such a file. */
 void hs_kernel_words_of_queue_file(struct hs_target *target, uint32_t fd, const char *link);
 void hs_kernel_words_of_mqueue(struct hs_target *target, const char *text);
+/* The times at which the machine and the process began, in seconds since 1970; 0: not known. */
+struct hs_lifetime {
+    uint64_t boot_s, began_s;
+};
 /* Notes in `untold` that messages wait in a System V queue to which the process was the last to
- * send. Queues of another IPC namespace than ours are not seen. The second takes the text of
- * sysvipc/msg. */
-void hs_kernel_words_of_messages(struct hs_target *target);
-void hs_kernel_words_of_msg(struct hs_target *target, const char *text);
+ * send, and that it has let go of shared memory that it made or was the last to use. Those of
+ * another IPC namespace than ours are not seen. Two files and a line for each on the machine. */
+void hs_kernel_words_of_system_v(struct hs_target *target);
+/* Do so by the text of sysvipc/msg and of sysvipc/shm. */
+void hs_kernel_words_of_msg(struct hs_target *target, const struct hs_lifetime *lifetime,
+                            const char *text);
+void hs_kernel_words_of_shm(struct hs_target *target, const struct hs_lifetime *lifetime,
+                            const char *text);
 
 /* Looks at a file that has a path, or had one: adds the words in it when it has no name, and notes
  * what is known of it when it is a pipe or a terminal. Two calls for others. Reads 16 MiB at most
@@ -80,10 +88,8 @@ hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const c
  * per thread. HS_LIMIT. */
 void hs_kernel_words_begin_others(struct hs_target *target);
 hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err);
-/* Note in `untold`, by the text of net/tcp, that something waits in a connection between two of the
- * sockets that were listed, and, by that of sysvipc/shm, that the process has let go of shared
- * memory that it made or was the last to use. */
+/* Notes in `untold`, by the text of net/tcp, that something waits in a connection between two of
+ * the sockets that were listed. HS_LIMIT. */
 hs_status hs_kernel_words_of_tcp(struct hs_target *target, const char *text, struct hs_error *err);
-void hs_kernel_words_of_shm(struct hs_target *target, const char *text);
 
 #endif
