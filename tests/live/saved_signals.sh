@@ -58,11 +58,11 @@ int main(void)
 {
     size_t n = 0, n_kept = 0;
     list = made(&n);
-    struct node *second = list->next, *third = second->next;
+    struct node *first = list, *second = first->next;
     int was = 0;
-    __asm__ volatile("" : "+r"(second), "+r"(third));
+    __asm__ volatile("" : "+r"(first), "+r"(second));
     was |= save_call(); /* both stand in registers that calls save, as they are needed after it */
-    __asm__ volatile("" : : "r"(second), "r"(third));
+    __asm__ volatile("" : : "r"(first), "r"(second));
     keep(made(&n_kept));
     save_signals(); /* what the dynamic linker leaves is not ours */
     plant();
