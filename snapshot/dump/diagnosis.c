@@ -80,7 +80,7 @@ static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
     const char *kind = hs_program_kind(objects), *hint = NULL;
     char unread[NAMES_BYTES];
 
-    hs_heaps_recognise_runtimes(&process, dump->options->rules, unread, sizeof unread);
+    hs_heaps_recognise_runtimes(&process, dump->options->rules, 0, unread, sizeof unread);
     if (has_library(objects, "libjvm."))
         hint = "for its own heap: jcmd PID GC.heap_dump FILE, then heapsnap import --from hprof";
     else if (strncmp(unread, "V8 ", 3) == 0)

@@ -57,12 +57,12 @@ static void facts_drop_read(const struct hs_dump *dump, char *text)
 /* "Ruby (libruby-3.1.so.3.1)", "V8 (node)": a line each, runtimes first, then allocators. */
 static void facts_unread_names(const struct hs_dump *dump, char *text, size_t n_bytes)
 {
+    const uint64_t in_use = hs_heaps_in_use(&dump->heaps);
     size_t n;
 
-    hs_heaps_recognise_runtimes(&dump->process, dump->options->rules, text, n_bytes);
+    hs_heaps_recognise_runtimes(&dump->process, dump->options->rules, in_use, text, n_bytes);
     n = strlen(text);
-    hs_heaps_recognise(&dump->process, dump->options->rules, hs_heaps_in_use(&dump->heaps),
-                       text + n, n_bytes - n);
+    hs_heaps_recognise(&dump->process, dump->options->rules, in_use, text + n, n_bytes - n);
     facts_drop_read(dump, text);
 }
 

@@ -131,12 +131,14 @@ static void recognise_all(const struct hs_process_copy *process, const struct hs
 }
 
 const struct hs_object *hs_heaps_runtime(const struct hs_process_copy *process,
-                                         const struct hs_rules *rules, const char **ret_name)
+                                         const struct hs_rules *rules, uint64_t read,
+                                         const char **ret_name)
 {
     for (size_t i = 0; process->objects != NULL && rules != NULL && i < rules->n_rules; i++) {
         const char *name = rules->rules[i].value;
-        const struct hs_object *object =
-            begins_name(rules, i, true) ? recognise_find(process, rules, name) : NULL;
+        const struct hs_object *object = begins_name(rules, i, true) && !is_read(name, read)
+                                             ? recognise_find(process, rules, name)
+                                             : NULL;
         if (object == NULL)
             continue;
         *ret_name = name;
@@ -161,9 +163,10 @@ void hs_heaps_recognise(const struct hs_process_copy *process, const struct hs_r
 }
 
 void hs_heaps_recognise_runtimes(const struct hs_process_copy *process,
-                                 const struct hs_rules *rules, char *text, size_t n_bytes)
+                                 const struct hs_rules *rules, uint64_t read, char *text,
+                                 size_t n_bytes)
 {
-    recognise_all(process, rules, true, 0, text, n_bytes);
+    recognise_all(process, rules, true, read, text, n_bytes);
 }
 
 void hs_heaps_join_names(char *text, size_t n_bytes)

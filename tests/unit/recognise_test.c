@@ -98,18 +98,18 @@ static void runtimes_apart(void **state)
     object[0].name = ruby;
     object[1].name = malloc_name;
     assert_string_equal(recognise(2), "mimalloc (libmimalloc.so.2)\n");
-    hs_heaps_recognise_runtimes(&process, shipped_rules(), text, sizeof text);
+    hs_heaps_recognise_runtimes(&process, shipped_rules(), 0, text, sizeof text);
     assert_string_equal(text, "Ruby (libruby-3.1.so.3.1)\n");
     object[0].name = program;
-    hs_heaps_recognise_runtimes(&process, shipped_rules(), text, sizeof text);
+    hs_heaps_recognise_runtimes(&process, shipped_rules(), 0, text, sizeof text);
     assert_string_equal(text, "");
 
     const char *runtime = NULL;
-    assert_null(hs_heaps_runtime(&process, shipped_rules(), &runtime));
+    assert_null(hs_heaps_runtime(&process, shipped_rules(), 0, &runtime));
     process.target = &target; /* GHC's reserve of addresses is at this one */
-    assert_null(hs_heaps_runtime(&process, shipped_rules(), &runtime));
+    assert_null(hs_heaps_runtime(&process, shipped_rules(), 0, &runtime));
     mapping = (struct hs_mapping){.begin = UINT64_C(0x4200000000), .end = UINT64_C(0x4200100000)};
-    assert_ptr_equal(hs_heaps_runtime(&process, shipped_rules(), &runtime), &object[0]);
+    assert_ptr_equal(hs_heaps_runtime(&process, shipped_rules(), 0, &runtime), &object[0]);
     assert_string_equal(runtime, "Haskell's runtime");
     assert_string_equal(recognise(1), "PartitionAlloc (app)\n");
     name[1] = 'b';

@@ -149,7 +149,8 @@ hs_status hs_native_collect_foreign(struct hs_native *native, struct hs_error *e
 {
     struct foreign_find f = {.native = native, .err = err};
 
-    f.runtime = hs_heaps_runtime(&native->dump->process, native->dump->options->rules, &f.name);
+    f.runtime = hs_heaps_runtime(&native->dump->process, native->dump->options->rules,
+                                 hs_heaps_in_use(&native->dump->heaps), &f.name);
     if (f.runtime == NULL || has_other_heap(native->dump))
         return HS_OK;
     hs_status status = foreign_run(&f);

@@ -157,12 +157,15 @@ uint64_t hs_heaps_in_use(const struct hs_heaps *heaps);
  * whose reader is in the set `read`. */
 void hs_heaps_recognise(const struct hs_process_copy *process, const struct hs_rules *rules,
                         uint64_t read, char *text, size_t n_bytes);
-/* The same of languages' runtimes that have heaps of their own: "Ruby (libruby-3.1.so.3.1)". */
+/* The same of languages' runtimes that have heaps of their own: "Ruby (libruby-3.1.so.3.1)". Not
+ * those whose reader is in the set `read`, here and below. */
 void hs_heaps_recognise_runtimes(const struct hs_process_copy *process,
-                                 const struct hs_rules *rules, char *text, size_t n_bytes);
+                                 const struct hs_rules *rules, uint64_t read, char *text,
+                                 size_t n_bytes);
 /* Returns the first binary that has such a runtime, with its name; NULL: none has. */
 const struct hs_object *hs_heaps_runtime(const struct hs_process_copy *process,
-                                         const struct hs_rules *rules, const char **ret_name);
+                                         const struct hs_rules *rules, uint64_t read,
+                                         const char **ret_name);
 /* Lines of such names become a list, in place: "Ruby (ruby), mimalloc (app)"; cut where there is no
  * room. */
 void hs_heaps_join_names(char *text, size_t n_bytes);
