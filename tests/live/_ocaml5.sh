@@ -1,9 +1,11 @@
 # Sourced by ocaml5_*.sh: OCaml 5 in its scratch root, made at the first use and shared by all, or
-# the compiler that OCAML5 names. Other variables: those of _target.sh, ocaml5.
+# the compiler that OCAML5 names. Other variables: those of _target.sh, ocaml5, built (where
+# heapsnap was built).
 . "$SOURCE_DIR/tests/live/_target.sh"
 need python3
 
 ocaml5=${OCAML5:-}
+built=$(dirname "$HEAPSNAP")
 if [ -z "$ocaml5" ]; then
     ocaml5_root=${OCAML5_ROOT:-$SOURCE_DIR/build/ocaml5-root}
     status=0
@@ -57,11 +59,11 @@ with_names()
     HEAPSNAP=$work/bin/heapsnap
 }
 
-# with_types: the helper of source types beside the other, after with_names.
+# with_types: the helper of source types, which gives names, too, built as a user does it.
 with_types()
 {
-    "$SOURCE_DIR/tools/ocaml-types/compile" \
-        -o "$work/bin/heapsnap-ocaml-types-$("$ocaml5" -version | cut -d. -f1,2)" \
-        -- "$ocaml5" -I +compiler-libs -I +unix unix.cmxa ocamlcommon.cmxa >"$work/log" 2>&1 ||
+    [ -d "$work/bin" ] || { mkdir "$work/bin" && cp "$built"/heapsnap* "$work/bin/"; }
+    "$built/heapsnap-ocaml-helper" -o "$work/bin" "$ocaml5" >"$work/log" 2>&1 ||
         fail "building heapsnap-ocaml-types"
+    HEAPSNAP=$work/bin/heapsnap
 }

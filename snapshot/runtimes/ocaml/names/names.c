@@ -270,7 +270,7 @@ static void names_note_foreign(struct hs_names *names, const char *version)
         return;
     snprintf(names->note, sizeof names->note,
              "no source names: heapsnap-ocaml-names is of OCaml %s and cannot read files of %s; "
-             "one that can may lie beside it as heapsnap-ocaml-names-%.*s",
+             "'heapsnap-ocaml-helper OCAMLOPT', with the ocamlopt of %.*s, builds what can",
              names->compiler, version, (int)n, version);
 }
 
