@@ -153,14 +153,32 @@ static hs_status is_set_aside(struct hs_view *view, const struct hs_suspect *sus
     return HS_OK;
 }
 
+/* Tells whether a view is of a process whose runtime needs some MiB for itself: Python, OCaml. */
+static bool has_large_runtime(const struct hs_view *view)
+{
+    for (size_t i = 0; i < view->facts->n_runtimes; i++)
+        if (strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") == 0)
+            return true;
+    return hs_suspect_has_python(view);
+}
+
+/* Tells whether it is the state of OCaml's runtime, which has minor heaps and the mark stack: as
+ * large as the program has asked for, and never what has accumulated. */
+static bool is_state(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    const struct hs_root *root =
+        suspect->n_roots == 1 ? hs_snap_root(view->snap, suspect->roots[0]) : NULL;
+    return root != NULL && strcmp(hs_view_string(view, root->symbol), "Caml_state") == 0;
+}
+
 /* Drops what a runtime keeps for itself; it is in each of its programs: beside an owner of the
  * program's own it is a suspect from five times the threshold on, and what it has set aside never
- * is, nor what Python needs for itself in a small program. */
+ * is, nor what Python or OCaml needs for itself in a small program. */
 static hs_status drop_runtimes(struct hs_view *view, const struct hs_suspect_query *query,
                                struct hs_suspects *found, struct hs_error *err)
 {
     enum { TIMES = 5, SMALL_BYTES = 4 << 20 };
-    uint64_t small = hs_suspect_has_python(view) ? SMALL_BYTES / view->facts->word_bytes : 0;
+    uint64_t small = has_large_runtime(view) ? SMALL_BYTES / view->facts->word_bytes : 0;
     uint64_t least = share_of(view->totals->heap_words, query->threshold_percent * TIMES);
     bool has_own = false;
     size_t n = 0, n_all = found->n;
@@ -170,7 +188,8 @@ static hs_status drop_runtimes(struct hs_view *view, const struct hs_suspect_que
     for (size_t i = 0; i < n_all; i++) {
         struct hs_suspect row = found->rows[i];
         bool is_runtimes = is_of_runtime(view, &row);
-        bool is_dropped = is_runtimes && (row.words < small || (has_own && row.words < least));
+        bool is_dropped = is_state(view, &row) ||
+                          (is_runtimes && (row.words < small || (has_own && row.words < least)));
         if (status == HS_OK && is_runtimes && !is_dropped)
             status = is_set_aside(view, &row, &is_dropped, err);
         if (is_dropped)

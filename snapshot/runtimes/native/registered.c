@@ -101,6 +101,7 @@ static hs_status add_around_runtime(struct hs_native *native, const struct hs_he
     hs_native_variable_text(native, &v);
     v.leaf.root.kind = HS_ROOT_REGISTERED;
     v.leaf.root.certainty = HS_EXACT;
+    v.leaf.root.tier = HS_TIER_RUNTIME;
     v.leaf.root.symbol = v.name;
     HS_TRY(hs_strtab_add(&native->dump->strings, "memory of runtimes", &v.leaf.group_unit, err));
     return hs_native_add_slot(native, &v, 0, area->begin, area->begin - 1, err);

@@ -33,8 +33,9 @@ struct hs_ocaml_emitter {
     struct emit_key *keys; /* owned; by key */
     size_t n_keys, keys_capacity;
     size_t next_key, next_ephemeron;
-    size_t span;  /* of the next block */
-    uint64_t bit; /* from here on */
+    size_t span;        /* of the next block */
+    uint64_t bit;       /* from here on */
+    uint64_t own_stack; /* of the continuation that was emitted last: a word for other runtimes */
     struct hs_block next;
     bool has_next; /* it was peeked at */
 };
@@ -208,13 +209,32 @@ static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct hs_ocaml_emit
                : NULL;
 }
 
+/* OCaml 5: the stack of a suspended continuation, which malloc gave; the field has it with a bit
+ * set, as no value may look like it (fiber.c). Its parents it leads to itself. */
+static void emit_own_stack(struct hs_ocaml_emitter *e, hs_addr block, struct hs_runtime_block *ret)
+{
+    size_t n;
+    const struct hs_ocaml5_fiber *fibers = hs_ocaml5_fibers_of(e->map->rt->five, block, &n);
+
+    if (n == 0 || fibers[0].is_damaged)
+        return;
+    e->own_stack = fibers[0].stack;
+    ret->foreign = (const uint8_t *)&e->own_stack;
+    ret->n_foreign_words = 1;
+    ret->foreign_offset_words = 0;
+}
+
 /* Finds the words without values that C may keep pointers in: custom.h, behind the operations of a
  * custom block; mlvalues.h, all of an abstract one. */
-static void emit_foreign(const struct hs_block *block, uint64_t header,
+static void emit_foreign(struct hs_ocaml_emitter *e, const struct hs_block *block, uint64_t header,
                          struct hs_runtime_block *ret)
 {
     uint64_t wosize = HS_HEADER_WOSIZE(header), first = 0;
 
+    if (HS_HEADER_TAG(header) == HS_TAG_CONT && e->map->rt->five != NULL) {
+        emit_own_stack(e, block->address, ret);
+        return;
+    }
     if (HS_HEADER_TAG(header) == HS_TAG_CUSTOM)
         first = 1;
     else if (HS_HEADER_TAG(header) != HS_TAG_ABSTRACT)
@@ -296,7 +316,7 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     if (HS_HEADER_TAG(header) == HS_TAG_CONT && e->map->rt->five != NULL)
         HS_TRY(emit_fibers(e, block->address, err));
     if (ephemeron == NULL)
-        emit_foreign(block, header, ret);
+        emit_foreign(e, block, header, ret);
     if (e->next_key < e->n_keys)
         HS_TRY(emit_as_key(e, block->bit, err));
     ret->edges = e->edges;
@@ -350,7 +370,7 @@ bool hs_ocaml_emitter_next_foreign(struct hs_ocaml_emitter *e, bool of_garbage,
         if (hs_bitmap_get(&e->session->marks.reached, block.bit) == of_garbage)
             continue;
         if (emit_find_ephemeron(e, block.address) == NULL)
-            emit_foreign(&block, hs_block_head(&block), ret);
+            emit_foreign(e, &block, hs_block_head(&block), ret);
         if (ret->n_foreign_words == 0)
             continue;
         e->bit = block.bit + 1;

@@ -174,6 +174,11 @@ static hs_status ocaml_outside(void *state,
                                void *context, struct hs_error *err)
 {
     const struct hs_ocaml_session *s = state;
+    const struct hs_ocaml5 *five = s->rt.five;
+
+    for (size_t i = 0; five != NULL && i < five->n_fibers; i++)
+        if (!five->fibers[i].is_damaged)
+            HS_TRY(visit(context, five->fibers[i].stack, "stack of a continuation", err));
     return hs_bigarrays_each(&s->rt, &s->map, visit, context, err);
 }
 
