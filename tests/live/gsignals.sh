@@ -27,6 +27,10 @@ tables = sum(r["retained_words"] for r in roots["roots"]
              if (r["module"] or "").startswith("libgobject"))
 print(f"{what}: {certain} certain and {possible} possible things lost, kept keeps {kept} words, "
       f"libgobject {tables}")
+handlers = sum(g["count"] for g in leaks["groups"] if g["type"] == "signal handler on_changed")
+print(f"{what}: {handlers} handlers lost")
+if not 950 <= handlers <= 1000:
+    sys.exit("no handlers of on_changed")
 weak = sum(g["count"] for g in leaks["groups"] if g["type"].endswith("GInitiallyUnowned")
            and g["certainty"] == "possible" and g["why"].startswith("only weak references"))
 print(f"{what}: {weak} of 140 that only weak references lead to")

@@ -146,6 +146,31 @@ static void instances_own_their_handlers(void **state)
     tear_down();
 }
 
+/* Without a function that has a name it is a handler all the same; what is none has no name. */
+static void handlers_have_names(void **state)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct gobject_signals signals = {0};
+    struct hs_strtab strings = {0};
+    struct hs_findings findings = {.strings = &strings};
+    const struct hs_process_copy process = {.image = &image, .findings = &findings};
+    hs_str name;
+
+    set_up();
+    put(HANDLERS * BLOCK + 40, UINT64_MAX); /* a closure that is nowhere */
+    (void)read_signals(&signals);
+    struct hs_heap_block handler = at(HANDLERS), instance = at(0), array = at(LISTS);
+    assert_false(hs_gobject_handler_name(&signals, &handler, &name));
+    assert_int_equal(hs_gobject_name_handlers(&process, &signals, &err), HS_OK);
+    assert_true(hs_gobject_handler_name(&signals, &handler, &name));
+    assert_string_equal(hs_strtab_get(&strings, name), "signal handler");
+    assert_false(hs_gobject_handler_name(&signals, &instance, &name));
+    assert_false(hs_gobject_handler_name(&signals, &array, &name));
+    hs_gobject_signals_fini(&signals);
+    hs_strtab_fini(&strings);
+    tear_down();
+}
+
 /* One entry that does not lead back: nothing is believed. */
 static void nothing_is_believed_by_halves(void **state)
 {
@@ -247,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_own_their_handlers),
+        cmocka_unit_test(handlers_have_names),
         cmocka_unit_test(nothing_is_believed_by_halves),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(places_that_are_cleared_keep_nothing),

@@ -1,5 +1,6 @@
 #include "gobject/signals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,10 @@ enum {
     LIST_HANDLERS = 8,
     HANDLER_NEXT = 8,
     HANDLER_PREVIOUS = 16,
+    HANDLER_CLOSURE = 40,
     HANDLER_INSTANCE = 48,
+    CLOSURE_CALLBACK = 32, /* of struct _GCClosure, which is public */
+    NAME_BYTES = 256,
 };
 
 struct reading {
@@ -96,7 +100,7 @@ static hs_status read_chain(struct reading *r, const struct hs_heap_block *owner
                       back == instance && hs_dict_find(&r->signals->handlers, handler) == NULL;
         if (!r->is_sound)
             return HS_OK;
-        HS_TRY(hs_dict_put(&r->signals->handlers, handler, 1, r->err));
+        HS_TRY(hs_dict_put(&r->signals->handlers, handler, GOBJECT_UNNAMED, r->err));
         HS_TRY(own(r, owner, &block));
         handler = hs_load_u64(block.bytes + HANDLER_NEXT);
     }
@@ -284,4 +288,47 @@ uint64_t hs_gobject_finds(const struct gobject_signals *signals, const struct hs
     return signals->handlers.n != 0 && hs_dict_find(&signals->handlers, block->begin) != NULL
                ? of_handler
                : 0;
+}
+
+/* Finds the function that the closure of a handler calls; NULL: none that has a name. */
+static const char *callback_of(const struct hs_process_copy *process, hs_addr handler)
+{
+    struct hs_live_symbol symbol;
+    uint64_t closure, callback;
+
+    if (process->objects == NULL ||
+        !hs_image_u64(process->image, handler + HANDLER_CLOSURE, &closure) ||
+        !hs_image_u64(process->image, closure + CLOSURE_CALLBACK, &callback) ||
+        !hs_objects_at(process->objects, callback, &symbol) || symbol.address != callback ||
+        !symbol.is_code)
+        return NULL;
+    return symbol.name;
+}
+
+hs_status hs_gobject_name_handlers(const struct hs_process_copy *process,
+                                   struct gobject_signals *signals, struct hs_error *err)
+{
+    for (size_t i = 0; i < signals->n; i++) {
+        char text[NAME_BYTES];
+        hs_str name;
+        if (hs_dict_find(&signals->handlers, signals->pairs[i].block) == NULL)
+            continue;
+        const char *callback = callback_of(process, signals->pairs[i].block);
+        (void)snprintf(text, sizeof text, "signal handler%s%.200s", callback == NULL ? "" : " ",
+                       callback == NULL ? "" : callback);
+        HS_TRY(hs_strtab_add(process->findings->strings, text, &name, err));
+        HS_TRY(hs_dict_put(&signals->handlers, signals->pairs[i].block, name, err));
+    }
+    return HS_OK;
+}
+
+bool hs_gobject_handler_name(const struct gobject_signals *signals,
+                             const struct hs_heap_block *block, hs_str *ret)
+{
+    const uint64_t *name = hs_dict_find(&signals->handlers, block->begin);
+
+    if (name == NULL || *name == GOBJECT_UNNAMED)
+        return false;
+    *ret = (hs_str)*name;
+    return true;
 }

@@ -20,12 +20,13 @@ struct gobject_pair {
 };
 
 enum { GOBJECT_ARRAYS = 6 };
+#define GOBJECT_UNNAMED UINT64_MAX
 
 struct gobject_signals {
     struct gobject_pair *pairs; /* owned: by owner */
     size_t n, capacity;
     struct hs_dict owner_of;        /* by block */
-    struct hs_dict handlers;        /* by address: 1 */
+    struct hs_dict handlers;        /* by address: the name, or GOBJECT_UNNAMED */
     struct hs_dict first_of;        /* by owner: the number of its first pair */
     hs_addr arrays[GOBJECT_ARRAYS]; /* of the two tables: keys, hashes, values */
     size_t n_arrays;
@@ -38,6 +39,14 @@ hs_status hs_gobject_read_signals(const struct gobject_types *types, const struc
 hs_status hs_gobject_read_lists(const struct hs_image *image, const struct hs_heap_map *map,
                                 hs_addr table, struct gobject_signals *ret, struct hs_error *err);
 void hs_gobject_signals_fini(struct gobject_signals *signals);
+
+/* Names each handler by the function that its closure calls: "signal handler on_changed";
+ * O(handlers) looks for symbols. Fails with HS_LIMIT. */
+hs_status hs_gobject_name_handlers(const struct hs_process_copy *process,
+                                   struct gobject_signals *signals, struct hs_error *err);
+/* Tells whether a block is a handler that has a name. O(1). */
+bool hs_gobject_handler_name(const struct gobject_signals *signals,
+                             const struct hs_heap_block *block, hs_str *ret);
 
 /* The three questions of struct hs_ownership. */
 hs_addr hs_gobject_owner(const struct gobject_signals *signals, const struct hs_heap_block *block);

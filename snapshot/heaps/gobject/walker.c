@@ -89,9 +89,15 @@ static const struct gobject_type *gobject_of_class(const struct gobject_types *t
 static bool gobject_name(const void *state, const struct hs_heap_block *block,
                          struct hs_object_name *ret)
 {
-    const struct gobject_types *types = &((const struct gobject *)state)->types;
+    const struct gobject *gobject = state;
+    const struct gobject_types *types = &gobject->types;
     const struct gobject_type *type = gobject_of_class(types, block->begin);
+    hs_str handler;
 
+    if (hs_gobject_handler_name(&gobject->signals, block, &handler)) {
+        *ret = (struct hs_object_name){.name = handler};
+        return true;
+    }
     if (type != NULL) {
         *ret = (struct hs_object_name){.name = type->class_name, .code = type->class_init};
         return true;
@@ -123,6 +129,7 @@ static hs_status gobject_look(void *state, const struct hs_heap_map *map, struct
     struct hs_live_symbol nullify;
 
     HS_TRY(hs_gobject_read_signals(&gobject->types, map, &gobject->signals, err));
+    HS_TRY(hs_gobject_name_handlers(process, &gobject->signals, err));
     if (process->objects != NULL &&
         hs_objects_find(process->objects, "g_nullify_pointer", &nullify))
         HS_TRY(hs_gobject_read_weak(process->image, map, nullify.address, &gobject->weak, err));
