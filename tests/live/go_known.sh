@@ -74,7 +74,7 @@ see_types()
     python3 - "$work/types.json" <<'PYTHON' || fail "$1: types"
 import json, sys
 there = {row["type"]: row["objects"] for row in json.load(open(sys.argv[1]))["types"]}
-exact = {"main.session": 5500, "goroutine main.stuck": 50, "main.order": 5210, "main.store": 1,
+exact = {"main.session": 5591, "goroutine main.stuck": 50, "main.order": 5385, "main.store": 1,
          "map[string]*main.session": 1, "map[int]*main.order": 1, "chan []uint8": 1,
          "[]*main.order": 1, "map[string]int": 3000}
 wrong = {name: there.get(name, 0) for name, n in exact.items()
@@ -85,9 +85,45 @@ sys.exit(f"wrong: {wrong}" if wrong else None if closures else "no closure is na
 PYTHON
 }
 
+# see_leaked WHAT: the goroutines that nothing can wake, by function, are those that the program has
+# made so, in leaks and in suspects.
+see_leaked()
+{
+    "$HEAPSNAP" leaks "$work/heap.snap" --json >"$work/leaks.json" 2>"$work/talk" ||
+        fail "$1: leaks"
+    "$HEAPSNAP" suspects "$work/heap.snap" --json >"$work/suspects.json" || fail "$1: suspects"
+    python3 - "$work/log" "$work/leaks.json" "$work/suspects.json" <<'PYTHON' || fail "$1: leaked"
+import json, sys
+lines = [line.split() for line in open(sys.argv[1])]
+said = {line[1]: int(line[2]) for line in lines if line[0] == "LEAKED"}
+bad = []
+for name in sys.argv[2:]:
+    leaked = json.load(open(name))["leaked_goroutines"]
+    there = {}
+    for row in leaked["groups"]:
+        there[row["function"]] = there.get(row["function"], 0) + row["count"]
+        place = row["file"] is not None and row["file"].endswith("main.go") and row["line"] > 0
+        if not place or not row["waits"].endswith(" in " + row["function"]):
+            bad.append(f"{name}: {row}")
+    if there != said or leaked["count"] != sum(said.values()):
+        bad.append(f"{name}: {there}, not {said}")
+    if not leaked["words"] * 8 > 2048 * leaked["count"]:
+        bad.append(f"{name}: {leaked['words']} words, not even their stacks")
+print(f"{sum(said.values())} leaked goroutines")
+sys.exit("\n".join(bad) if bad else None)
+PYTHON
+}
+
 start "$work/known"
 dump
 compare symbols names
+see_leaked symbols
+"$HEAPSNAP" leaks "$work/heap.snap" >"$work/said" 2>"$work/talk" || fail "leaks"
+"$HEAPSNAP" suspects "$work/heap.snap" >>"$work/said" || fail "suspects"
+for text in "160 goroutines wait for ever" "20 x main.lock, made at" "in main.await: "; do
+    grep -q "$text" "$work/said" || { cat "$work/said"; fail "leaked: no '$text'"; }
+done
+[ "$(grep -c "160 goroutines wait for ever" "$work/said")" = 2 ] || fail "leaked: in one look alone"
 rm -f "$work/heap.snap"*
 dump --heaps all
 compare all names
@@ -119,6 +155,7 @@ start "$work/bare"
 dump
 compare "without symbols and sections" package
 see_types "without symbols and sections"
+see_leaked "without symbols and sections"
 leave
 
 build pie -buildmode=pie -ldflags='-s -w'
@@ -127,6 +164,7 @@ for _ in 1 2 3; do
     rm -f "$work/heap.snap"*
     dump
     compare busy package
+    see_leaked busy
 done
 leave
 

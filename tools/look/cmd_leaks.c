@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "described.h"
+#include "leaked_print.h"
 #include "noun_fields.h"
 #include "open_view.h"
 #include "unread_print.h"
@@ -20,6 +21,7 @@ struct report {
     unsigned certainties; /* asked for: a bit set of enum hs_leak_certainty */
     size_t at;            /* the group that is put */
     struct hs_rows rows;  /* its columns */
+    struct hs_leaked_goroutines leaked;
 };
 
 /* A bit set of enum hs_leak_certainty. */
@@ -248,6 +250,13 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
     return HS_OK;
 }
 
+static hs_status print_leaked(struct hs_tool *tool, const struct report *r, struct hs_error *err)
+{
+    HS_TRY(hs_leaked_say(tool, r->found.view, &r->leaked, err));
+    HS_TRY(hs_leaked_say_each(tool, r->found.view, &r->leaked, err));
+    return hs_print(&tool->out, err, "\n");
+}
+
 static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv, struct report *r,
                             struct hs_error *err)
 {
@@ -255,6 +264,8 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     const struct hs_leak_sum *certain = &g->totals[HS_LEAK_CERTAIN],
                              *possible = &g->totals[HS_LEAK_POSSIBLE];
     const struct hs_list list = {.record = &hs_leaks_record, .each = put_rows, .context = r};
+    struct hs_leaked_pairs leaked;
+    hs_leaked_pairs_init(r->found.view, &r->leaked, &leaked);
     const struct hs_listing listing = {
         .rows = &list,
         .word_bytes = r->found.view->facts->word_bytes,
@@ -270,8 +281,10 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
             HS_COUNT("words", possible->words), HS_END, HS_OBJECT("possible_on_stack"),
             HS_COUNT("count", g->on_stack.count), HS_COUNT("words", g->on_stack.words), HS_END,
             HS_OBJECT("suppressed"), HS_COUNT("count", g->suppressed.count),
-            HS_COUNT("words", g->suppressed.words), HS_END),
+            HS_COUNT("words", g->suppressed.words), HS_END, HS_LEAKED_PAIRS(&leaked)),
     };
+    if (hs_tool_format(inv) == HS_FORMAT_TABLE && r->leaked.n != 0)
+        HS_TRY(print_leaked(tool, r, err));
     if (hs_tool_format(inv) == HS_FORMAT_TABLE && r->found.set.n_lost == 0)
         return hs_print(&tool->out, err, "no block is lost\n");
     return hs_tool_list(tool, inv, &listing, err);
@@ -366,9 +379,12 @@ hs_status hs_cmd_leaks(struct hs_tool *tool, const struct hs_invocation *inv, st
     if (status == HS_OK)
         status = find(inv, &view, &suppressions, &r, err);
     if (status == HS_OK)
+        status = hs_leaked_goroutines_find(&view, &r.leaked, err);
+    if (status == HS_OK)
         status = print(tool, inv, &r, err);
     if (status == HS_OK)
         judge(tool, inv, &r);
+    hs_leaked_goroutines_fini(&r.leaked);
     hs_leak_report_fini(&r.found);
     hs_suppressions_fini(&suppressions);
     return hs_view_finish(&view, status, err);

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "compare/growing.h"
 #include "described.h"
+#include "leaked_print.h"
 #include "open_view.h"
 #include "report/text.h"
 #include "set_print.h"
@@ -23,6 +24,7 @@ struct listing {
     struct hs_suspects found;
     struct hs_growing growing;
     struct hs_balance balance;
+    struct hs_leaked_goroutines leaked;
     struct hs_mapping_holder mappings; /* where mappings are the answer */
     uint64_t least_bytes;              /* of a suspect that a person is told of */
 };
@@ -252,6 +254,26 @@ static hs_status find_balance(struct listing *listing, struct hs_error *err)
                : hs_mapping_holder_find(&listing->view, &listing->mappings, err);
 }
 
+/* Prints the sentences for a person. */
+static hs_status print_text_of(struct hs_tool *tool, struct listing *listing,
+                               const struct hs_suspect_query *query, struct hs_error *err)
+{
+    HS_TRY(print_balance(tool, listing, err));
+    HS_TRY(print_garbage(tool, listing, /* is_first= */ true, err));
+    if (has_told(listing)) {
+        HS_TRY(print_sentences(tool, listing, err));
+    } else if (listing->found.n != 0) {
+        HS_TRY(print_calm(tool, listing, err));
+    } else {
+        HS_TRY(print_none(tool, listing, query->threshold_percent, err));
+        HS_TRY(print_garbage(tool, listing, /* is_first= */ false, err));
+    }
+    if (listing->leaked.n == 0)
+        return HS_OK;
+    HS_TRY(hs_print(&tool->out, err, "\n"));
+    return hs_leaked_say(tool, &listing->view, &listing->leaked, err);
+}
+
 static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
                        struct listing *listing, const struct hs_suspect_query *query,
                        struct hs_error *err)
@@ -277,6 +299,8 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     hs_attribution_find(view, &attribution);
     struct hs_pair memory[HS_PRIVATE_PAIRS];
     hs_private_memory_json(&attribution.memory, memory);
+    struct hs_leaked_pairs leaked;
+    hs_leaked_pairs_init(view, &listing->leaked, &leaked);
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = view->facts->word_bytes,
@@ -297,19 +321,13 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_COUNT("other_bytes", bytes[HS_BALANCE_OTHER]),
             HS_COUNT("absent_bytes", bytes[HS_BALANCE_ABSENT]), HS_END,
             HS_COUNT("attributed_words", attribution.attributed_words), HS_ROWS("suspects", &list),
-            HS_OBJECT("others"), HS_COUNT("count", listing->found.n_others), HS_END),
+            HS_OBJECT("others"), HS_COUNT("count", listing->found.n_others), HS_END,
+            HS_LEAKED_PAIRS(&leaked)),
     };
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
-    HS_TRY(print_balance(tool, listing, err));
     listing->least_bytes = least_bytes_of(inv, &listing->balance);
-    HS_TRY(print_garbage(tool, listing, /* is_first= */ true, err));
-    if (has_told(listing))
-        return print_sentences(tool, listing, err);
-    if (listing->found.n != 0)
-        return print_calm(tool, listing, err);
-    HS_TRY(print_none(tool, listing, query->threshold_percent, err));
-    return print_garbage(tool, listing, /* is_first= */ false, err);
+    return print_text_of(tool, listing, query, err);
 }
 
 /* ---- the command */
@@ -374,9 +392,12 @@ hs_status hs_cmd_suspects(struct hs_tool *tool, const struct hs_invocation *inv,
     if (status == HS_OK)
         status = find_balance(&listing, err);
     if (status == HS_OK)
+        status = hs_leaked_goroutines_find(&listing.view, &listing.leaked, err);
+    if (status == HS_OK)
         status = print(tool, inv, &listing, &query, err);
     if (status == HS_OK)
         judge(tool, inv, &listing);
+    hs_leaked_goroutines_fini(&listing.leaked);
     hs_mapping_holder_fini(&listing.mappings);
     hs_suspects_fini(&listing.found);
     hs_growing_fini(&listing.growing);

@@ -19,7 +19,9 @@ void hs_why_text(const struct hs_view *view, unsigned reason, bool counts, char 
     const char *name = hs_reason_name(rule);
 
     text[0] = '\0';
-    if (name != NULL)
+    if (rule == HS_REASON_LEAKED_GOROUTINE) /* its words count all the same */
+        (void)snprintf(text, HS_WHY_BYTES, "%s", hs_reason_text(rule));
+    else if (name != NULL)
         (void)snprintf(text, HS_WHY_BYTES, "%s: %s by rule %s%s%.80s%s", begin,
                        hs_reason_text(rule), name, place == NULL ? "" : " (",
                        place == NULL ? "" : place, place == NULL ? "" : ")");

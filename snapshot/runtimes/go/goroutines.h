@@ -14,6 +14,7 @@ struct hs_go_goroutine {
     hs_addr stack_begin, stack_end;
     uint64_t id;
     uint8_t status, wait_reason;
+    bool is_leaked;            /* nothing that may run again reaches what it waits on: leaked.c */
     bool is_runtime;           /* the runtime's own: its collector, its finalizers */
     hs_str function;           /* that it runs: "main.stuck"; 0: unknown */
     hs_str made_by, made_file; /* the go statement */
@@ -30,7 +31,7 @@ struct hs_go_frame_map {
     hs_addr objects;                   /* its table of stack objects; 0: none */
     uint32_t n_objects;
     uint8_t kind;       /* private to stacks.c */
-    bool is_of_runtime; /* a function of the runtime */
+    bool is_of_runtime; /* a function of the runtime, or a lock */
 };
 
 struct hs_go_goroutines {

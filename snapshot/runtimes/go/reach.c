@@ -7,6 +7,8 @@ struct reach {
     struct hs_go_session *s;
     hs_addr *waiting; /* owned: blocks that are marked and not looked into yet */
     size_t n, capacity;
+    struct hs_bitmap later; /* by slot: records that are looked into when it is known who leaks */
+    bool is_late;           /* it is known */
 };
 
 bool hs_go_is_cut(const struct hs_go_session *s, const struct hs_go_block *from,
@@ -23,6 +25,8 @@ static hs_status mark(struct reach *r, const struct hs_go_block *block, struct h
     if (hs_bitmap_get(&r->s->reached, block->slot))
         return HS_OK;
     hs_bitmap_set(&r->s->reached, block->slot);
+    if (!r->is_late)
+        HS_TRY(hs_go_wake(r->s, block->slot, err));
     HS_TRY(HS_GROW(&r->waiting, &r->capacity, r->n + 1, err));
     r->waiting[r->n++] = block->begin;
     if (!block->span->is_stack) {
@@ -43,20 +47,14 @@ static hs_status mark_word(void *context, hs_addr at, uint64_t word, bool is_exa
     return hs_go_resolve(&r->s->heap, word, &block) ? mark(r, &block, err) : HS_OK;
 }
 
-static hs_status look_into(struct reach *r, const struct hs_go_block *block, struct hs_error *err)
+static hs_status look_into_object(struct reach *r, const struct hs_go_block *block,
+                                  struct hs_error *err)
 {
     const struct hs_go_heap *heap = &r->s->heap;
     struct hs_go_block target;
     uint64_t word, offset;
-
-    if (block->span->is_stack) {
-        const uint64_t *g = hs_dict_find(&r->s->goroutines.by_g, block->span->record);
-        HS_TRY(mark_word(r, 0, block->span->record, true, err));
-        return g == NULL ? HS_OK
-                         : hs_go_walk_stack(&r->s->goroutines, &r->s->goroutines.goroutines[*g],
-                                            mark_word, r, err);
-    }
     struct hs_go_pointers it = hs_go_pointers_begin(heap, block);
+
     while (hs_go_pointers_next(&it, &word, &offset)) {
         if (hs_go_resolve(heap, word, &target)) {
             if (!hs_go_is_cut(r->s, block, offset, &target))
@@ -66,6 +64,29 @@ static hs_status look_into(struct reach *r, const struct hs_go_block *block, str
         }
     }
     return HS_OK;
+}
+
+static hs_status look_into(struct reach *r, const struct hs_go_block *block, struct hs_error *err)
+{
+    struct hs_go_session *s = r->s;
+    struct hs_go_block record;
+
+    if (!block->span->is_stack) {
+        if (r->is_late || !hs_go_is_asleep(s, block->slot))
+            return look_into_object(r, block, err);
+        hs_bitmap_set(&r->later, block->slot);
+        return HS_OK;
+    }
+    const uint64_t *g = hs_dict_find(&s->goroutines.by_g, block->span->record);
+    HS_TRY(mark_word(r, 0, block->span->record, true, err));
+    if (!r->is_late && hs_go_resolve(&s->heap, block->span->record, &record) &&
+        hs_bitmap_get(&r->later, record.slot)) { /* it was asleep when another led to it */
+        hs_bitmap_clear(&r->later, record.slot);
+        HS_TRY(look_into_object(r, &record, err));
+    }
+    return g == NULL
+               ? HS_OK
+               : hs_go_walk_stack(&s->goroutines, &s->goroutines.goroutines[*g], mark_word, r, err);
 }
 
 /* Sets the bits of the records that lead to each other. */
@@ -85,21 +106,72 @@ static void find_records(struct hs_go_session *s)
             hs_bitmap_set(&s->records, block.slot);
 }
 
-static hs_status reach_all(struct reach *r, struct hs_error *err)
+/* Marks what those that wait to be looked into lead to, and the stacks of goroutines that this
+ * wakes. */
+static hs_status drain(struct reach *r, struct hs_error *err)
+{
+    struct hs_go_session *s = r->s;
+    struct hs_go_waits *waits = &s->waits;
+    struct hs_go_block block;
+
+    while (r->n != 0 || waits->n_woken != 0) {
+        if (r->n != 0) {
+            if (hs_go_slot(&s->heap, r->waiting[--r->n], &block))
+                HS_TRY(look_into(r, &block, err));
+            continue;
+        }
+        size_t woken = waits->woken[--waits->n_woken];
+        if (hs_go_slot(&s->heap, s->goroutines.goroutines[woken].stack_begin, &block))
+            HS_TRY(mark(r, &block, err));
+    }
+    return HS_OK;
+}
+
+/* Marks from the roots; before it is known who leaks, without the stacks of those that may. */
+static hs_status mark_roots(struct reach *r, struct hs_error *err)
 {
     struct hs_go_session *s = r->s;
     struct hs_go_block block;
 
     for (size_t i = 0; i < s->roots.n_leaves; i++) {
-        if (!hs_go_slot(&s->heap, s->roots.leaves[i].target, &block))
+        const struct hs_root_leaf *leaf = &s->roots.leaves[i];
+        const uint64_t *g = leaf->root.kind == HS_ROOT_STACK
+                                ? hs_dict_find(&s->goroutines.by_g, leaf->root.address)
+                                : NULL;
+        bool is_asleep = g != NULL && s->goroutines.goroutines[*g].is_leaked && !r->is_late;
+        if (is_asleep || !hs_go_slot(&s->heap, leaf->target, &block))
             continue;
         HS_TRY(mark(r, &block, err));
-        while (r->n != 0) {
-            if (hs_go_slot(&s->heap, r->waiting[--r->n], &block))
-                HS_TRY(look_into(r, &block, err));
-        }
+        HS_TRY(drain(r, err));
     }
     return HS_OK;
+}
+
+static hs_status look_into_later(struct reach *r, struct hs_error *err)
+{
+    struct hs_go_session *s = r->s;
+
+    for (size_t i = 0; i < s->heap.n_spans; i++) {
+        const struct hs_go_span *span = &s->heap.spans[i];
+        uint64_t end = span->first_slot + span->n_elems;
+        for (uint64_t k = hs_bitmap_next(&r->later, span->first_slot); k < end;
+             k = hs_bitmap_next(&r->later, k + 1)) {
+            struct hs_go_block block = {.span = span,
+                                        .begin =
+                                            span->begin + (k - span->first_slot) * span->elem_bytes,
+                                        .slot = k};
+            HS_TRY(look_into_object(r, &block, err));
+        }
+    }
+    return drain(r, err);
+}
+
+static hs_status reach_all(struct reach *r, struct hs_error *err)
+{
+    HS_TRY(mark_roots(r, err));
+    r->is_late = true;
+    HS_TRY(look_into_later(r, err));
+    return mark_roots(r, err);
 }
 
 hs_status hs_go_reach(struct hs_go_session *s, struct hs_error *err)
@@ -109,7 +181,10 @@ hs_status hs_go_reach(struct hs_go_session *s, struct hs_error *err)
     HS_TRY(hs_bitmap_init(&s->reached, s->heap.live.n_bits, err));
     HS_TRY(hs_bitmap_init(&s->records, s->heap.live.n_bits, err));
     find_records(s);
-    hs_status status = reach_all(&r, err);
+    hs_status status = hs_bitmap_init(&r.later, s->heap.live.n_bits, err);
+    if (status == HS_OK)
+        status = reach_all(&r, err);
+    hs_bitmap_fini(&r.later);
     hs_free(r.waiting);
     return status;
 }

@@ -69,6 +69,7 @@ static void go_close(void *state)
     go_forget(s);
     hs_findings_fini(&s->findings);
     hs_go_code_fini(&s->code);
+    hs_go_waits_fini(&s->waits);
     hs_go_typing_fini(&s->typing);
     hs_roots_fini(&s->roots);
     hs_bitmap_fini(&s->reached);
@@ -186,7 +187,9 @@ static hs_status go_roots(void *state, struct hs_error *err)
     HS_TRY(hs_go_collect_statics(s, err));
     HS_TRY(hs_go_collect_roots(s, err));
     HS_TRY(hs_progress_tell(s->dump->options->progress, "marking", 0, s->heap.n_objects, err));
+    HS_TRY(hs_go_find_waits(s, err));
     HS_TRY(hs_go_reach(s, err));
+    HS_TRY(hs_go_name_leaked(s, err));
     HS_TRY(hs_progress_tell(s->dump->options->progress, "naming types", 0, 0, err));
     HS_TRY(hs_go_see_types(&s->heap, &s->goroutines, &s->typing, err));
     HS_TRY(hs_go_guess_types(&s->typing, &s->goroutines, err));

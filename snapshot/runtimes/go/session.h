@@ -9,6 +9,18 @@
 #include "runtimes/runtime.h"
 #include "typing.h"
 
+/* The goroutines that wait on what only another one can do: leaked.c. */
+struct hs_go_waits {
+    struct hs_go_wait {
+        uint64_t slot;
+        size_t goroutine;
+    } * on, *own; /* owned, ascending: what they wait on; the records that they wait by */
+    size_t n_on, on_capacity, n_own, own_capacity;
+    struct hs_bitmap is_on, is_own; /* the same by slot */
+    size_t *woken;                  /* owned: goroutines whose stacks are to be marked */
+    size_t n_woken, woken_capacity;
+};
+
 struct hs_go_session {
     struct hs_dump *dump; /* borrowed */
     const struct hs_go_layout *layout;
@@ -17,6 +29,8 @@ struct hs_go_session {
     struct hs_go_goroutines goroutines;
     struct hs_go_code code;
     struct hs_go_typing typing;
+    struct hs_go_waits waits; /* while the heap is marked */
+    uint64_t n_leaked;        /* goroutines */
     struct hs_findings findings;
     struct hs_runtime_fact fact;
     struct hs_roots roots;
@@ -38,6 +52,17 @@ struct hs_go_session {
 hs_status hs_go_collect_statics(struct hs_go_session *s, struct hs_error *err);
 /* ---- roots.c: goroutines, finalizers */
 hs_status hs_go_collect_roots(struct hs_go_session *s, struct hs_error *err);
+/* ---- leaked.c: before, while and after the heap is marked */
+void hs_go_waits_fini(struct hs_go_waits *waits);
+/* Finds what goroutines wait on; those that do are taken for leaked until it is reached. */
+hs_status hs_go_find_waits(struct hs_go_session *s, struct hs_error *err);
+/* Wakes those that wait on what is reached: adds them to `woken`. */
+hs_status hs_go_wake(struct hs_go_session *s, uint64_t slot, struct hs_error *err);
+/* Tells whether a block is the record of a goroutine that is taken for leaked, or one that it waits
+ * by: lists of the runtime lead to these, whoever can reach what they wait on. */
+bool hs_go_is_asleep(const struct hs_go_session *s, uint64_t slot);
+/* Counts those that are left, and tells of them at their roots and in a note. */
+hs_status hs_go_name_leaked(struct hs_go_session *s, struct hs_error *err);
 /* ---- reach.c */
 /* Marks all that the roots lead to. */
 hs_status hs_go_reach(struct hs_go_session *s, struct hs_error *err);

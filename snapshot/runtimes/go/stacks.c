@@ -45,6 +45,17 @@ static enum frame_kind kind_of(const char *name)
     return strcmp(name, "runtime.asyncPreempt") == 0 ? FRAME_PREEMPTED : FRAME_PLAIN;
 }
 
+/* Tells whether a function is the runtime's, or waits for somebody else: a lock of sync. */
+static bool is_of_runtime(const char *name)
+{
+    static const char *const prefixes[] = {"runtime.", "sync.", "internal/sync."};
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Finds the bits of one of a function's stack maps: {i32 n, i32 words, n * bits}. */
 static const uint8_t *read_bits(const struct hs_go_heap *heap, hs_addr table, int32_t number,
                                 uint32_t *ret_n_words)
@@ -74,7 +85,7 @@ static void read_map(const struct hs_go_heap *heap, hs_addr pc, struct hs_go_fra
 
     if (hs_go_function_name(heap, f, name, sizeof name)) {
         map->kind = (uint8_t)kind_of(name);
-        map->is_of_runtime = strncmp(name, "runtime.", sizeof "runtime." - 1) == 0;
+        map->is_of_runtime = is_of_runtime(name);
     }
     if (!hs_go_pc_value(heap, f, f->pcsp, pc, &map->depth))
         map->depth = -1;
