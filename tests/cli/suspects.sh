@@ -777,6 +777,9 @@ def equal_groups():
     said = of_sizes([[20 + 7 * (n % 40)] + [3 + n % 11] * (n % 9) for n in range(700)])
     check("times the same" not in said, said)
     check("times the same" not in of_sizes([one] * 7), "seven can be looked at")
+    # The one in the middle is shown.
+    said = of_sizes([[127, 60 + n * 17 % 41] for n in range(41 * 17)])
+    check("697 times the same 2 blocks (1016 + 640 B), 1.6 KiB each time." in said, said)
 
 
 def what_is_wasted():
