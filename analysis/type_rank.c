@@ -18,6 +18,8 @@ static const struct named_rank beginnings[] = {
     {"GPtrArray", HS_RANK_CONTAINER},   {"GArray", HS_RANK_CONTAINER},
     {"GQueue", HS_RANK_CONTAINER},      {"GTree", HS_RANK_CONTAINER},
     {"GNode", HS_RANK_CONTAINER},       {"GString", HS_RANK_CONTAINER},
+    {"xmlNode", HS_RANK_CONTAINER},     {"xmlAttr", HS_RANK_CONTAINER},
+    {"xmlDoc", HS_RANK_LIBRARY},        {"xmlDtd", HS_RANK_LIBRARY},
     {"QHash", HS_RANK_CONTAINER},       {"QMap", HS_RANK_CONTAINER},
     {"QList", HS_RANK_CONTAINER},       {"QVector", HS_RANK_CONTAINER},
     {"QArrayData", HS_RANK_CONTAINER},  {"QTypedArrayData", HS_RANK_CONTAINER},

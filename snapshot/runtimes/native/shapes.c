@@ -80,6 +80,8 @@ static hs_status shapes_nodes(struct hs_shapes *s, struct hs_error *err)
             continue;
         if (s->qt_version != 0)
             HS_TRY(shapes_qt(s, &block, err));
+        if (hs_flow_type(s->flow, block.rank) == 0)
+            HS_TRY(hs_shapes_try_xml(s, &block, err));
         if (hs_flow_type(s->flow, block.rank) != 0)
             continue;
         if (block.n_bytes > TREE_BYTES && shapes_is_tree_node(s, &block))

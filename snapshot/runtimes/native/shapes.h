@@ -1,5 +1,5 @@
 /* The state that the parts of the search for containers share: shapes.c, shapes_holders.c,
- * shapes_qt.c, shapes_qt_hash.c, shapes_blocks.c. */
+ * shapes_qt.c, shapes_qt_hash.c, shapes_xml.c, shapes_blocks.c. */
 #ifndef HS_NATIVE_SHAPES_H
 #define HS_NATIVE_SHAPES_H
 
@@ -17,6 +17,9 @@ enum hs_shape {
     HS_SHAPE_QT_TEXT,
     HS_SHAPE_QT_NUMBERS,
     HS_SHAPE_QT_ARRAY,
+    HS_SHAPE_XML_NODE,
+    HS_SHAPE_XML_ATTRIBUTE,
+    HS_SHAPE_XML_DOCUMENT,
     HS_N_SHAPES
 };
 
@@ -62,6 +65,10 @@ hs_status hs_shapes_try_qt_hash(struct hs_shapes *s, const struct hs_heap_block 
 hs_status hs_shapes_try_qt5(struct hs_shapes *s, const struct hs_heap_block *block,
                             struct hs_error *err);
 hs_status hs_shapes_try_qt6(struct hs_shapes *s, const uint64_t *words, struct hs_error *err);
+
+/* Names a node, an attribute or a document of libxml2 that the block is. O(1). */
+hs_status hs_shapes_try_xml(struct hs_shapes *s, const struct hs_heap_block *block,
+                            struct hs_error *err);
 
 /* Gives bodies and nodes of the container whose holder begins at `at` their types, when there is
  * one. `words`: what stands there, the first three of them at least; 0 where it is not known. */

@@ -18,6 +18,9 @@ static const struct {
     [HS_SHAPE_QT_TEXT] = {"Qt text", HS_FORM_SCALAR},
     [HS_SHAPE_QT_NUMBERS] = {"Qt numbers", HS_FORM_SCALAR},
     [HS_SHAPE_QT_ARRAY] = {"Qt array", HS_FORM_BYTES},
+    [HS_SHAPE_XML_NODE] = {"xmlNode", HS_FORM_RECORD},
+    [HS_SHAPE_XML_ATTRIBUTE] = {"xmlAttr", HS_FORM_RECORD},
+    [HS_SHAPE_XML_DOCUMENT] = {"xmlDoc", HS_FORM_RECORD},
 };
 
 bool hs_shapes_is_spent(const struct hs_shapes *s)
