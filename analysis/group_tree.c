@@ -597,6 +597,40 @@ static uint32_t emptied_below(const struct hs_group_tree *tree, uint32_t group)
     return HS_NO_GROUP;
 }
 
+static bool is_as_many(uint64_t n, uint64_t as)
+{
+    enum { ONE_IN = 20 };
+    return (n > as ? n - as : as - n) <= as / ONE_IN;
+}
+
+/* Returns a class of the program of which as many blocks hang below the group as of a library's,
+ * and which has a quarter of the words: rows beside what the library knows of each. */
+static uint32_t own_class_beside(const struct hs_group_tree *tree, uint32_t best, uint32_t group)
+{
+    uint64_t n = tree->groups[best].n_blocks;
+    for (uint32_t i = group + 1; i < tree->n; i++)
+        if (rank_of(tree, i) > rank_of(tree, best) && is_as_many(tree->groups[i].n_blocks, n) &&
+            tree->groups[i].words >= tree->groups[group].words / LEAST_PART &&
+            is_below(tree, i, group))
+            best = i;
+    return best;
+}
+
+/* Returns, for dicts, texts and numbers of Python, the class of which each object below `group` has
+ * a few of them, as rows of a database have dicts; the same group where there is none. */
+static uint32_t object_of(const struct hs_group_tree *tree, uint32_t of, uint32_t group)
+{
+    const struct hs_group *groups = tree->groups;
+    uint64_t least = groups[of].n_blocks / LEAST_PART;
+    if (!is_of_python(tree->kinds, groups[of].kind) || hs_rank_is_class(rank_of(tree, of)))
+        return of;
+    for (uint32_t i = groups[of].parent;
+         i != group && i != HS_NO_GROUP && groups[i].n_blocks >= least; i = groups[i].parent)
+        if (hs_rank_is_class(rank_of(tree, i)))
+            return own_class_beside(tree, i, group);
+    return of;
+}
+
 /* Finds the group below one that most of its words are in: a quarter of all at least, and more
  * than its own. What hangs on objects of a library that have a name, and has none, is these. */
 static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group,
@@ -616,18 +650,12 @@ static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t 
     uint32_t named = best;
     while (is_untyped(tree->kinds, groups[best].kind) && named != group && !is_opaque(tree, named))
         named = groups[named].parent;
-    if (is_opaque(tree, named))
-        best = named;
+    best = is_opaque(tree, named) ? named : best;
     if (best == group)
         return (struct hs_accumulated){0};
+    best = object_of(tree, best, group);
     *ret_top = groups[best].top;
     return step_of(tree, best);
-}
-
-static bool is_as_many(uint64_t n, uint64_t as)
-{
-    enum { ONE_IN = 20 };
-    return (n > as ? n - as : as - n) <= as / ONE_IN;
 }
 
 /* Tells whether the name of a group's type is no library's template. */

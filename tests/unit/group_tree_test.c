@@ -436,6 +436,55 @@ static void a_class_behind_dicts(void **state)
     made_view_close(&made);
 }
 
+/* Adds reports of rows, each with what a library knows of it, in two dicts; `has_rows`: the rows
+ * are objects of the program. */
+static void add_reports(struct hs_graph_builder *b, bool has_rows, uint32_t row, uint32_t state)
+{
+    enum { N = 8, ROWS = 20 };
+    const uint32_t dict = hs_graph_builder_type(b, "dict", 0, HS_FORM_PYTHON),
+                   list = hs_graph_builder_type(b, "list", 0, HS_FORM_PYTHON),
+                   report = hs_graph_builder_type(b, "__main__.Report", 0, HS_FORM_PYTHON);
+    uint32_t all = hs_graph_builder_block(b, N, false);
+    b->blocks[all].type = list;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t one = hs_graph_builder_block(b, 8, false);
+        b->blocks[one].type = report;
+        hs_graph_builder_edge(b, all, one, HS_EDGE_EXACT);
+        for (uint32_t k = 0; k < ROWS; k++) {
+            uint32_t of = hs_graph_builder_blocks(b, 4, 12);
+            b->blocks[of].type = state;
+            b->blocks[of].words = 4;
+            b->blocks[of + 1].type = b->blocks[of + 2].type = dict;
+            b->blocks[of + 1].words = b->blocks[of + 2].words = 8;
+            b->blocks[of + 3].type = has_rows ? row : dict;
+            hs_graph_builder_edge(b, one, of, HS_EDGE_EXACT);
+            hs_graph_builder_edge(b, of, of + 1, HS_EDGE_EXACT);
+            hs_graph_builder_edge(b, of, of + 2, HS_EDGE_EXACT);
+            hs_graph_builder_edge(b, has_rows ? one : of, of + 3, HS_EDGE_EXACT);
+        }
+    }
+    (void)hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "reports", all);
+}
+
+/* Dicts that objects have a few of are told by the objects, a library's by as many of the
+ * program. */
+static void objects_before_their_dicts(void **state)
+{
+    for (int has_rows = 0; has_rows < 2; has_rows++) {
+        struct made_view made = {0};
+        struct hs_graph_builder *b = &made.builder;
+        const uint32_t row = hs_graph_builder_type(b, "__main__.Row", 0, HS_FORM_PYTHON),
+                       known = hs_graph_builder_type(b, "orm.State", 0, HS_FORM_PYTHON);
+        add_reports(b, has_rows != 0, row, known);
+        made_view_open(&made);
+        struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, 0));
+        assert_int_equal(at.steps[at.members].n_blocks, 8);
+        assert_int_equal(at.bulk.type, has_rows ? row : known);
+        assert_int_equal(at.bulk.n_blocks, 8 * 20);
+        made_view_close(&made);
+    }
+}
+
 /* Objects of a library of which no more than a name is known take the place of what hangs on them,
  * unless they are the members themselves. All of it counts as unknown. */
 static void opaque_objects_before_what_hangs_on_them(void **state)
@@ -669,6 +718,7 @@ int main(void)
         cmocka_unit_test(a_long_list),
         cmocka_unit_test(a_table),
         cmocka_unit_test(a_class_behind_dicts),
+        cmocka_unit_test(objects_before_their_dicts),
         cmocka_unit_test(opaque_objects_before_what_hangs_on_them),
         cmocka_unit_test(values_before_nodes),
         cmocka_unit_test(one_in_another),
