@@ -49,12 +49,16 @@ for python in $(pythons 3.13 3.14); do
     calm
     n_checked=$((n_checked + 1))
     [ "$n_checked" = 1 ] || continue # the rest is the same in all versions
+    told callers "2000 x task Caller.call() local rows" "keep"
     told errors "__main__.reporter" "2000 frame parse()" "at .rows" "reporter.errors"
     told defaults "__main__.publish" "2000 __main__.Order" "publish.__defaults__"
     told receivers "__main__.signal" "__main__.Order" "signal.receivers"
     told documents "__main__.client" "2000 dict, " " in all" \
         "at __main__.client.cache"
     told widgets "2001 __main__.Widget" "at __main__.window.listeners"
+    if "$python" -c "import lxml.etree" 2>"$work/talk"; then
+        told pages "100 lxml.etree._ElementUnicodeResult" " xmlNode" "__main__.Index.titles"
+    fi
     if "$python" -c "import numpy" 2>"$work/talk"; then
         told views "views() local camera" "200 numpy.ndarray" ".base.data"
     fi

@@ -284,7 +284,7 @@ static void put_holder(struct writer *w, const struct hs_view *view,
     if (is_told_place(view, suspect, suspect->holder))
         return;
     put(w, ", at ");
-    put_name(w, suspect->holder, HOLDER_COLUMNS);
+    put_name(w, hs_suspect_place(view, suspect), HOLDER_COLUMNS);
     if (root != NULL && suspect->list == HS_SUSPECT_JOINT) {
         hs_root_tail(view, root, tail); /* whose it is, which an owner has said already */
         put_name(w, tail, NAME_COLUMNS);
@@ -676,7 +676,7 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     if (suspect->type != HS_UNTYPED &&
         hs_snap_type(view->snap, suspect->type)->form == HS_FORM_PYTHON)
         put(w, "More references to it are counted than there are: C code has not given one back "
-               "(Py_DECREF). ");
+               "(Py_DECREF); under heapsnap record it has the line that made it. ");
     else
         put_cycle(w, suspect->cycle);
     put_site(w, suspect);

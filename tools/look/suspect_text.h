@@ -25,6 +25,15 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
 /* Tells whether one root keeps it, or one and the modules that this is a field of. */
 bool hs_suspect_is_one_holder(const struct hs_view *view, const struct hs_suspect *suspect);
 
+/* Returns how many tasks or greenlets wait where the one root is a variable of theirs, as far as
+ * they have slots; 1 of any other suspect. O(tree). */
+uint64_t hs_suspect_n_waiting(const struct hs_view *view, const struct hs_suspect *suspect);
+
+/* Returns the holder's text, from the variable on where all of it has no room and the sentence
+ * began with the frame that the variable is of: "self._closed._waiters" of "task wait() local
+ * self". */
+const char *hs_suspect_place(const struct hs_view *view, const struct hs_suspect *suspect);
+
 /* "1.3 MiB, 88.0 % of the heap". `text` has HS_SUSPECT_MUCH_BYTES. */
 enum { HS_SUSPECT_MUCH_BYTES = 96 };
 void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text);

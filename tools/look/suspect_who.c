@@ -76,12 +76,77 @@ static unsigned take_holders(const struct hs_view *view, const struct hs_suspect
     return n;
 }
 
+/* Tells whether a root is a variable of those that wait, and how much of its name says where. */
+static bool is_waiting(const struct hs_view *view, hs_node node, size_t *ret_n)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    const char *name = hs_view_string(view, root->name), *local = strstr(name, " local ");
+
+    if (root->kind != HS_ROOT_STACK || root->thread != 0 || root->frame == 0 || local == NULL)
+        return false;
+    *ret_n = (size_t)(local - name);
+    return true;
+}
+
+/* Tells whether a root is of the same wait, or of the call right within it: further calls are told
+ * by the innermost alone, and one task may have several of these. */
+static bool is_within_wait(const struct hs_view *view, hs_node node, const char *where, size_t n)
+{
+    const char *name = hs_view_string(view, hs_snap_root(view->snap, node)->name);
+    size_t n_of;
+    return is_waiting(view, node, &n_of) && n_of >= n && strncmp(name, where, n) == 0 &&
+           strstr(name, " ... ") == NULL;
+}
+
+uint64_t hs_suspect_n_waiting(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    uint64_t most = 1, n = 0;
+    hs_node above = 0;
+    bool is_within = false;
+    size_t n_where;
+
+    if (suspect->list != HS_SUSPECT_OWNER || suspect->fold_name != NULL || suspect->n_shown == 0 ||
+        !is_waiting(view, suspect->roots[0], &n_where))
+        return 1;
+    const char *where = hs_view_string(view, hs_snap_root(view->snap, suspect->roots[0])->name);
+    for (hs_node i = 1; i < view->n_tree; i++) {
+        const struct hs_root *root = hs_snap_root(view->snap, i);
+        if (root->target == HS_NO_NODE)
+            continue;
+        if (root->parent != above) { /* the slots of a variable follow each other */
+            above = root->parent;
+            is_within = is_within_wait(view, above, where, n_where);
+            n = 0;
+        }
+        n += is_within && root->offset == 0; /* else it is what a cell in the slot leads to */
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 bool hs_suspect_is_one_holder(const struct hs_view *view, const struct hs_suspect *suspect)
 {
     hs_node holders[HS_SUSPECT_SHOWN_ROOTS];
+    if (hs_suspect_n_waiting(view, suspect) > 1)
+        return false;
     return suspect->n_roots == 1 ||
            (suspect->fold_name == NULL && suspect->n_shown != 0 &&
             suspect->n_shown == suspect->n_roots && take_holders(view, suspect, holders) == 1);
+}
+
+const char *hs_suspect_place(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    static const char local[] = " local ";
+    const char *place = suspect->holder;
+
+    if (suspect->list != HS_SUSPECT_OWNER || suspect->n_roots != 1 ||
+        strlen(place) <= HOLDER_COLUMNS)
+        return place;
+    const char *root = hs_view_string(view, hs_snap_root(view->snap, suspect->roots[0])->name);
+    const char *variable = strstr(root, local);
+    return variable != NULL && strncmp(place, root, strlen(root)) == 0
+               ? place + (variable - root) + strlen(local)
+               : place;
 }
 
 /* The thread that all its roots are of; 0: none, or more roots than are known here. */
@@ -190,6 +255,9 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
         return w.status;
     }
     if (suspect->list == HS_SUSPECT_OWNER) {
+        uint64_t n_waiting = hs_suspect_n_waiting(view, suspect);
+        if (n_waiting > 1)
+            put(&w, "%lu x ", (unsigned long)n_waiting);
         put_root(&w, view, suspect->roots[0]);
         return w.status;
     }

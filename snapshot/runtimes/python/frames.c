@@ -101,6 +101,7 @@ hs_status hs_python_add_variable(struct py_state *s, struct hs_root_leaf *leaf, 
     leaf->group_variable = leaf->root.name;
     HS_TRY(hs_python_add_root(s, leaf, value, false, err));
     leaf->root.address = value + CONTENT;
+    leaf->root.offset = CONTENT; /* it is no second variable */
     value = hs_python_word(&s->view, leaf->root.address);
     return value == 0 || hs_python_is_named(s, value)
                ? HS_OK
