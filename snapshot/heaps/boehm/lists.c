@@ -45,8 +45,8 @@ static bool is_head(const struct boehm *boehm, hs_addr at, const struct boehm_bl
     return true;
 }
 
-/* Tells whether an object can be free: all but its first word is cleared, if it may have pointers
- * (the collector does that when it makes lists, not when it first cuts a page). */
+/* Tells whether an object can be free: all but its first word is cleared, if it may have pointers.
+ */
 static bool is_cleared(const struct boehm *boehm, hs_addr at, const struct boehm_block *block)
 {
     const uint8_t *bytes = hs_image_bytes(boehm->process->image, at, block->object_bytes);

@@ -15,9 +15,9 @@
  * An object lives if it is on no list; in a block that was not swept since the last collection, if
  * it is marked.
  *
- * Source: gc_priv.h, gc_hdrs.h, reclaim.c, allchblk.c and thread_local_alloc.h of 8.2.2; 8.0 has
- * the same. Limit: not 7.x, whose headers differ, nor 8.3 (MARK_BIT_PER_OBJ): their heaps are "not
- * read", as no header's marks end where they must. */
+ * Source: gc_priv.h, gc_hdrs.h, reclaim.c, allchblk.c and thread_local_alloc.h of 8.2.2, with which
+ * it was tried; headers of 8.0 and 8.2.8 are the same. Limit: of a build with other headers
+ * (MARK_BIT_PER_OBJ) the heap is "not read", as no mark stands behind the last object. */
 #ifndef HS_BOEHM_PARTS_H
 #define HS_BOEHM_PARTS_H
 
