@@ -13,7 +13,7 @@ reasons()
         'bytes in the other order' 'exclusive or of addresses and a constant' \
         'packed in six bytes' 'with tags above them' 'complements or negatives' \
         'shifted left by 17 bits' 'addresses as fractions of 64 bits' \
-        'addresses added to or subtracted from a constant, such as at 0x' \
+        'addresses added to or subtracted from a constant, such as at ' \
         'distances from 0x[0-9a-f]* in units of 1 byte' \
         'distances from 0x[0-9a-f]* in units of 8' \
         'distances from 0x[0-9a-f]* in units of 16 bytes' "the block's size, before the block"; do

@@ -184,7 +184,7 @@ static void a_constant_that_is_not_known(void **state)
     hide_by(by_xor, 100);
     assert_int_equal(n_unsure(), MANY - 1);
     assert_true(fake_native_notes(f, "exclusive or of addresses and a constant, such as at "
-                                     "table+0x320, lead to 100 of 255 lost blocks of 64 bytes"));
+                                     "table+0x488, lead to 100 of 255 lost blocks of 64 bytes"));
 }
 
 static void a_constant_that_is_added(void **state)

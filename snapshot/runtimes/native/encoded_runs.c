@@ -12,9 +12,9 @@ enum {
     RUNS = 32,        /* at most */
     PAGE = 4096,
     MET_MOST = 1 << 12,
-    TRIES = 1 << 19,
+    TRIES = 1 << 22,
     TRIES_LEAST = 1 << 12,
-    FEW_ANCHORS = 3,
+    FEW_ANCHORS = 2,
     ANCHORS = 16,
     MANY = 64,
     SURE_BITS = 40, /* chance is less than 2^-40 for each constant that is tried, and less of all */
@@ -55,8 +55,12 @@ static bool has_word(const uint64_t *words, size_t n, uint64_t word)
     return false;
 }
 
-static void add_word(struct hs_encoded_run *run, uint64_t word)
+/* Adds a word, and keeps its place, where that is not one of the first, which may be from
+ * elsewhere.
+ */
+static void add_word(struct hs_encoded_run *run, uint64_t word, hs_addr at)
 {
+    run->at = run->n < 2 * ENCODED_RUN_LEAST ? at : run->at;
     run->least = word < run->least ? word : run->least;
     run->most = word > run->most ? word : run->most;
     if (run->n_met++ < MET_MOST && run->n < ENCODED_RUN_WORDS &&
@@ -67,7 +71,7 @@ static void add_word(struct hs_encoded_run *run, uint64_t word)
 /* Returns the run of a key, which begins with what its slot has; NULL: the words are addresses, or
  * there are too many runs. */
 static struct hs_encoded_run *run_of(struct hs_encoded *e, uint64_t key,
-                                     const struct hs_encoded_slot *slot)
+                                     const struct hs_encoded_slot *slot, hs_addr at)
 {
     const struct hs_target *target = &e->scan->native->dump->target;
 
@@ -79,16 +83,15 @@ static struct hs_encoded_run *run_of(struct hs_encoded *e, uint64_t key,
         return NULL;
     struct hs_encoded_run *run = &e->runs[e->n_runs++];
     run->key = key;
-    run->first_at = slot->first_at;
     run->least = run->most = slot->words[0];
     for (size_t i = 0; i < slot->n; i++)
-        add_word(run, slot->words[i]);
+        add_word(run, slot->words[i], at);
     return run;
 }
 
 /* Tells whether the slot is this key's, or becomes it. Words that come but once do not end a run:
  * each word of another key takes a vote from the one that has the slot. */
-static bool has_slot(struct hs_encoded *e, size_t i, uint64_t key, hs_addr at)
+static bool has_slot(struct hs_encoded *e, size_t i, uint64_t key)
 {
     uint64_t *of_slot = &e->run_keys[i];
     uint64_t n_votes = *of_slot >> VOTES_SHIFT;
@@ -102,7 +105,7 @@ static bool has_slot(struct hs_encoded *e, size_t i, uint64_t key, hs_addr at)
         return false;
     }
     *of_slot = key | UINT64_C(1) << VOTES_SHIFT;
-    e->run_slots[i] = (struct hs_encoded_slot){.first_at = at};
+    e->run_slots[i] = (struct hs_encoded_slot){0};
     return true;
 }
 
@@ -112,7 +115,7 @@ void hs_encoded_add_to_runs(struct hs_encoded *e, uint64_t word, hs_addr at)
     const uint64_t key = word >> 32 << ALIGNED_BITS | last_bits;
     const size_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOTS_BITS);
 
-    if (!has_slot(e, i, key, at))
+    if (!has_slot(e, i, key))
         return;
     struct hs_encoded_slot *slot = &e->run_slots[i];
     if (slot->n < ENCODED_RUN_LEAST) {
@@ -120,10 +123,10 @@ void hs_encoded_add_to_runs(struct hs_encoded *e, uint64_t word, hs_addr at)
             slot->words[slot->n++] = word;
         if (slot->n < ENCODED_RUN_LEAST)
             return;
-        struct hs_encoded_run *run = run_of(e, key, slot);
+        struct hs_encoded_run *run = run_of(e, key, slot, at);
         slot->run = run == NULL ? 0 : (uint32_t)(run - e->runs) + 1;
     } else if (slot->run != 0) {
-        add_word(&e->runs[slot->run - 1], word);
+        add_word(&e->runs[slot->run - 1], word, at);
     }
 }
 
@@ -166,7 +169,7 @@ static size_t count_hits(const struct hs_encoded *e, const struct tries *t, uint
 static void try_block(const struct hs_encoded *e, struct tries *t, hs_addr address)
 {
     for (size_t i = 0; i < t->n_anchors; i++) {
-        uint64_t word = t->run->words[i * t->run->n / t->n_anchors];
+        uint64_t word = t->run->words[(i + 1) * t->run->n / (t->n_anchors + 1)];
         uint64_t constant = constant_of(t->by, word, address);
         size_t n = constant == 0 ? 0 : count_hits(e, t, constant);
         if (n > t->n_best) {
@@ -241,7 +244,7 @@ static hs_status believe(struct hs_encoded *e, const struct tries *t)
         if (n_found[g] == 0 || group->is_possible)
             continue;
         group->is_possible = n * TENTH >= n_of;
-        HS_TRY(hs_encoded_note(e, g, run->first_at, n < group->n_lost ? n : group->n_lost,
+        HS_TRY(hs_encoded_note(e, g, run->at, n < group->n_lost ? n : group->n_lost,
                                t->by == BY_XOR ? "exclusive or of addresses and a constant"
                                                : "addresses added to or subtracted from a "
                                                  "constant"));

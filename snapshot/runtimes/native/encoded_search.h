@@ -66,13 +66,12 @@ struct hs_encoded_run {
     uint64_t words[ENCODED_RUN_WORDS + 2]; /* all different; in the end the least and the most */
     size_t n;
     uint64_t n_met, least, most; /* of all words that were met */
-    hs_addr first_at;
+    hs_addr at;                  /* where one of them stands */
 };
 
 /* The first words of what may become a run. */
 struct hs_encoded_slot {
     uint64_t words[ENCODED_RUN_LEAST];
-    hs_addr first_at;
     uint32_t n;
     uint32_t run; /* 1 + its number; 0: none */
 };
