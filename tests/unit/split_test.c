@@ -291,6 +291,16 @@ static void another_build_is_not_used(void **state)
 }
 
 /* Before DWARF 5 the number is an attribute of the root: the only eight bytes that both have. */
+/* Tells whether eight bytes look like a hash: others that two files have in common are mostly
+ * zeros. */
+static bool is_hash(const uint8_t *bytes)
+{
+    unsigned n_different = 0;
+    for (size_t i = 0; i < 8; i++)
+        n_different += memchr(bytes, bytes[i], i) == NULL;
+    return n_different >= 6;
+}
+
 static void another_old_build_is_not_used(void **state)
 {
     static struct fixture f;
@@ -303,10 +313,10 @@ static void another_old_build_is_not_used(void **state)
     assert_int_equal(hs_elf_section_bytes_named(f.elf, ".debug_info", &skeleton, &n, &err), HS_OK);
     for (size_t at = 11; at + 8 <= n; at++) {
         uint8_t *same = memmem(changed, n_changed, skeleton + at, 8);
-        bool is_number = same != NULL && memchr(skeleton + at, 0, 8) == NULL;
-        if (is_number)
-            same[7] ^= 1;
-        n_found += is_number;
+        if (same == NULL || !is_hash(skeleton + at))
+            continue;
+        same[7] ^= 1;
+        n_found++;
     }
     assert_int_equal(n_found, 1);
     assert_int_equal(merged_is(&f, 1 << 24, 0), 0);
