@@ -7,7 +7,8 @@ double hs_sample_words(const struct hs_sampler *sampler, const struct hs_sample 
                        double *ret_variance)
 {
     double period = sampler->period_words, words = 0, variance = 0;
-    if (period > 0 && sampler->kind == HS_SAMPLER_JEMALLOC) {
+    bool is_one_a_block = sampler->kind == HS_SAMPLER_JEMALLOC || sampler->kind == HS_SAMPLER_GO;
+    if (period > 0 && is_one_a_block) {
         double seen = -expm1(-(double)sample->words / period);
         words =
             seen > 0 ? (double)sample->words / seen : period; /* the limit for no words at all */

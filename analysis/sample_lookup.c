@@ -29,7 +29,7 @@ hs_status hs_sample_parse(const char *text, struct hs_sample_name *ret, struct h
         }
         if (name.kind < 0) {
             (void)hs_fail(err, HS_USAGE, "'%.40s' is no kind of sampler", text);
-            return hs_hint(err, "samplers are memprof, jemalloc and record: sample:memprof:N");
+            return hs_hint(err, "samplers are memprof, jemalloc, record and go: sample:memprof:N");
         }
         text = colon + 1;
     }

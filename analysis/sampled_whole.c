@@ -7,14 +7,14 @@
 /* A sampler that is switched on by the program itself begins after the process did. */
 #define AT_ONCE_NS UINT64_C(1000000000)
 
-enum population { OF_OCAML, OF_MALLOC, OF_PYTHON, OF_OTHERS, N_POPULATIONS };
+enum population { OF_OCAML, OF_MALLOC, OF_PYTHON, OF_GO, OF_OTHERS, N_POPULATIONS };
 
 static enum population population_of_form(unsigned form)
 {
     if (form == HS_FORM_MAPPING || form == HS_FORM_PYTHON)
         return form == HS_FORM_PYTHON ? OF_PYTHON : OF_OTHERS;
     if (form == HS_FORM_GO)
-        return OF_OTHERS;
+        return OF_GO;
     return form <= HS_FORM_OTHER ? OF_OCAML : OF_MALLOC;
 }
 
@@ -23,6 +23,8 @@ static uint64_t words_of_sampler(const struct hs_sampler *sampler, const uint64_
 {
     if (sampler->kind == HS_SAMPLER_MEMPROF)
         return words[OF_OCAML];
+    if (sampler->kind == HS_SAMPLER_GO)
+        return words[OF_GO];
     return words[OF_MALLOC] + (sampler->kind == HS_SAMPLER_RECORD ? words[OF_PYTHON] : 0);
 }
 
@@ -40,7 +42,9 @@ static hs_status count_words(const struct hs_view *view, uint64_t *words, struct
     bool is_there[N_POPULATIONS] = {false};
     for (uint32_t type = 0; type < view->totals->n_types; type++)
         is_there[population_of_form(hs_snap_type(view->snap, type)->form)] = true;
-    if (is_there[OF_OCAML] + is_there[OF_MALLOC] + is_there[OF_PYTHON] + is_there[OF_OTHERS] == 1) {
+    if (is_there[OF_OCAML] + is_there[OF_MALLOC] + is_there[OF_PYTHON] + is_there[OF_GO] +
+            is_there[OF_OTHERS] ==
+        1) {
         for (unsigned i = 0; i < N_POPULATIONS; i++)
             words[i] = is_there[i] ? view->totals->heap_words : 0;
         return HS_OK;

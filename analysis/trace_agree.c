@@ -37,13 +37,19 @@ static bool runs(const struct hs_snap *snap, const char *executable)
     return false;
 }
 
+/* Tells whether a sampler writes a trace at all. */
+static bool has_trace(const struct hs_sampler *sampler)
+{
+    return sampler->kind != HS_SAMPLER_JEMALLOC && sampler->kind != HS_SAMPLER_GO;
+}
+
 /* Tells whether a snapshot of a process under heapsnap record has this begin of a trace, to the
  * microsecond. Names need not agree: the program may be a link to a file of another name, as
  * redis-server is. */
 static bool is_recorded(const struct hs_snap_facts *facts, uint64_t begun_us)
 {
     for (size_t i = 0; i < facts->n_samplers; i++)
-        if (facts->samplers[i].kind != HS_SAMPLER_JEMALLOC && facts->samplers[i].begun_ns != 0 &&
+        if (has_trace(&facts->samplers[i]) && facts->samplers[i].begun_ns != 0 &&
             facts->samplers[i].begun_ns / 1000 == begun_us)
             return true;
     return false;
@@ -149,7 +155,7 @@ hs_status hs_trace_sampler(const char *path, const struct hs_trace_info *info,
     bool is_tie = false;
     for (uint32_t i = 0; i < facts->n_samplers; i++) {
         const struct hs_sampler *sampler = &facts->samplers[i];
-        if (sampler->kind == HS_SAMPLER_JEMALLOC)
+        if (!has_trace(sampler))
             continue;
         unsigned points =
             1u + (is_file(snap, sampler, path) ? 4u : 0u) + (is_rate(sampler, info) ? 2u : 0u);

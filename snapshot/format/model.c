@@ -168,6 +168,7 @@ const char *hs_sampler_kind_name(unsigned kind)
         [HS_SAMPLER_MEMPROF] = "memprof",
         [HS_SAMPLER_JEMALLOC] = "jemalloc",
         [HS_SAMPLER_RECORD] = "record",
+        [HS_SAMPLER_GO] = "go",
     };
     return MODEL_NAME(names, kind);
 }

@@ -14,7 +14,7 @@ KINDS = ["global", "dynamic_global", "c_root", "stack", "local", "register", "tl
          "memprof", "hook", "registered", "unclaimed"]
 KIND_NAMES = ["globals", "dynamic globals", "c_roots", "stacks", "locals", "registers", "tls",
               "finalisers", "memprof", "hooks", "registered", "unclaimed"]
-SAMPLERS = ["memprof", "jemalloc", "record"]
+SAMPLERS = ["memprof", "jemalloc", "record", "go"]
 CLASSES = ["exact", "interior", "past_end", "guessed", "ephemeron", "weak", "ephemeron_off"]
 EXACT, INTERIOR, PAST_END, GUESSED, EPHEMERON, WEAK, EPHEMERON_OFF = range(7)
 STATIC, YOUNG = 1, 2

@@ -177,7 +177,7 @@ UNREADABLE = (("begin", "delta", ""), ("end", "delta", ""))
 NOTES = (("text", "", "string"), ("is_gap", "", 1))
 MEMORY = (("owner", "", "string"), ("state", "", 6), ("bytes", "", ""),
           ("resident_bytes", "", ""), ("n_blocks", "", ""))
-SAMPLERS = (("kind", "", 2), ("period_words", "fixed", ""), ("begun_ns", "", ""),
+SAMPLERS = (("kind", "", 3), ("period_words", "fixed", ""), ("begun_ns", "", ""),
             ("n_lost", "", ""), ("trace", "", "string"))
 ROOTS = (("parent", "delta", ""), ("level", "", (4, 5)), ("kind", "", 11), ("certainty", "", 2),
          ("weak", "", 1), ("edge_class", "", 3, 2), ("tier", "", 2, 3), ("target", "delta +1", ""),

@@ -42,6 +42,11 @@ arena, = words(arena_map + 8 * index, 1)
 all_g, n_g, _ = words(symbols["runtime.allgs"], 3)
 gs = words(all_g, n_g)
 span = lambda: random.choice(spans)
+buckets, bucket = [], words(symbols["runtime.mbuckets"], 1)[0] # the stacks of the heap profile
+while bucket and len(buckets) < 1000:
+    buckets.append(bucket)
+    bucket = words(bucket + 8, 1)[0]
+specials = [special for special in (words(at + 128, 1)[0] for at in spans) if special]
 # An address in a record, by kind: which words of it are damaged.
 places = [
     lambda: module + 8 * random.randrange(69),
@@ -54,6 +59,8 @@ places = [
     lambda: random.choice(gs) + random.choice((0, 8, 40, 48, 56, 64, 144, 152, 296, 312)),
     lambda: symbols[random.choice(("runtime.allgs", "runtime.allp"))] + 8 * random.randrange(3),
     lambda: all_g + 8 * random.randrange(n_g),
+    lambda: random.choice(buckets) + 8 * random.randrange(2, 8),
+    lambda: random.choice(specials) + 8 * random.randrange(3),
 ]
 values = [
     lambda old: 0, lambda old: 1, lambda old: (1 << 64) - 1, lambda old: (1 << 47) - 8,

@@ -143,7 +143,7 @@ static void forge_frame_line(struct hs_forge *f)
 }
 
 const struct hs_golden_forged hs_golden_forged_samples[HS_N_GOLDEN_FORGED_SAMPLES] = {
-    {"sampler_kind", forge_kind, OPEN, "over its limit 2", false},
+    {"sampler_kind", forge_kind, OPEN, "over its limit 3", false},
     {"sampler_nan", forge_period_nan, OPEN, "sampler 1 has no period that can be", false},
     {"sampler_infinite", forge_period_infinite, OPEN, "sampler 1 has no period", false},
     {"sampler_negative", forge_period_negative, OPEN, "sampler 1 has no period", false},

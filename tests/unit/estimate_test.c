@@ -126,7 +126,7 @@ static void poisson_covers_the_truth(void **state)
 
 static void horvitz_thompson_covers_the_truth(void **state)
 {
-    check(simulate(HS_SAMPLER_JEMALLOC, 500));
+    check(simulate(HS_SAMPLER_GO, 500));
     check(simulate(HS_SAMPLER_JEMALLOC, 2000));
 }
 

@@ -58,7 +58,7 @@ static void test_sample_states(void **state)
 
 static void test_sampler_kinds(void **state)
 {
-    static const char *const names[] = {"memprof", "jemalloc", "record"};
+    static const char *const names[] = {"memprof", "jemalloc", "record", "go"};
     expect_names(hs_sampler_kind_name, HS_N_SAMPLER_KINDS, names);
 }
 

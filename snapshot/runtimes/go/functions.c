@@ -140,30 +140,48 @@ hs_addr hs_go_funcdata(const struct hs_go_heap *heap, const struct hs_go_functio
     return heap->module.gofunc + offset;
 }
 
-/* Follows the tree of inlined calls {id, name, address in the caller} to its root: symtab.go,
- * inlinedCall; symtabinl.go since 1.20. */
-bool hs_go_inlined_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
-                        hs_addr pc, char *text, size_t n)
+/* Finds the call that was inlined at an instruction, in the tree of such calls {id, name, address
+ * in the caller}: symtab.go, inlinedCall; symtabinl.go since 1.20. `ret` is the function with the
+ * name of the inlined one, and the address becomes that of the call. False: there is none. */
+static bool inlined_at(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                       hs_addr *pc, struct hs_go_function *ret)
 {
     bool is_old = heap->layout->minor < MINOR_OF_START_LINE;
     uint64_t n_bytes = is_old ? INLINED_OLD_BYTES : INLINED_BYTES;
     hs_addr tree = hs_go_funcdata(heap, function, FUNCDATA_INLINED);
     uint32_t table = hs_go_pcdata(heap, function, PCDATA_INLINED);
-    struct hs_go_function inlined = *function;
-    bool is_found = false;
     int32_t number;
 
-    for (unsigned i = 0; i < INLINED_MAX && tree != 0 && table != 0 &&
-                         hs_go_pc_value(heap, function, table, pc, &number) && number >= 0;
-         i++) {
-        const uint8_t *call = hs_go_bytes(heap, tree + (uint32_t)number * n_bytes, n_bytes);
-        if (call == NULL)
-            break;
-        inlined.name = (int32_t)hs_load_u32(call + (is_old ? INLINED_OLD_NAME_AT : 4));
-        pc = function->entry + hs_load_u32(call + (is_old ? INLINED_OLD_NAME_AT : 4) + 4);
+    if (tree == 0 || table == 0 || !hs_go_pc_value(heap, function, table, *pc, &number) ||
+        number < 0)
+        return false;
+    const uint8_t *call = hs_go_bytes(heap, tree + (uint32_t)number * n_bytes, n_bytes);
+    if (call == NULL)
+        return false;
+    *ret = *function;
+    ret->name = (int32_t)hs_load_u32(call + (is_old ? INLINED_OLD_NAME_AT : 4));
+    *pc = function->entry + hs_load_u32(call + (is_old ? INLINED_OLD_NAME_AT : 4) + 4);
+    return true;
+}
+
+bool hs_go_inlined_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                        hs_addr pc, char *text, size_t n)
+{
+    struct hs_go_function inlined;
+    bool is_found = false;
+
+    for (unsigned i = 0; i < INLINED_MAX && inlined_at(heap, function, &pc, &inlined); i++)
         is_found = true;
-    }
     return is_found && hs_go_function_name(heap, &inlined, text, n);
+}
+
+bool hs_go_innermost_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                          hs_addr pc, char *text, size_t n)
+{
+    struct hs_go_function inlined;
+
+    return hs_go_function_name(
+        heap, inlined_at(heap, function, &pc, &inlined) ? &inlined : function, text, n);
 }
 
 bool hs_go_line(const struct hs_go_heap *heap, const struct hs_go_function *function, hs_addr pc,

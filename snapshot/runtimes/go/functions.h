@@ -33,6 +33,9 @@ bool hs_go_pc_value(const struct hs_go_heap *heap, const struct hs_go_function *
  * there is none. */
 bool hs_go_inlined_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
                         hs_addr pc, char *text, size_t n);
+/* Names the innermost of them, or the function itself. False: it has no name. */
+bool hs_go_innermost_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                          hs_addr pc, char *text, size_t n);
 /* The offset of table `which` of those by address; 0: none. And the address of one of the whole
  * function; 0: none. */
 uint32_t hs_go_pcdata(const struct hs_go_heap *heap, const struct hs_go_function *function,

@@ -112,6 +112,8 @@ static hs_status add_specials(struct hs_go_session *s, const struct hs_go_span *
         offset = l->minor < MINOR_OF_LONG_OFFSETS ? (uint16_t)offset : offset;
         if (!hs_image_u8(image, at + (uint64_t)l->special_kind, &kind) || offset >= bytes)
             return HS_OK;
+        if (kind == l->special_profile)
+            HS_TRY(hs_go_add_sample(&s->heap, at, span->begin + offset, &s->samples, err));
         if (kind == l->special_cleanup)
             HS_TRY(add_cleanup(s, at, err));
         if (kind == l->special_weakhandle)
@@ -135,8 +137,10 @@ hs_status hs_go_collect_roots(struct hs_go_session *s, struct hs_error *err)
         if (g->stack_begin < g->stack_end)
             HS_TRY(add_goroutine(s, g, err));
     }
+    hs_go_find_rate(&s->heap, s->goroutines.n_ps == 0 ? 0 : s->goroutines.ps[0], &s->samples);
     for (size_t i = 0; i < s->heap.n_spans; i++)
         if (!s->heap.spans[i].is_stack && s->heap.spans[i].specials != 0)
             HS_TRY(add_specials(s, &s->heap.spans[i], &n_left, err));
+    hs_go_judge_rate(&s->heap, &s->samples);
     return HS_OK;
 }

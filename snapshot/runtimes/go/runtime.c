@@ -70,6 +70,7 @@ static void go_close(void *state)
     hs_findings_fini(&s->findings);
     hs_go_code_fini(&s->code);
     hs_go_waits_fini(&s->waits);
+    hs_go_samples_fini(&s->samples);
     hs_go_typing_fini(&s->typing);
     hs_roots_fini(&s->roots);
     hs_bitmap_fini(&s->reached);
@@ -237,6 +238,10 @@ static hs_status go_facts(void *state, struct hs_runtime_facts *ret, struct hs_s
     s->fact.certainty = s->goroutines.n_interrupted == 0 ? HS_EXACT : HS_CONSERVATIVE;
     *ret =
         (struct hs_runtime_facts){.runtimes = &s->fact, .n_runtimes = 1, .findings = &s->findings};
+    if (s->samples.n_samples != 0) {
+        ret->samplers = &s->samples.sampler;
+        ret->n_samplers = 1;
+    }
     return hs_dump_own_facts(s->dump, facts, err);
 }
 
@@ -295,9 +300,26 @@ static hs_status go_types(void *state, struct hs_type_tables *ret, struct hs_err
 
 static hs_status go_samples(void *state, struct hs_runtime_samples *ret, struct hs_error *err)
 {
-    (void)state;
-    (void)err;
+    struct hs_go_session *s = state;
+    const struct hs_go_samples *samples = &s->samples;
+    struct hs_sample *copy;
+    struct hs_go_block block;
+
     *ret = (struct hs_runtime_samples){0};
+    if (samples->n_samples == 0)
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&copy, samples->n_samples, err));
+    for (size_t i = 0; i < samples->n_samples; i++) {
+        copy[i] = samples->samples[i];
+        copy[i].node =
+            hs_go_resolve(&s->heap, copy[i].id, &block)
+                ? hs_dump_node(s->dump, s, block.begin, hs_bitmap_rank(&s->heap.live, block.slot))
+                : HS_NO_NODE;
+    }
+    *ret = (struct hs_runtime_samples){.samples = copy,
+                                       .n_samples = samples->n_samples,
+                                       .frames = samples->frames,
+                                       .n_frames = samples->n_frames};
     return HS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "goroutines.h"
 #include "masks.h"
 #include "runtimes/runtime.h"
+#include "samples.h"
 #include "typing.h"
 
 /* The goroutines that wait on what only another one can do: leaked.c. */
@@ -33,6 +34,7 @@ struct hs_go_session {
     uint64_t n_leaked;        /* goroutines */
     struct hs_findings findings;
     struct hs_runtime_fact fact;
+    struct hs_go_samples samples;
     struct hs_roots roots;
     struct hs_bitmap reached;  /* by slot */
     struct hs_bitmap records;  /* by slot: records of goroutines, threads and processors */

@@ -239,9 +239,10 @@ enum hs_sampler_kind {
     HS_SAMPLER_MEMPROF,  /* Gc.Memprof: each word is one with the same probability */
     HS_SAMPLER_JEMALLOC, /* jemalloc's profiler: a block is one or is none */
     HS_SAMPLER_RECORD,   /* heapsnap record: points on the line of all bytes allocated */
+    HS_SAMPLER_GO,       /* Go's heap profile: an object is one or is none */
     HS_N_SAMPLER_KINDS
 };
-/* "memprof", "jemalloc", "record"; NULL for a kind out of range. */
+/* "memprof", "jemalloc", "record", "go"; NULL for a kind out of range. */
 const char *hs_sampler_kind_name(unsigned kind);
 
 struct hs_sampler {
