@@ -2,6 +2,7 @@
 #ifndef HS_LOOK_SUSPECT_WRITER_H
 #define HS_LOOK_SUSPECT_WRITER_H
 
+#include "analysis/suspects.h"
 #include "base/append.h"
 #include "base/error.h"
 
@@ -19,5 +20,13 @@ struct writer {
 /* Puts a name made safe, cut in the middle to so many columns. */
 void hs_suspect_put_name(struct writer *w, const char *name, size_t columns);
 #define put_name hs_suspect_put_name
+
+/* Puts a share of a whole in percent, rounded to tenths: "88.0 %". */
+void hs_suspect_put_percent(struct writer *w, uint64_t part, uint64_t whole);
+#define put_percent hs_suspect_put_percent
+
+/* Puts the reserve: nothing where the figure is what letting go frees (docs/answers.md). */
+void hs_suspect_put_reserve(struct writer *w, const struct hs_view *view,
+                            const struct hs_suspect *suspect);
 
 #endif
