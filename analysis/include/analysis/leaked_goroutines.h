@@ -12,9 +12,8 @@ struct hs_leaked_group {
     hs_node root;      /* the variable of the tree of roots that they are slots of */
     hs_node first;     /* the leaf of the first */
     const char *waits; /* borrowed from the snapshot: "chan send in main.query"; "" */
-    uint64_t n;
-    uint64_t
-        words; /* that they keep: together, where they are all of their root; else each alone */
+    uint64_t n;        /* goroutines */
+    uint64_t words; /* kept together where they are all of their root, else a sum of each alone */
 };
 
 struct hs_leaked_goroutines {

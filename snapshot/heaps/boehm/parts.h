@@ -68,7 +68,8 @@ struct boehm {
 
 /* ---- locate.c */
 
-/* Finds the top index; 0: it is not in use. O(words of data of all binaries). */
+/* Finds the top index and the binary that has it; `object` stays NULL where none does. O(words of
+ * data of all binaries). */
 void hs_boehm_locate(struct boehm *boehm);
 
 /* ---- blocks.c */

@@ -84,7 +84,7 @@ static hs_status collect(struct field_users *u, struct hs_error *err)
     return HS_OK;
 }
 
-/* Writes a function's name without its unit where that is the field's: "get_id". */
+/* Returns a function's name without its unit where that is the field's: "get_id". */
 static const char *short_name(const char *function, const char *unit)
 {
     const char *end = strstr(unit, " field ");

@@ -3,8 +3,7 @@
  *   closure Stm.observe | closure Stm.(fun at stm.ml:7) | continuation of Stm.run (stm.ml:9) |
  * object (method at view.ml:9) |
  * custom _z | string | float | float array | abstract | weak array | ephemeron | empty weak array |
- * object | lazy |
- * forward | block tag 0, 2 fields | block tag 0, 17+ fields
+ * empty ephemeron | object | lazy | forward | block tag 0, 2 fields | block tag 0, 17+ fields
  *
  * and where source types are known, those: "Constr.t.App", with the names of fields; containers
  * that are told by their shape: "map-node" (source_types/shapes.h).
@@ -60,8 +59,8 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types);
  * one of which none is, as in a table that is never cleaned. */
 enum hs_ephe_state { HS_EPHE_NONE, HS_EPHE_ALIVE, HS_EPHE_EMPTY };
 
-/* Finds the type of a block. Fails with
- * HS_LIMIT when out of memory. Cost: a table look-up, or a hash probe for closures and customs. */
+/* Finds the type of a block. Fails with HS_LIMIT when out of memory. Cost: a table look-up, or a
+ * hash probe for closures and customs. */
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
                         enum hs_ephe_state ephemeron, uint32_t *ret, struct hs_error *err);
 

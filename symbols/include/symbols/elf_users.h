@@ -30,8 +30,7 @@ hs_status hs_elf_users(struct hs_elf *elf, const struct hs_elf *names, const hs_
 
 /* Finds likewise who reads words through a register that has the address of what they are in:
  * places[i] is a word of one of bases[0, n_bases), which ascend, too. Only what follows within 48
- * bytes is looked at, and only in functions that may_use names, in all where it is
- * NULL. */
+ * bytes is looked at, and only in functions of which may_use is true; in all where it is NULL. */
 struct hs_elf_field_query {
     const hs_addr *bases, *places;
     size_t n_bases, n_places;
