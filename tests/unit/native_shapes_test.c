@@ -488,6 +488,92 @@ static void tables_of_qt6(void **state)
     is(wrong, "");
 }
 
+/* type, next, previous, document */
+static void put_xml(hs_addr at, uint64_t kind, hs_addr next, hs_addr previous, hs_addr document)
+{
+    *world_word(w, at + 8) = kind;
+    *world_word(w, at + 48) = next;
+    *world_word(w, at + 56) = previous;
+    *world_word(w, at + 64) = document;
+}
+
+enum { XML_ELEMENT = 1, XML_ATTRIBUTE = 2, XML_COMMENT = 8, XML_DOCUMENT = 9, HTML_DOCUMENT = 13 };
+
+static void nodes_of_xml(void **state)
+{
+    hs_addr document = world_block(w, 184), page = world_block(w, 184);
+    hs_addr first = world_block(w, 120), second = world_block(w, 120);
+    hs_addr attribute = world_block(w, 104), comment = world_block(w, 120);
+    put_xml(document, XML_DOCUMENT, 0, 0, document);
+    put_xml(page, HTML_DOCUMENT, 0, 0, page);
+    put_xml(first, XML_ELEMENT, second, 0, document);
+    put_xml(second, XML_ELEMENT, 0, first, document);
+    put_xml(attribute, XML_ATTRIBUTE, 0, 0, document);
+    put_xml(comment, XML_COMMENT, 0, 0, page);
+    run();
+    is(document, "xmlDoc");
+    is(page, "xmlDoc");
+    is(first, "xmlNode");
+    is(second, "xmlNode");
+    is(attribute, "xmlAttr");
+    is(comment, "xmlNode");
+    assert_int_equal(flow.n_by_shape, 6);
+}
+
+static void no_nodes_of_xml(void **state)
+{
+    hs_addr document = world_block(w, 184), none[12];
+    for (size_t i = 0; i < 12; i++)
+        none[i] = world_block(w, 120);
+    hs_addr large = world_block(w, 248), small = world_block(w, 88), small_attribute;
+    small_attribute = world_block(w, 184);
+    put_xml(document, XML_DOCUMENT, 0, 0, document);
+    put_xml(none[0], 0, 0, 0, document); /* no such kinds */
+    put_xml(none[1], 6, 0, 0, document);
+    put_xml(none[2], UINT64_C(1) << 32 | XML_ELEMENT, 0, 0, document);
+    put_xml(none[3], XML_ELEMENT, 0, 0, 0); /* of no document */
+    put_xml(none[4], XML_ELEMENT, 0, 0, WORLD_UNMAPPED);
+    put_xml(none[5], XML_ELEMENT, 0, 0, none[4]);              /* of what is none */
+    put_xml(none[6], XML_ELEMENT, 0, 0, document + 8);         /* into one */
+    put_xml(none[7], XML_ELEMENT, none[7], none[7], document); /* its own neighbour */
+    put_xml(none[8], XML_ELEMENT, none[9], 0, document);       /* does not lead back */
+    put_xml(none[9], XML_ELEMENT, WORLD_UNMAPPED, 0, document);
+    put_xml(none[10], XML_ELEMENT, 0, UINT64_MAX - 40, document); /* wraps around */
+    put_xml(none[11], XML_DOCUMENT, 0, 0, none[11]);              /* no room for a document */
+    put_xml(large, XML_ELEMENT, 0, 0, document);                  /* far too large */
+    put_xml(small, XML_ATTRIBUTE, 0, 0, document);
+    put_xml(small_attribute, XML_ATTRIBUTE, 0, 0, document);
+    run();
+    is(document, "xmlDoc");
+    for (size_t i = 0; i < 12; i++)
+        is(none[i], "");
+    is(large, "");
+    is(small, "");
+    is(small_attribute, "");
+    assert_int_equal(flow.n_by_shape, 1);
+}
+
+/* Any one bit of the four words that is not as it was makes it no node, or one of another kind. */
+static void mutated_nodes_of_xml(void **state)
+{
+    enum { N_WORDS = 4, N_BITS = 64 };
+    static const unsigned offsets[N_WORDS] = {8, 48, 56, 64};
+    hs_addr document = world_block(w, 184), mutants[N_WORDS * N_BITS];
+
+    put_xml(document, XML_DOCUMENT, 0, 0, document);
+    for (unsigned i = 0; i < N_WORDS * N_BITS; i++) {
+        mutants[i] = world_block(w, 120);
+        put_xml(mutants[i], XML_ELEMENT, 0, 0, document);
+        *world_word(w, mutants[i] + offsets[i / N_BITS]) ^= UINT64_C(1) << i % N_BITS;
+    }
+    run();
+    is(document, "xmlDoc");
+    for (unsigned i = 0; i < N_WORDS * N_BITS; i++) {
+        bool is_node = i == 1 || i == 2; /* 3 and 5: text in CDATA and a reference */
+        is(mutants[i], is_node ? "xmlNode" : "");
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -513,6 +599,9 @@ int main(void)
         TEST(arrays_of_qt6),
         TEST(tables_of_qt5),
         TEST(tables_of_qt6),
+        TEST(nodes_of_xml),
+        TEST(no_nodes_of_xml),
+        TEST(mutated_nodes_of_xml),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -598,6 +598,7 @@ hs_status hs_go_read_code(const struct hs_go_heap *heap, const struct hs_go_goro
 {
     const struct hs_go_module *m = &heap->module;
     struct reading *r = NULL;
+    hs_addr read_to = 0;
 
     ret->heap = heap;
     for (size_t i = 0; i < gs->n_frames; i++)
@@ -611,7 +612,10 @@ hs_status hs_go_read_code(const struct hs_go_heap *heap, const struct hs_go_goro
     for (uint64_t i = 0; status == HS_OK && i < m->n_functions; i++) {
         hs_addr begin = m->text + hs_load_u32(m->ftab + i * FTAB_BYTES);
         hs_addr end = m->text + hs_load_u32(m->ftab + (i + 1) * FTAB_BYTES);
-        if (begin < end && end <= m->etext && end - begin <= CODE_MAX)
+        if (begin < read_to || begin >= end || end > m->etext) /* each byte is read once */
+            continue;
+        read_to = end;
+        if (end - begin <= CODE_MAX)
             status = read_function(r, begin, end);
     }
     hs_free(r);

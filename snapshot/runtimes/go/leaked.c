@@ -90,16 +90,24 @@ static hs_status add_wait(struct hs_go_session *s, size_t goroutine, hs_addr add
     return HS_OK;
 }
 
+/* Tells whether a record is the goroutine's own, and takes it from the number of those that are
+ * looked at: lists that share records or go in circles take no longer than all blocks. */
+static bool take_record(struct hs_go_session *s, hs_addr g, hs_addr record)
+{
+    return hs_go_member(&s->heap, record, 0) == g && s->waits.n_records++ < s->heap.live.n_bits;
+}
+
 /* Notes the channels: of a list of records, one for each case. */
 static hs_status find_channels(struct hs_go_session *s, size_t number, bool *ret,
                                struct hs_error *err)
 {
     const struct hs_go_layout *l = s->layout;
-    hs_addr at = hs_go_member(&s->heap, s->goroutines.goroutines[number].g, l->g_waiting);
+    const hs_addr g = s->goroutines.goroutines[number].g;
+    hs_addr at = hs_go_member(&s->heap, g, l->g_waiting);
     unsigned n = 0;
 
     *ret = at != 0;
-    for (; at != 0 && *ret && n < CASES_MAX; n++) {
+    for (; at != 0 && *ret && n < CASES_MAX && take_record(s, g, at); n++) {
         HS_TRY(add_own(s, number, at, err));
         HS_TRY(add_wait(s, number, hs_go_member(&s->heap, at, l->sudog_c), ret, err));
         at = hs_go_member(&s->heap, at, l->sudog_waitlink);

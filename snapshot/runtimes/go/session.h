@@ -17,6 +17,7 @@ struct hs_go_waits {
         size_t goroutine;
     } * on, *own; /* owned, ascending: what they wait on; the records that they wait by */
     size_t n_on, on_capacity, n_own, own_capacity;
+    uint64_t n_records;             /* of channels that were looked at */
     struct hs_bitmap is_on, is_own; /* the same by slot */
     size_t *woken;                  /* owned: goroutines whose stacks are to be marked */
     size_t n_woken, woken_capacity;

@@ -114,7 +114,8 @@ static bool alike_in_slab(const struct hs_native *native, const struct hs_ends_p
         for (unsigned side = 0; side < 2; side++) {
             uint64_t bytes = i * span->unit_bytes;
             hs_addr at = side == 0 ? holder->begin - bytes : holder->begin + bytes;
-            if (at < span->begin || at >= span->end)
+            if (at < span->begin || at >= span->end ||
+                span->end - at < place->at + ALIKE_WORD) /* the rest of a slab is no holder */
                 continue;
             const uint8_t *end = span->bytes + (at - span->begin) + place->at;
             const uint8_t *begin = end - (uint64_t)back * ALIKE_WORD;
