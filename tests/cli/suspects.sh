@@ -1111,6 +1111,34 @@ def calm():
           "3 % of the process")
 
 
+def calm_without_types():
+    """Blocks of no known type are no alarm below 1 MiB; from there on they are, and lost ones are
+    a fault of any size."""
+    def small(kib, is_lost):
+        snap = native(Snap())
+        plain = snap.type("block", 0, 15)
+        blocks = [snap.block(128, plain) for _ in range(kib)]
+        for before, block in zip(blocks, blocks[1:]):
+            snap.edge(before, block, 0)
+        snap.root(snap.block(4, plain) if is_lost else blocks[0], "keymap", unit="keymap.c")
+        snap.record("memory", "glibc", LIVE, 2 * MIB, 2 * MIB, kib)
+        snap.record("memory", "data of binaries", OTHER, MIB, MIB, 0)
+        snap.record("fact", "resident_bytes", 3 * MIB)
+        return snap.write("small.snap")
+
+    name = small(200, is_lost=False)
+    text = words_of(name)
+    check("no suspect: only blocks of no known type, below 1 MiB, keep 2 % of the resident memory "
+          "(-n 0 prints all). Most is this: keymap alone keeps 200.0 KiB" in text and
+          " 1. " not in text, text)
+    check(" 1. keymap" in " " + " ".join(suspects(name, "-n", 0).out.split()), "asked for all")
+    equal(of(name)[0]["words"], 200 * 128, "JSON has it")
+    text = words_of(small(1030, is_lost=False))
+    check(" 1. keymap alone keeps 1.0 MiB" in text, text)
+    text = words_of(small(200, is_lost=True))
+    check(" 1. Lost, as no root leads to it: 200.0 KiB" in text, text)
+
+
 def by_brute_force():
     """Of random heaps: every block is its one owner's, or of the exact set of roots that reach it,
     or lost."""
@@ -1145,7 +1173,7 @@ main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, untyped_of_man
      what_every_program_of_a_runtime_has, by_convention, who_counts, plain_pointers,
      pointers_that_look, by_values_alone, small_heaps, at_the_end_of_info, what_is_lost,
      beside_and_below, as_many_beside, untyped_below_a_member, groups_of_untyped, cycles,
-     doubtful_ranks_low, copies_and_a_second_fault, equal_groups, calm,
+     doubtful_ranks_low, copies_and_a_second_fault, equal_groups, calm, calm_without_types,
      what_is_wasted, what_is_unknown_once, who_allocated, rounded_up, nothing_to_say,
      without_roots, order_and_limits,
      all_formats, hostile_names, thresholds, alike, balance, by_brute_force)

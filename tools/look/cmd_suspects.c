@@ -27,6 +27,7 @@ struct listing {
     struct hs_leaked_goroutines leaked;
     struct hs_mapping_holder mappings; /* where mappings are the answer */
     uint64_t least_bytes;              /* of a suspect that a person is told of */
+    uint64_t least_untyped_bytes;      /* of one that keeps what no type is known of */
 };
 
 /* ---- sentences for a person */
@@ -183,21 +184,48 @@ static hs_status print_conservative(struct hs_tool *tool, const struct hs_suspec
                        "words of variables without a type count as pointers by their values alone");
 }
 
-/* A large part of a small heap may be next to nothing of the process: a person who did not
- * ask for more is told of what has LEAST_PERCENT of the resident memory. All of a dump that has not
- * looked at most of the memory. */
-static uint64_t least_bytes_of(const struct hs_invocation *inv, const struct hs_balance *balance)
+/* Sets what a person is told of who did not ask for more. A large part of a small heap may be next
+ * to nothing of the process: it has LEAST_PERCENT of the resident memory. Blocks of which no more
+ * is known than a size, as the tables that libraries set up have many, need LEAST_BYTES, too: of
+ * less there is nothing to be learnt. All is told of a dump that has not looked at most of the
+ * memory. */
+static void set_least(const struct hs_invocation *inv, struct listing *listing)
 {
-    enum { LEAST_PERCENT = 2 };
+    enum { LEAST_PERCENT = 2, LEAST_BYTES = 1 << 20 };
+    const struct hs_balance *balance = &listing->balance;
     bool is_asked_for = hs_given(inv, HS_OPT_SENTENCES) || hs_given(inv, HS_OPT_THRESHOLD);
-    return is_asked_for || balance->bytes[HS_BALANCE_ABSENT] != 0
-               ? 0
-               : balance->resident_bytes / 100 * LEAST_PERCENT;
+    if (is_asked_for || balance->bytes[HS_BALANCE_ABSENT] != 0 || balance->resident_bytes == 0)
+        return;
+    uint64_t part = balance->resident_bytes / 100 * LEAST_PERCENT;
+    listing->least_bytes = part;
+    listing->least_untyped_bytes = part < LEAST_BYTES ? LEAST_BYTES : part;
+}
+
+static bool has_bytes(const struct listing *listing, const struct hs_suspect *suspect,
+                      uint64_t bytes)
+{
+    return suspect->words >= bytes / listing->view.facts->word_bytes;
+}
+
+static bool has_type(const struct hs_view *view, uint32_t type)
+{
+    return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
+}
+
+/* Tells whether a type tells something of what is kept; what is lost is a fault without one. */
+static bool is_telling(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    const struct hs_accumulated *classes = suspect->at.classes;
+    return suspect->list == HS_SUSPECT_LOST || has_type(view, suspect->type) ||
+           (classes[0].n_blocks != 0 && has_type(view, classes[0].type)) ||
+           (classes[1].n_blocks != 0 && has_type(view, classes[1].type));
 }
 
 static bool is_told(const struct listing *listing, const struct hs_suspect *suspect)
 {
-    return suspect->words >= listing->least_bytes / listing->view.facts->word_bytes;
+    return has_bytes(listing, suspect,
+                     is_telling(&listing->view, suspect) ? listing->least_bytes
+                                                         : listing->least_untyped_bytes);
 }
 
 static bool has_told(const struct listing *listing)
@@ -211,10 +239,16 @@ static bool has_told(const struct listing *listing)
 /* The largest of those that are too little to be suspects. */
 static hs_status print_calm(struct hs_tool *tool, struct listing *listing, struct hs_error *err)
 {
+    bool is_part = false; /* there is one of 2 %, and no type tells what it is */
+    for (size_t i = 0; i < listing->found.n; i++)
+        is_part |= has_bytes(listing, &listing->found.rows[i], listing->least_bytes);
     struct hs_suspect_text text;
     HS_TRY(print_wrapped(tool, "",
-                         "no suspect: nothing keeps 2 % of the resident memory (-n 0 prints "
-                         "all). Most is this:",
+                         is_part
+                             ? "no suspect: only blocks of no known type, below 1 MiB, keep 2 % of "
+                               "the resident memory (-n 0 prints all). Most is this:"
+                             : "no suspect: nothing keeps 2 % of the resident memory (-n 0 "
+                               "prints all). Most is this:",
                          err));
     HS_TRY(hs_suspect_write(&listing->view, &listing->found.rows[0], &text, err));
     HS_TRY(print_wrapped(tool, "    ", text.sentence, err));
@@ -326,7 +360,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     };
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
-    listing->least_bytes = least_bytes_of(inv, &listing->balance);
+    set_least(inv, listing);
     return print_text_of(tool, listing, query, err);
 }
 
