@@ -18,7 +18,7 @@ module=$(find "$work/system" -type d -path '*dist-packages/heapsnap')
 /usr/bin/python3 -c 'import sys; sys.exit(sys.argv[1] not in sys.path)' \
     "$(dirname "${module#"$work/system"}")" || fail "the interpreter does not look into '$module'"
 for helper in "$work/system/usr/local/bin/"heapsnap-*; do
-    ! readelf -S "$helper" | grep -q '\.debug_info' || fail "$helper has debug information"
+    ! readelf -S "$helper" | grep '\.debug_info' >/dev/null || fail "$helper has debug information"
 done
 DESTDIR=$work/system cmake --build "$BUILD_DIR" --target uninstall >"$work/removed" 2>&1 ||
     fail "uninstall: $(tail -3 "$work/removed")"
@@ -52,7 +52,8 @@ awk '/^HEAPSNAP_/ {version = $1}
     LC_ALL=C sort >"$work/named"
 [ "$(wc -l <"$work/named")" -gt 10 ] || fail "the version script names $(wc -l <"$work/named")"
 diff "$work/named" "$work/exported" || fail "libheapsnap.so exports something else"
-readelf -d "$lib/libheapsnap.so" | grep -q 'SONAME.*\[libheapsnap\.so\.0\]' || fail "the soname"
+readelf -d "$lib/libheapsnap.so" | grep 'SONAME.*\[libheapsnap\.so\.0\]' >/dev/null ||
+    fail "the soname"
 
 # shellcheck disable=SC2046 # flags are words
 build()

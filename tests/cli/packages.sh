@@ -52,7 +52,8 @@ lintian --allow-root --fail-on error "$debs"/*.deb >"$work/lintian" 2>&1 ||
 
 # ---- what is in them
 for program in "$root"/usr/bin/* "$root"/usr/lib/lib*.so; do
-    ! readelf -SW "$program" | grep -q '\.debug_info\|\.symtab' || fail "$program is not stripped"
+    ! readelf -SW "$program" | grep '\.debug_info\|\.symtab' >/dev/null ||
+        fail "$program is not stripped"
 done
 for page in "$SOURCE_DIR"/docs/man/*.1; do
     gzip -cd "$root/usr/share/man/man1/${page##*/}.gz" | cmp - "$page" || fail "$page"

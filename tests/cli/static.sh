@@ -4,7 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 static=$BUILD_DIR/bin/heapsnap-static
 [ -x "$static" ] || skip "no heapsnap-static in this build (scripts/static-libs, -DHS_STATIC=ON)"
-! readelf -lW "$static" | grep -q 'INTERP\|DYNAMIC' || fail "it has a loader"
+! readelf -lW "$static" | grep 'INTERP\|DYNAMIC' >/dev/null || fail "it has a loader"
 
 cat >"$work/stock.c" <<'C'
 #include <stdio.h>

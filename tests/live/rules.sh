@@ -38,7 +38,7 @@ owned "with rules"
 "$HEAPSNAP" info "$work/heap.snap" >"$work/said" || fail "info"
 grep -q '^note.*rules [0-9a-f]\{16\}: .*std, of the user house' "$work/said" ||
     fail "info: $(grep rules "$work/said")"
-"$HEAPSNAP" suspects "$work/heap.snap" --policy conservative | grep -q 'roots together' ||
+"$HEAPSNAP" suspects "$work/heap.snap" --policy conservative | grep 'roots together' >/dev/null ||
     fail "rules lower what a word is worth: by --policy conservative all count alike"
 
 # Why says which line of which file it was.
@@ -50,7 +50,8 @@ for line in 'weak-pointer by house.rules:2' 'borrowed-by-call by house.rules:3' 
 done
 node=$("$HEAPSNAP" sql "$work/heap.snap" "select r.target from roots r where r.rule = 'weak-pointer'
     and r.name like '%observed%'" --format tsv | tail -1)
-"$HEAPSNAP" object "$work/heap.snap" "#$node" --why | grep -qF 'weak-pointer (house.rules:2)' ||
+"$HEAPSNAP" object "$work/heap.snap" "#$node" --why |
+        grep -F 'weak-pointer (house.rules:2)' >/dev/null ||
     fail "why: $("$HEAPSNAP" object "$work/heap.snap" "#$node" --why)"
 
 # Rules of roots can be switched off one by one, and then none of these is lowered so.

@@ -215,7 +215,7 @@ static uint64_t n_words(const struct hs_encoded_run *run)
 static bool is_believed(const struct hs_encoded *e, const struct tries *t, uint64_t n_lost)
 {
     const size_t n_misses = t->run->n - t->n_best;
-    if (t->n_best <= 2 * n_misses + 1)
+    if (n_lost == 0 || t->n_best <= 2 * n_misses + 1)
         return false;
     const uint64_t n = t->n_best - 2 * n_misses - 1, least = SURE_BITS * QUARTERS;
     return n * quarter_bits(e, n_lost, ALIGNED_BITS) >= least &&
