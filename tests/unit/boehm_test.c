@@ -240,6 +240,17 @@ static void blocks_that_overlap(void **state)
     assert_int_equal(heaps.map.n_blocks, PAGE / SMALL - 2 + PAGE / ATOMIC + 1);
 }
 
+/* Pages that share a header of free memory are no more than the copy has room for headers. */
+static void headers_that_are_shared(void **state)
+{
+    put(HEADER(3) + 32, PAGE);
+    for (unsigned page = 4; page < 1024; page++)
+        put(BOTTOM + page * 8, HEADER(3));
+    assert_int_equal(read_all(), HS_OK);
+    assert_true(findings.n_torn > 100);
+    assert_int_equal(heaps.map.n_blocks, PAGE / SMALL - 2 + PAGE / ATOMIC + 1);
+}
+
 static void chains_without_end(void **state)
 {
     put(BOTTOM + KEY + 8, BOTTOM);
@@ -300,11 +311,17 @@ static void survives_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOEHM_TEST(reads_objects),         BOEHM_TEST(reads_bits),
-        BOEHM_TEST(tables_that_are_none),  BOEHM_TEST(headers_that_are_none),
-        BOEHM_TEST(blocks_that_overlap),   BOEHM_TEST(chains_without_end),
-        BOEHM_TEST(lists_that_do_not_end), BOEHM_TEST(variables_that_are_no_heads),
-        BOEHM_TEST(survives_damage),       BOEHM_TEST(survives_without_memory),
+        BOEHM_TEST(reads_objects),
+        BOEHM_TEST(reads_bits),
+        BOEHM_TEST(tables_that_are_none),
+        BOEHM_TEST(headers_that_are_none),
+        BOEHM_TEST(blocks_that_overlap),
+        BOEHM_TEST(chains_without_end),
+        BOEHM_TEST(headers_that_are_shared),
+        BOEHM_TEST(lists_that_do_not_end),
+        BOEHM_TEST(variables_that_are_no_heads),
+        BOEHM_TEST(survives_damage),
+        BOEHM_TEST(survives_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static hs_status read_bottom(struct boehm *boehm, hs_addr bottom, uint64_t key,
         if (!hs_image_u64(boehm->process->image, bottom + i * HS_WORD_BYTES, &header) ||
             header < BOEHM_PAGE_BYTES) /* none, or the block begins so many pages before */
             continue;
-        if (!block_of(boehm, header, page, &block)) {
+        if (boehm->n_blocks == boehm->most_blocks || !block_of(boehm, header, page, &block)) {
             boehm->n_damaged++;
             continue;
         }
@@ -199,6 +199,8 @@ static void find_collection(struct boehm *boehm)
 
 hs_status hs_boehm_blocks(struct boehm *boehm, struct hs_error *err)
 {
+    boehm->most_blocks =
+        hs_image_resident_bytes(boehm->process->image, 0, UINT64_MAX) / BOEHM_HEADER_BYTES;
     for (uint64_t i = 0; i < BOEHM_TOP_WORDS; i++)
         HS_TRY(read_chain(boehm, i, err));
     leave_out(boehm);

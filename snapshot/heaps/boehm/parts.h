@@ -60,6 +60,9 @@ struct boehm {
     size_t n_bottoms, bottoms_capacity;
     struct boehm_block *blocks; /* owned; ascending and disjoint */
     size_t n_blocks, blocks_capacity;
+    uint64_t most_blocks; /* that the copy has room for: damaged indices may share headers */
+    hs_addr *stacks;      /* owned: the stack pointers of all threads, ascending */
+    size_t n_stacks;
     uint64_t n_damaged; /* headers that are left out */
     bool has_bytes;     /* marks are bytes, not bits */
     bool knows_swept;   /* which blocks were swept since the last collection */

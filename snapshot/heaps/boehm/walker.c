@@ -1,5 +1,8 @@
 /* Boehm's collector: its objects, as another allocator's blocks. */
+#include <stdlib.h>
+
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "boehm/parts.h"
 #include "carve.h"
 #include "data_words.h"
@@ -14,7 +17,27 @@ static void boehm_close(void *state)
         return;
     hs_free(boehm->bottoms);
     hs_free(boehm->blocks);
+    hs_free(boehm->stacks);
     hs_free(boehm);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const hs_addr *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static hs_status boehm_note_stacks(struct boehm *boehm, struct hs_error *err)
+{
+    const struct hs_target *target = boehm->process->target;
+
+    if (target->n_threads == 0)
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&boehm->stacks, target->n_threads, err));
+    for (; boehm->n_stacks < target->n_threads; boehm->n_stacks++)
+        boehm->stacks[boehm->n_stacks] = hs_regs_sp(&target->threads[boehm->n_stacks].regs);
+    qsort(boehm->stacks, boehm->n_stacks, sizeof *boehm->stacks, by_address);
+    return HS_OK;
 }
 
 static hs_status boehm_open(const struct hs_process_copy *process, void **ret_state,
@@ -30,6 +53,8 @@ static hs_status boehm_open(const struct hs_process_copy *process, void **ret_st
     hs_boehm_locate(boehm);
     if (boehm->object != NULL)
         status = hs_boehm_blocks(boehm, err);
+    if (status == HS_OK && boehm->n_blocks != 0)
+        status = boehm_note_stacks(boehm, err);
     if (status == HS_OK && boehm->n_blocks != 0)
         *ret_state = boehm;
     else
@@ -66,14 +91,11 @@ static hs_status boehm_claim(struct hs_ledger *ledger, enum hs_memory_state stat
 
 /* ---- the collector's own tables, which it has from the system, too */
 
-static bool is_stack(const struct hs_target *target, const struct hs_mapping *m)
+static bool is_stack(const struct boehm *boehm, const struct hs_mapping *m)
 {
-    for (size_t i = 0; i < target->n_threads; i++) {
-        hs_addr sp = hs_regs_sp(&target->threads[i].regs);
-        if (sp >= m->begin && sp < m->end)
-            return true;
-    }
-    return false;
+    size_t i = HS_FIRST_NOT(at, 0, boehm->n_stacks, boehm->stacks[at] < m->begin);
+
+    return i != boehm->n_stacks && boehm->stacks[i] < m->end;
 }
 
 /* Claims a mapping in which it has tables: headers and indices, of which some are not in use, and a
@@ -85,7 +107,7 @@ static hs_status boehm_claim_tables(const struct boehm *boehm, hs_addr at, struc
     const struct hs_mapping *m = hs_target_mapping_at(target, at);
 
     if (m == NULL || m->begin == *last || m->inode != 0 || m->shared ||
-        hs_mapping_path(target, m)[0] != '\0' || is_stack(target, m))
+        hs_mapping_path(target, m)[0] != '\0' || is_stack(boehm, m))
         return HS_OK;
     *last = m->begin;
     return boehm_claim(ledger, HS_MEMORY_INTERNAL, m->begin, m->end - m->begin, err);
@@ -100,8 +122,7 @@ static hs_status boehm_claim_marks(const struct boehm *boehm, hs_addr begin, hs_
     const uint64_t n_bytes = end - begin;
 
     if (begin >= end || n_bytes < BOEHM_MARKS_LEAST || (n_bytes & (n_bytes - 1)) != 0 ||
-        m == NULL || end > m->end || m->inode != 0 || m->shared ||
-        is_stack(boehm->process->target, m))
+        m == NULL || end > m->end || m->inode != 0 || m->shared || is_stack(boehm, m))
         return HS_OK;
     return boehm_claim(ledger, HS_MEMORY_INTERNAL, begin, n_bytes, err);
 }
