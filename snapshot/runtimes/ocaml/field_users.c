@@ -11,34 +11,40 @@
 
 enum { NAME_BYTES = 512 };
 
+/* A root without a name that leads to the heap. */
+struct wanted {
+    hs_addr address;
+    size_t leaf; /* its number */
+};
+
 struct field_users {
     struct hs_ocaml *rt;            /* borrowed */
     struct hs_roots *roots;         /* borrowed */
     const struct hs_object *object; /* borrowed */
-    hs_addr *bases, *places;        /* owned: ascending, none twice, once sorted */
+    const struct wanted *wanted;    /* borrowed: the object's, by address */
+    size_t n_wanted;
+    hs_addr *bases, *places; /* owned: ascending, none twice, once sorted */
     size_t n_bases, n_places;
     struct hs_elf_user *users; /* owned: by place */
 };
 
-static bool is_unnamed(const struct field_users *u, const struct hs_root *root)
+static bool is_unnamed(const struct hs_ocaml *rt, const struct hs_root *root)
 {
     char number[32];
 
     if (root->kind != HS_ROOT_GLOBAL && root->kind != HS_ROOT_DYNAMIC_GLOBAL)
         return false;
-    const char *name = hs_strtab_get(u->rt->strings, root->name);
+    const char *name = hs_strtab_get(rt->strings, root->name);
     int n = snprintf(number, sizeof number, " field %u", root->field);
     size_t n_name = strlen(name);
     return n > 0 && n_name > (size_t)n && strcmp(name + n_name - (size_t)n, number) == 0;
 }
 
-static bool is_wanted(const struct field_users *u, const struct hs_root_leaf *leaf)
+static bool is_wanted(const struct hs_ocaml *rt, const struct hs_root_leaf *leaf)
 {
-    hs_addr at = leaf->root.address;
-
-    if (at < u->object->begin || at >= u->object->end || !is_unnamed(u, &leaf->root))
+    if (leaf->root.address == 0 || !is_unnamed(rt, &leaf->root))
         return false;
-    enum hs_area area = hs_ocaml_area(u->rt, leaf->target);
+    enum hs_area area = hs_ocaml_area(rt, leaf->target);
     return area == HS_AREA_HEAP || area == HS_AREA_YOUNG;
 }
 
@@ -62,19 +68,11 @@ static size_t sort_addresses(hs_addr *at, size_t n)
 
 static hs_status collect(struct field_users *u, struct hs_error *err)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < u->roots->n_leaves; i++)
-        n += is_wanted(u, &u->roots->leaves[i]);
-    if (n == 0)
-        return HS_OK;
-    HS_TRY(HS_ALLOC(&u->bases, n, err));
-    HS_TRY(HS_ALLOC(&u->places, n, err));
-    HS_TRY(HS_ALLOC(&u->users, n, err));
-    for (size_t i = 0; i < u->roots->n_leaves; i++) {
-        const struct hs_root_leaf *leaf = &u->roots->leaves[i];
-        if (!is_wanted(u, leaf))
-            continue;
+    HS_TRY(HS_ALLOC(&u->bases, u->n_wanted, err));
+    HS_TRY(HS_ALLOC(&u->places, u->n_wanted, err));
+    HS_TRY(HS_ALLOC(&u->users, u->n_wanted, err));
+    for (size_t i = 0; i < u->n_wanted; i++) {
+        const struct hs_root_leaf *leaf = &u->roots->leaves[u->wanted[i].leaf];
         hs_addr place = leaf->root.address - u->object->bias;
         u->bases[u->n_bases++] = place - leaf->root.offset;
         u->places[u->n_places++] = place;
@@ -123,31 +121,71 @@ static bool may_use(const char *function)
 static hs_status tell_object(struct field_users *u, struct hs_error *err)
 {
     HS_TRY(collect(u, err));
-    if (u->n_places == 0)
-        return HS_OK;
     const struct hs_elf_field_query query = {.bases = u->bases,
                                              .places = u->places,
                                              .n_bases = u->n_bases,
                                              .n_places = u->n_places,
                                              .may_use = may_use};
     HS_TRY(hs_elf_field_users(u->object->elf, u->object->elf, &query, u->users, err));
-    for (size_t i = 0; i < u->roots->n_leaves; i++)
-        if (is_wanted(u, &u->roots->leaves[i]))
-            HS_TRY(tell(u, &u->roots->leaves[i].root, err));
+    for (size_t i = 0; i < u->n_wanted; i++)
+        HS_TRY(tell(u, &u->roots->leaves[u->wanted[i].leaf].root, err));
     return HS_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return (x->leaf > y->leaf) - (x->leaf < y->leaf);
+}
+
+/* Lists the roots without a name by their addresses, so that each object asks for its own. */
+static hs_status list_wanted(const struct hs_ocaml *rt, const struct hs_roots *roots,
+                             struct wanted **ret, size_t *ret_n, struct hs_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < roots->n_leaves; i++)
+        n += is_wanted(rt, &roots->leaves[i]);
+    if (n == 0)
+        return HS_OK;
+    HS_TRY(HS_ALLOC(ret, n, err));
+    for (size_t i = 0; i < roots->n_leaves; i++)
+        if (is_wanted(rt, &roots->leaves[i]))
+            (*ret)[(*ret_n)++] = (struct wanted){roots->leaves[i].root.address, i};
+    qsort(*ret, *ret_n, sizeof **ret, by_place);
+    return HS_OK;
+}
+
+static hs_status tell_range(struct hs_ocaml *rt, struct hs_roots *roots,
+                            const struct hs_object *object, const struct wanted *wanted,
+                            size_t n_wanted, struct hs_error *err)
+{
+    struct field_users u = {
+        .rt = rt, .roots = roots, .object = object, .wanted = wanted, .n_wanted = n_wanted};
+    hs_status status = tell_object(&u, err);
+
+    hs_free(u.bases);
+    hs_free(u.places);
+    hs_free(u.users);
+    return status;
 }
 
 hs_status hs_ocaml_tell_field_users(struct hs_ocaml *rt, struct hs_roots *roots,
                                     struct hs_error *err)
 {
-    hs_status status = HS_OK;
+    hs_auto_free struct wanted *wanted = NULL;
+    size_t n = 0;
 
-    for (size_t i = 0; i < rt->objects->n && status == HS_OK; i++) {
-        struct field_users u = {.rt = rt, .roots = roots, .object = &rt->objects->objects[i]};
-        status = tell_object(&u, err);
-        hs_free(u.bases);
-        hs_free(u.places);
-        hs_free(u.users);
+    HS_TRY(list_wanted(rt, roots, &wanted, &n, err));
+    for (size_t i = 0; n != 0 && i < rt->objects->n; i++) {
+        const struct hs_object *object = &rt->objects->objects[i];
+        size_t begin = HS_FIRST_NOT(at, 0, n, wanted[at].address < object->begin);
+        size_t end = HS_FIRST_NOT(at, begin, n, wanted[at].address < object->end);
+        if (begin != end)
+            HS_TRY(tell_range(rt, roots, object, wanted + begin, end - begin, err));
     }
-    return status;
+    return HS_OK;
 }
