@@ -300,6 +300,14 @@ static uint64_t numbers_of_frames(const struct hs_python_layout *layout,
     return numbers;
 }
 
+/* Tells whether it is a node of a context's map, which has a set of bits or a hash of 32 bits
+ * behind its size (Python/hamt.c): with what is left beside it that may look like an address. */
+static bool is_map_node(const struct py_class *class)
+{
+    return strcmp(class->name, "hamt_bitmap_node") == 0 ||
+           strcmp(class->name, "hamt_collision_node") == 0;
+}
+
 /* Returns the words that are numbers in an object, with items, of a type that is not known: how
  * many items there are; and items that are shorter than an address (the code of a regular
  * expression), which begin within the fixed part. */
@@ -309,7 +317,8 @@ static uint64_t numbers_of_items(const struct py_class *class)
 
     if (class->kind != PY_OTHER || class->item_bytes == 0)
         return 0;
-    return bits(2, 3) | (hs_python_items_lead(class) ? 0 : bits(end - 1, end));
+    return bits(2, is_map_node(class) ? 4 : 3) |
+           (hs_python_items_lead(class) ? 0 : bits(end - 1, end));
 }
 
 /* Returns the owning words before an object: since 3.11 a dictionary or values. What the collector
