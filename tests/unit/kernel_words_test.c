@@ -156,8 +156,8 @@ static void connections_to_itself(void **state)
     target.inet_inodes = NULL;
 }
 
-/* That a process with the same pid made or used before this one is not its own; before the machine
- * began no clock told the time. */
+/* Memory that a process with the same pid made or used before this one began is not this one's. A
+ * time before the machine began tells nothing: the clock was set since. */
 static void memory_that_was_let_go(void **state)
 {
     static const struct {
