@@ -208,10 +208,7 @@ static hs_status add_builds(const struct hs_view *view, struct hs_snap_keys *tab
 
 static bool blocks_move(const struct hs_view *view)
 {
-    for (size_t i = 0; i < view->facts->n_runtimes; i++)
-        if (strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") == 0)
-            return true;
-    return hs_leak_is_garbage(view);
+    return hs_view_has_runtime(view, "ocaml") || hs_leak_is_garbage(view);
 }
 
 static hs_status add_facts(const struct hs_view *view, struct hs_snap_keys *table,

@@ -24,9 +24,7 @@ static size_t number_at(const char *name, const char *at)
     return is_index && at[n] != ']' ? 0 : n;
 }
 
-/* Returns how many characters at `at` say where a root of this name is: " at 0x5555", the last of
- * the name; 0: none do. */
-static size_t place_at(const char *at)
+size_t hs_root_name_address(const char *at)
 {
     static const char before[] = " at 0x";
     size_t n_before = sizeof before - 1;
@@ -41,7 +39,8 @@ void hs_root_fold_name(const char *name, char text[HS_FOLD_NAME_BYTES])
 {
     size_t n = 0;
 
-    for (const char *at = name; place_at(at) == 0 && *at != '\0' && n + 1 < HS_FOLD_NAME_BYTES;) {
+    for (const char *at = name;
+         hs_root_name_address(at) == 0 && *at != '\0' && n + 1 < HS_FOLD_NAME_BYTES;) {
         size_t n_digits = number_at(name, at);
         text[n++] = n_digits != 0 ? '*' : *at;
         at += n_digits != 0 ? n_digits : 1;

@@ -238,7 +238,7 @@ static uint32_t find_garbage(const struct hs_series *series)
 {
     for (uint32_t i = 0; i < series->n_rows && series->rows[i].list == HS_KEY_LIST_KEYS; i++)
         if (series->rows[i].form == HS_KEY_UNREACHED &&
-            strcmp(hs_strtab_get(&series->names, series->rows[i].name), "[unreached]") == 0)
+            strcmp(hs_strtab_get(&series->names, series->rows[i].name), HS_KEY_UNREACHED_NAME) == 0)
             return i;
     return HS_NO_KEY;
 }

@@ -156,10 +156,7 @@ static hs_status is_set_aside(struct hs_view *view, const struct hs_suspect *sus
 /* Tells whether a view is of a process whose runtime needs some MiB for itself: Python, OCaml. */
 static bool has_large_runtime(const struct hs_view *view)
 {
-    for (size_t i = 0; i < view->facts->n_runtimes; i++)
-        if (strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") == 0)
-            return true;
-    return hs_suspect_has_python(view);
+    return hs_view_has_runtime(view, "ocaml") || hs_suspect_has_python(view);
 }
 
 /* Tells whether it is the state of OCaml's runtime, which has minor heaps and the mark stack: as

@@ -5,14 +5,6 @@
 #include "base/alloc.h"
 #include "base/strtab.h"
 
-static bool is_of_ocaml(const struct hs_view *view)
-{
-    for (size_t i = 0; i < view->facts->n_runtimes; i++)
-        if (strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") == 0)
-            return true;
-    return false;
-}
-
 /* Tells whether the name of a type of this form is that of a type in the source; of other forms it
  * tells only what the block itself shows. */
 static bool is_source(const struct hs_type *type, const char *name)
@@ -35,7 +27,8 @@ bool hs_type_is_source(const struct hs_view *view, uint32_t type)
 {
     const struct hs_type *record = hs_snap_type(view->snap, type);
 
-    return is_of_ocaml(view) && is_source(record, hs_view_string(view, record->name)) &&
+    return hs_view_has_runtime(view, "ocaml") &&
+           is_source(record, hs_view_string(view, record->name)) &&
            strcmp(hs_view_string(view, record->name), hs_type_form_name(record->form)) != 0;
 }
 
@@ -202,7 +195,7 @@ bool hs_type_family_find(const struct hs_view *view, const char *name, struct hs
     static const enum hs_type_level levels[] = {HS_TYPE_CONSTRUCTOR, HS_TYPE_INSTANCE,
                                                 HS_TYPE_HEAD};
     char text[HS_TYPE_NAME_BYTES];
-    unsigned n_levels = is_of_ocaml(view) ? 3 : 1;
+    unsigned n_levels = hs_view_has_runtime(view, "ocaml") ? 3 : 1;
 
     for (unsigned k = 0; k < n_levels; k++)
         for (uint32_t i = 0; i < view->totals->n_types; i++) {

@@ -357,6 +357,14 @@ hs_status hs_view_keep_facts(struct hs_view *view, hs_node *nodes, size_t n, str
     return HS_OK;
 }
 
+bool hs_view_has_runtime(const struct hs_view *view, const char *name)
+{
+    for (size_t i = 0; i < view->facts->n_runtimes; i++)
+        if (strcmp(hs_view_string(view, view->facts->runtimes[i].name), name) == 0)
+            return true;
+    return false;
+}
+
 hs_node hs_view_root_of(const struct hs_view *view, hs_node tree_node)
 {
     const struct hs_root *root = hs_snap_root(view->snap, tree_node);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/root_folds.h"
 #include "analysis/type_family.h"
 #include "analysis/used_edges.h"
 #include "base/alloc.h"
@@ -61,16 +62,6 @@ static const char *skip_number(const char *at, const char *begin)
     return is_whole && strncmp(begin, "signal ", 7) != 0 ? at + 1 + n : at;
 }
 
-/* " at 0x5555", the last of a name: where C code has its variable, which changes from run to run.
- */
-static const char *skip_address(const char *at)
-{
-    if (strncmp(at, " at 0x", 6) != 0)
-        return at;
-    const char *end = at + 6 + strspn(at + 6, "0123456789abcdef");
-    return end > at + 6 && *end == '\0' ? end : at;
-}
-
 static bool is_of_kernel(const struct hs_view *view, const struct hs_root *root)
 {
     return root->kind == HS_ROOT_REGISTERED &&
@@ -86,7 +77,7 @@ void hs_key_root_name(const struct hs_view *view, hs_node leaf, char *text, size
     for (const char *at = begin; *at != '\0' && n_text + 1 < n;) {
         const char *next = skip_words(at, begin);
         next = next == at ? skip_place(at, begin) : next;
-        next = next == at ? skip_address(at) : next;
+        next = next == at ? at + hs_root_name_address(at) : next;
         next = next == at && has_numbers ? skip_number(at, begin) : next;
         if (next == at)
             text[n_text++] = *at++;

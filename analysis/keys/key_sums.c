@@ -7,7 +7,6 @@
 #include "analysis/type_family.h"
 #include "base/alloc.h"
 
-#define UNREACHED "[unreached]"
 #define LOST "[lost]" /* of malloc, beside the heap of a collector that has garbage */
 
 /* ---- sizes */
@@ -38,10 +37,7 @@ static hs_status unreached_step(struct key_table *table, uint32_t *above, const 
  * here it is garbage, whose state says so (emit.c). */
 static bool has_lost_beside_garbage(const struct hs_view *view)
 {
-    bool has_ocaml = false;
-    for (size_t i = 0; i < view->facts->n_runtimes; i++)
-        has_ocaml |= strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") == 0;
-    return has_ocaml && !hs_leak_is_garbage(view);
+    return hs_view_has_runtime(view, "ocaml") && !hs_leak_is_garbage(view);
 }
 
 static void add_block(struct hs_sizes *sum, const struct hs_chunk *chunk, uint32_t at)
@@ -65,8 +61,8 @@ static hs_status add_chunk(const struct owner_search *search, struct key_table *
         uint32_t kind = table->kinds->of_type[chunk->type[i]];
         bool is_lost = unreached->has_lost && (chunk->state[i] & HS_BLOCK_UNSURE) == 0;
         if (key == HS_NO_KEY)
-            HS_TRY(unreached_step(table, &unreached->keys[is_lost], is_lost ? LOST : UNREACHED,
-                                  kind, &key, err));
+            HS_TRY(unreached_step(table, &unreached->keys[is_lost],
+                                  is_lost ? LOST : HS_KEY_UNREACHED_NAME, kind, &key, err));
         add_block(&table->out->keys[key].own, chunk, i);
     }
     return HS_OK;

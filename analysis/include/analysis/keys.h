@@ -30,6 +30,7 @@
 enum { HS_KEY_STEPS = 9, HS_KEY_TEXT_BYTES = 1024 };
 #define HS_KEYS_MOST ((uint32_t)1 << 16)
 #define HS_NO_KEY UINT32_MAX
+#define HS_KEY_UNREACHED_NAME "[unreached]"
 
 enum hs_key_form {
     HS_KEY_ALL,       /* number 0: the whole heap */

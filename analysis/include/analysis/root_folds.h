@@ -35,6 +35,10 @@ hs_status hs_root_folds_find(const struct hs_view *view, uint64_t least_words,
                              struct hs_root_folds *ret, struct hs_error *err);
 void hs_root_folds_fini(struct hs_root_folds *folds);
 
+/* Returns how many characters at `at`, within a root's name, say where a variable of C is, which
+ * changes from run to run: " at 0x5555", the last of the name; 0: none do. */
+size_t hs_root_name_address(const char *at);
+
 /* Writes "slots[*].first" for "slots[17].first", and what stands before an address at the end of a
  * name (" at 0x5555"), cut to HS_FOLD_NAME_BYTES. */
 void hs_root_fold_name(const char *name, char text[HS_FOLD_NAME_BYTES]);

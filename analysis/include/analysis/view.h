@@ -105,6 +105,9 @@ hs_status hs_view_facts_of(struct hs_view *view, const hs_node *nodes, size_t n,
  * their chunks: before a long list in another order than memory's. Forgets what was kept before. */
 hs_status hs_view_keep_facts(struct hs_view *view, hs_node *nodes, size_t n, struct hs_error *err);
 
+/* Tells whether a runtime of this name ("ocaml") was found in the process. */
+bool hs_view_has_runtime(const struct hs_view *view, const char *name);
+
 static inline const char *hs_view_string(const struct hs_view *view, hs_str id)
 {
     return hs_snap_string(view->snap, id);
