@@ -39,7 +39,7 @@ static hs_status bash_command(struct hs_out *out, const struct hs_command *comma
     HS_TRY(hs_print(out, err, "    %s)\n        case \"$previous\" in\n", command->name));
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
-        if (!(command->options >> id & 1) || option->choices == NULL)
+        if (!hs_takes(command, id) || option->choices == NULL)
             continue;
         HS_TRY(hs_print(out, err, "        --%s) words=\"", option->name));
         HS_TRY(choice_words(out, option->choices, err));
@@ -47,7 +47,7 @@ static hs_status bash_command(struct hs_out *out, const struct hs_command *comma
     }
     HS_TRY(hs_print(out, err, "        *) [[ $current == -* ]] && words=\"--help"));
     for (int id = 0; id < HS_N_OPTIONS; id++)
-        if (command->options >> id & 1)
+        if (hs_takes(command, id))
             HS_TRY(hs_print(out, err, " --%s", hs_options[id].name));
     HS_TRY(hs_print(out, err, "\"\n"));
     if (has_argument_words(command)) {
@@ -129,7 +129,7 @@ static hs_status zsh(struct hs_out *out, struct hs_error *err)
     for (size_t i = 0; i < hs_n_commands; i++) {
         HS_TRY(zsh_arguments(out, &hs_commands[i], err));
         for (int id = 0; id < HS_N_OPTIONS; id++)
-            if (hs_commands[i].options >> id & 1)
+            if (hs_takes(&hs_commands[i], id))
                 HS_TRY(zsh_option(out, &hs_options[id], err));
         HS_TRY(hs_print(out, err, " ;;\n"));
     }
@@ -155,7 +155,7 @@ static hs_status fish_command(struct hs_out *out, const struct hs_command *comma
     }
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
-        if (!(command->options >> id & 1))
+        if (!hs_takes(command, id))
             continue;
         HS_TRY(hs_print(out, err, "complete -c heapsnap -n '__fish_seen_subcommand_from %s' -l %s",
                         command->name, option->name));

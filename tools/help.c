@@ -113,14 +113,18 @@ bool hs_choices_unsaid(const struct hs_option *option, char *text)
     return true;
 }
 
-/* Named on one line, by what they are of. */
-#define BRIEF                                                                                   \
-    (HS_OPTIONS_OF_LIMITS | HS_OPTIONS_OF_POLICY | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_STOP |   \
-     HS_OPTIONS_OF_TRACES | HS_OPTIONS_OF_RULES | HS_OPTIONS_OF_OUTPUT | HS_BIT(HS_OPT_NAMES) | \
-     HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_POINTER_MASK) | HS_BIT(HS_OPT_RULES) |             \
-     HS_BIT(HS_OPT_NO_KEYS) | HS_BIT(HS_OPT_QUIET) | HS_BIT(HS_OPT_NAMES_TIMEOUT) |             \
-     HS_BIT(HS_OPT_NAMES_PATH) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_HEAPS) |             \
-     HS_OPTIONS_OF_FLEET | HS_OPTIONS_OF_SERVERS | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
+/* The options that -h names on one line, by what they are of. */
+static const uint8_t brief[] = {HS_OPTIONS_OF_LIMITS,  HS_OPTIONS_OF_POLICY,
+                                HS_OPTIONS_OF_FILES,   HS_OPTIONS_OF_STOP,
+                                HS_OPTIONS_OF_TRACES,  HS_OPTIONS_OF_RULES,
+                                HS_OPTIONS_OF_OUTPUT,  HS_OPT_NAMES,
+                                HS_OPT_NO_NAMES,       HS_OPT_POINTER_MASK,
+                                HS_OPT_RULES,          HS_OPT_NO_KEYS,
+                                HS_OPT_QUIET,          HS_OPT_NAMES_TIMEOUT,
+                                HS_OPT_NAMES_PATH,     HS_OPT_DEBUG_PATH,
+                                HS_OPT_HEAPS,          HS_OPTIONS_OF_FLEET,
+                                HS_OPTIONS_OF_SERVERS, HS_OPT_FAIL_UNLESS_ATTRIBUTED,
+                                HS_N_OPTIONS};
 
 static hs_status brief_line(struct hs_out *out, const struct hs_command *command,
                             struct hs_error *err)
@@ -130,7 +134,7 @@ static hs_status brief_line(struct hs_out *out, const struct hs_command *command
         const struct hs_option *option = &hs_options[id];
         const char letter[] = {option->letter, 0};
         const char *dashes = option->letter != 0 ? "-" : "--";
-        if (BRIEF >> id & command->options >> id & 1)
+        if (hs_lists(brief, id) && hs_takes(command, id))
             hs_append(text, sizeof text, "%s %s%s%s%s", text[5] != 0 ? "," : "", dashes,
                       option->letter != 0 ? letter : option->name,
                       option->argument != NULL ? " " : "",
@@ -145,14 +149,14 @@ static hs_status option_lines(struct hs_out *out, const struct hs_command *comma
 {
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
-        if (!(command->options >> id & 1) || (is_short && (BRIEF >> id & 1)))
+        if (!hs_takes(command, id) || (is_short && hs_lists(brief, id)))
             continue;
         HS_TRY(option_line(out, option, is_short, err));
         char text[HS_CHOICES_BYTES];
         if (!is_short && hs_choices_unsaid(option, text))
             HS_TRY(fill(out, text, HELP_COLUMN, err));
     }
-    if (is_short && (command->options & BRIEF) != 0)
+    if (is_short && hs_takes_some(command, brief))
         HS_TRY(brief_line(out, command, err));
     return hs_print(out, err, "  %-24s %s\n", "-h, --help", "this help; -h is short");
 }
@@ -227,7 +231,7 @@ hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, 
     HS_TRY(example_lines(out, command->examples, err));
     if (command->examples[0] != 0)
         HS_TRY(hs_print(out, err, "\n"));
-    const char *options = command->options != 0 ? " [OPTION]..." : "";
+    const char *options = hs_takes_options(command) ? " [OPTION]..." : "";
     HS_TRY(hs_print(out, err, "usage: heapsnap %s%s%s%s%s\n\n", command->name,
                     hs_takes_rest(command) ? options : "", command->arguments[0] != 0 ? " " : "",
                     command->arguments, hs_takes_rest(command) ? "" : options));
@@ -236,9 +240,9 @@ hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, 
         HS_TRY(hs_print(out, err, "\n"));
     }
     HS_TRY(option_lines(out, command, is_short, err));
-    for (unsigned i = 0; i < HS_N_OPTIONS; i++)
-        if (command->options & HS_OPTIONS_OF_THRESHOLDS & HS_BIT(i) &&
-            !(is_short && BRIEF >> i & 1))
+    static const uint8_t thresholds[] = {HS_OPTIONS_OF_THRESHOLDS, HS_N_OPTIONS};
+    for (int i = 0; i < HS_N_OPTIONS; i++)
+        if (hs_lists(thresholds, i) && hs_takes(command, i) && !(is_short && hs_lists(brief, i)))
             return hs_print(out, err, "\nexit code 1: done, and --%s was crossed\n",
                             hs_options[i].name);
     return HS_OK;

@@ -137,7 +137,7 @@ hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, stru
                     command->name));
     HS_TRY(hs_print(out, err, ".SH NAME\nheapsnap\\-%s \\- ", command->name));
     HS_TRY(roff(out, command->summary, err));
-    const char *options = command->options != 0 ? " [\\fIOPTION\\fR]..." : "";
+    const char *options = hs_takes_options(command) ? " [\\fIOPTION\\fR]..." : "";
     HS_TRY(hs_print(out, err, ".SH SYNOPSIS\n\\fBheapsnap %s\\fR%s%s%s%s\n", command->name,
                     hs_takes_rest(command) ? options : "", command->arguments[0] != 0 ? " " : "",
                     command->arguments, hs_takes_rest(command) ? "" : options));
@@ -145,10 +145,10 @@ hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, stru
         HS_TRY(hs_print(out, err, ".SH DESCRIPTION\n"));
         HS_TRY(roff(out, command->description, err));
     }
-    if (command->options != 0)
+    if (hs_takes_options(command))
         HS_TRY(hs_print(out, err, ".SH OPTIONS\n"));
     for (int id = 0; id < HS_N_OPTIONS; id++)
-        if (command->options >> id & 1)
+        if (hs_takes(command, id))
             HS_TRY(man_option(out, &hs_options[id], err));
     HS_TRY(hs_described_man(out, command->name, err));
     if (command->examples[0] != 0)

@@ -305,9 +305,9 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                        "listen on a socket of this name instead, for ssh -L"},
 };
 
-#define LOOK                                                               \
-    (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | \
-     HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_POLICY | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS)
+#define LOOK                                                                          \
+    HS_OPT_FORMAT, HS_OPT_JSON, HS_OPT_OUTPUT, HS_OPT_PROGRESS, HS_OPTIONS_OF_POLICY, \
+        HS_OPTIONS_OF_FILES, HS_OPTIONS_OF_LIMITS
 
 const struct hs_command hs_commands[] = {
 #define HS_COMMAND(name, ...) {#name, __VA_ARGS__, hs_cmd_##name},

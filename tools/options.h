@@ -153,8 +153,8 @@ enum hs_option_id {
     HS_N_OPTIONS
 };
 
-/* A set of them. */
-__extension__ typedef unsigned __int128 hs_option_set;
+/* Makes a list of options, a byte each, which HS_N_OPTIONS ends. */
+#define HS_OPTIONS(...) ((const uint8_t[]){__VA_ARGS__ __VA_OPT__(, ) HS_N_OPTIONS})
 
 struct hs_option {
     const char *name; /* without dashes */
@@ -174,7 +174,7 @@ struct hs_command {
     const char *summary;   /* one line */
     const char *arguments; /* "SNAP", "PID" */
     unsigned min_arguments, max_arguments;
-    hs_option_set options;   /* of hs_option_id */
+    const uint8_t *options;  /* HS_OPTIONS(...) */
     const char *description; /* paragraphs for --help and the man page */
     const char *examples;    /* lines */
     hs_status (*run)(struct hs_tool *tool, const struct hs_invocation *invocation,
@@ -190,46 +190,63 @@ static inline bool hs_takes_rest(const struct hs_command *command)
     return command->max_arguments == HS_TAKES_REST;
 }
 
-#define HS_BIT(id) ((hs_option_set)1 << (id))
+/* Tells whether a list has an option. */
+static inline bool hs_lists(const uint8_t *options, int id)
+{
+    while (*options != HS_N_OPTIONS && *options != id)
+        options++;
+    return *options == id && id != HS_N_OPTIONS;
+}
+
+static inline bool hs_takes(const struct hs_command *command, int id)
+{
+    return hs_lists(command->options, id);
+}
+
+/* Tells whether the command takes any of them. */
+static inline bool hs_takes_some(const struct hs_command *command, const uint8_t *options)
+{
+    while (*options != HS_N_OPTIONS && !hs_takes(command, *options))
+        options++;
+    return *options != HS_N_OPTIONS;
+}
+
+static inline bool hs_takes_options(const struct hs_command *command)
+{
+    return command->options[0] != HS_N_OPTIONS;
+}
+
 /* The options of limits, which -h names on one line: of every command that works on a heap. */
-#define HS_OPTIONS_OF_LIMITS                                                     \
-    (HS_BIT(HS_OPT_MEMORY) | HS_BIT(HS_OPT_SPILL_DIR) | HS_BIT(HS_OPT_THREADS) | \
-     HS_BIT(HS_OPT_VERBOSE) | HS_BIT(HS_OPT_TIMINGS) | HS_BIT(HS_OPT_TIMINGS_FILE))
+#define HS_OPTIONS_OF_LIMITS                                                         \
+    HS_OPT_MEMORY, HS_OPT_SPILL_DIR, HS_OPT_THREADS, HS_OPT_VERBOSE, HS_OPT_TIMINGS, \
+        HS_OPT_TIMINGS_FILE
 /* The least that a row must have, in either unit. */
-#define HS_OPTIONS_OF_LEAST (HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_MIN_BYTES))
+#define HS_OPTIONS_OF_LEAST HS_OPT_MIN_WORDS, HS_OPT_MIN_BYTES
 /* The options of commands that stop a process. */
-#define HS_OPTIONS_OF_STOP                                                        \
-    (HS_BIT(HS_OPT_STOP) | HS_BIT(HS_OPT_MAX_PAUSE) | HS_BIT(HS_OPT_MAX_GROWTH) | \
-     HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
+#define HS_OPTIONS_OF_STOP \
+    HS_OPT_STOP, HS_OPT_MAX_PAUSE, HS_OPT_MAX_GROWTH, HS_OPT_NO_RESTART_SYSCALLS
 /* The options of commands that may ask symbol servers. */
-#define HS_OPTIONS_OF_SERVERS (HS_BIT(HS_OPT_DEBUGINFOD) | HS_BIT(HS_OPT_DEBUGINFOD_TIMEOUT))
+#define HS_OPTIONS_OF_SERVERS HS_OPT_DEBUGINFOD, HS_OPT_DEBUGINFOD_TIMEOUT
 /* The options of listings. */
-#define HS_OPTIONS_OF_OUTPUT \
-    (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_PROGRESS))
+#define HS_OPTIONS_OF_OUTPUT HS_OPT_FORMAT, HS_OPT_JSON, HS_OPT_OUTPUT, HS_OPT_PROGRESS
 /* The options of imports: single rules below --policy. */
-#define HS_OPTIONS_OF_RULES                                                      \
-    (HS_BIT(HS_OPT_WEAK) | HS_BIT(HS_OPT_SHORTCUTS) | HS_BIT(HS_OPT_WEAKMAP) |   \
-     HS_BIT(HS_OPT_PAGE) | HS_BIT(HS_OPT_SIZES) | HS_BIT(HS_OPT_THREAD_LOCALS) | \
-     HS_BIT(HS_OPT_CLASS_EDGES) | HS_BIT(HS_OPT_STATICS))
+#define HS_OPTIONS_OF_RULES                                                   \
+    HS_OPT_WEAK, HS_OPT_SHORTCUTS, HS_OPT_WEAKMAP, HS_OPT_PAGE, HS_OPT_SIZES, \
+        HS_OPT_THREAD_LOCALS, HS_OPT_CLASS_EDGES, HS_OPT_STATICS
 /* The options of looks at traces: which objects count, and how they are shown. */
-#define HS_OPTIONS_OF_TRACES                                                         \
-    (HS_BIT(HS_OPT_ALLOCATED) | HS_BIT(HS_OPT_LIVE_AT) | HS_BIT(HS_OPT_COLLECTED) |  \
-     HS_BIT(HS_OPT_LIFETIME) | HS_BIT(HS_OPT_SIZE) | HS_BIT(HS_OPT_INSIDE) |         \
-     HS_BIT(HS_OPT_NOT_INSIDE) | HS_BIT(HS_OPT_HIDE) | HS_BIT(HS_OPT_HEAP) |         \
-     HS_BIT(HS_OPT_GROUP_ALLOCATIONS) | HS_BIT(HS_OPT_GROUP_LEAKED) |                \
-     HS_BIT(HS_OPT_GROUP_INTERVAL) | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | \
-     HS_BIT(HS_OPT_POINTS))
+#define HS_OPTIONS_OF_TRACES                                                                  \
+    HS_OPT_ALLOCATED, HS_OPT_LIVE_AT, HS_OPT_COLLECTED, HS_OPT_LIFETIME, HS_OPT_SIZE,         \
+        HS_OPT_INSIDE, HS_OPT_NOT_INSIDE, HS_OPT_HIDE, HS_OPT_HEAP, HS_OPT_GROUP_ALLOCATIONS, \
+        HS_OPT_GROUP_LEAKED, HS_OPT_GROUP_INTERVAL, HS_OPT_TRACE_SORT, HS_OPT_BY, HS_OPT_POINTS
 /* The options of exports as tables of a fleet. */
-#define HS_OPTIONS_OF_FLEET                                                 \
-    (HS_BIT(HS_OPT_TABLES) | HS_BIT(HS_OPT_HOST) | HS_BIT(HS_OPT_SERVICE) | \
-     HS_BIT(HS_OPT_NO_ADDRESSES))
+#define HS_OPTIONS_OF_FLEET HS_OPT_TABLES, HS_OPT_HOST, HS_OPT_SERVICE, HS_OPT_NO_ADDRESSES
 /* The thresholds, whose crossing is exit code 1. */
-#define HS_OPTIONS_OF_THRESHOLDS (HS_BIT(HS_OPT_FAIL_OVER) | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
+#define HS_OPTIONS_OF_THRESHOLDS HS_OPT_FAIL_OVER, HS_OPT_FAIL_UNLESS_ATTRIBUTED
 /* The options of every command that asks who keeps what. */
-#define HS_OPTIONS_OF_POLICY (HS_BIT(HS_OPT_TIER_POLICY) | HS_BIT(HS_OPT_POINTERS_IN))
+#define HS_OPTIONS_OF_POLICY HS_OPT_TIER_POLICY, HS_OPT_POINTERS_IN
 /* The options of every command that writes a file, an index included; on the same line. */
-#define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
-_Static_assert(HS_N_OPTIONS <= 128, "options have a bit each");
+#define HS_OPTIONS_OF_FILES HS_OPT_MODE, HS_OPT_GROUP
+_Static_assert(HS_N_OPTIONS <= UINT8_MAX, "options have a byte each");
 #define HS_MAX_REPEATED 32
 #define HS_SQL_ARGUMENTS 11  /* ten snapshots and a query */
 #define HS_MAX_ARGUMENTS 512 /* of diff */
@@ -240,8 +257,8 @@ struct hs_invocation {
     unsigned n_arguments;
     char **rest; /* of a command that takes the rest: borrowed, ends with NULL like argv */
     unsigned n_rest;
-    hs_option_set given;    /* of hs_option_id */
-    hs_option_set in_bytes; /* of HS_OPTION_WORDS: given with a B */
+    bool given[HS_N_OPTIONS];
+    bool in_bytes[HS_N_OPTIONS]; /* of HS_OPTION_WORDS: given with a B */
     uint64_t number[HS_N_OPTIONS];
     const char *text[HS_N_OPTIONS];
     const char *repeated[HS_MAX_REPEATED];          /* values of repeatable options, in order */
@@ -256,7 +273,21 @@ extern const size_t hs_n_commands;
 
 static inline bool hs_given(const struct hs_invocation *invocation, enum hs_option_id id)
 {
-    return (invocation->given & HS_BIT(id)) != 0;
+    return invocation->given[id];
+}
+
+static inline bool hs_given_some(const struct hs_invocation *invocation, const uint8_t *options)
+{
+    while (*options != HS_N_OPTIONS && !invocation->given[*options])
+        options++;
+    return *options != HS_N_OPTIONS;
+}
+
+/* Leaves only options that `command` takes as given. */
+static inline void hs_give_only(struct hs_invocation *invocation, const struct hs_command *command)
+{
+    for (int id = 0; id < HS_N_OPTIONS; id++)
+        invocation->given[id] &= hs_takes(command, id);
 }
 
 /* Reads an option that is a percentage: `preset` when it is not given. HS_USAGE above 100. */

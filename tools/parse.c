@@ -52,7 +52,7 @@ static const char *command_name(const void *context, size_t at)
 static const char *option_name(const void *context, size_t at)
 {
     const struct hs_command *command = context;
-    return command->options >> at & 1 ? hs_options[at].name : NULL;
+    return hs_takes(command, (int)at) ? hs_options[at].name : NULL;
 }
 
 bool hs_is_missing_command(const char *name, struct hs_error *err)
@@ -106,7 +106,7 @@ static hs_status unknown_option(const struct hs_command *command, const char *wo
 static int find_long(const struct hs_command *command, const char *word, size_t n)
 {
     for (int id = 0; id < HS_N_OPTIONS; id++)
-        if ((command->options >> id & 1) && strlen(hs_options[id].name) == n &&
+        if (hs_takes(command, id) && strlen(hs_options[id].name) == n &&
             memcmp(hs_options[id].name, word, n) == 0)
             return id;
     return -1;
@@ -115,7 +115,7 @@ static int find_long(const struct hs_command *command, const char *word, size_t 
 static int find_letter(const struct hs_command *command, char letter)
 {
     for (int id = 0; id < HS_N_OPTIONS; id++)
-        if ((command->options >> id & 1) && hs_options[id].letter == letter)
+        if (hs_takes(command, id) && hs_options[id].letter == letter)
             return id;
     return -1;
 }
@@ -160,7 +160,7 @@ static hs_status parse_number(struct hs_invocation *inv, const struct hs_option 
         return hs_parse_duration(value, &inv->number[id], err);
     case HS_OPTION_WORDS:
         HS_TRY(hs_parse_amount(value, &inv->number[id], &in_bytes, err));
-        inv->in_bytes |= in_bytes ? HS_BIT(id) : 0;
+        inv->in_bytes[id] |= in_bytes;
         return HS_OK;
     default:
         return HS_OK;
@@ -174,7 +174,7 @@ static hs_status store(struct hs_invocation *inv, int id, const char *typed, con
     const struct hs_option *option = &hs_options[id];
     if (id == HS_OPT_MIN_BYTES) {
         id = HS_OPT_MIN_WORDS;
-        inv->in_bytes |= HS_BIT(id);
+        inv->in_bytes[id] = true;
     }
     if (option->kind == HS_OPTION_REPEATED) {
         if (inv->n_repeated == HS_MAX_REPEATED)
@@ -182,7 +182,7 @@ static hs_status store(struct hs_invocation *inv, int id, const char *typed, con
                            HS_MAX_REPEATED);
         inv->repeated_id[inv->n_repeated] = (enum hs_option_id)id;
         inv->repeated[inv->n_repeated++] = value;
-    } else if (inv->given >> id & 1) {
+    } else if (inv->given[id]) {
         return hs_fail(err, HS_USAGE, "--%s is given twice%s", option->name,
                        id == HS_OPT_MIN_WORDS ? ", as words or as bytes" : "");
     }
@@ -193,7 +193,7 @@ static hs_status store(struct hs_invocation *inv, int id, const char *typed, con
     if (option->kind == HS_OPTION_CHOICE)
         inv->number[id] = (uint64_t)hs_choice_at(option->choices, value, strlen(value));
     inv->text[id] = value;
-    inv->given |= HS_BIT(id);
+    inv->given[id] = true;
     return HS_OK;
 }
 

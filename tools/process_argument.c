@@ -140,8 +140,9 @@ static void plan_dump(const struct hs_invocation *inv, const char *path, struct 
     *ret = *inv;
     ret->command = dump;
     ret->n_repeated = 0;
-    ret->given &= dump->options & ~(HS_BIT(HS_OPT_TIMINGS) | HS_BIT(HS_OPT_TIMINGS_FILE));
-    ret->given |= HS_BIT(HS_OPT_OUTPUT);
+    hs_give_only(ret, dump);
+    ret->given[HS_OPT_TIMINGS] = ret->given[HS_OPT_TIMINGS_FILE] = false;
+    ret->given[HS_OPT_OUTPUT] = true;
     ret->text[HS_OPT_OUTPUT] = path;
 }
 
@@ -167,7 +168,7 @@ static hs_status dump_core(const struct hs_invocation *inv, char path[HS_PROCESS
     HS_TRY(name_file(slash != NULL ? slash + 1 : inv->arguments[0], "", path, err));
     plan_dump(inv, path, &below);
     below.n_arguments = 0;
-    below.given |= HS_BIT(HS_OPT_CORE);
+    below.given[HS_OPT_CORE] = true;
     below.text[HS_OPT_CORE] = inv->arguments[0];
     HS_TRY(dump(&below, err));
     hs_talk("the snapshot is '%s'", path);
@@ -213,7 +214,7 @@ static hs_status dump_again(struct hs_process_argument *ret, struct hs_invocatio
     HS_TRY(dump_process(inv, pid, ret->newest, err));
     inv->repeated_id[inv->n_repeated] = HS_OPT_OLDER;
     inv->repeated[inv->n_repeated++] = ret->older;
-    inv->given |= HS_BIT(HS_OPT_OLDER);
+    inv->given[HS_OPT_OLDER] = true;
     return HS_OK;
 }
 

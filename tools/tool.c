@@ -174,7 +174,7 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     HS_TRY(hs_access_parse(inv, &tool->access, err));
     HS_TRY(open_policy(tool, inv, err));
     const char *path = hs_given(inv, HS_OPT_OUTPUT) ? inv->text[HS_OPT_OUTPUT] : "-";
-    bool is_file = inv->command != NULL && (inv->command->options >> HS_OPT_OUTPUT & 1);
+    bool is_file = inv->command != NULL && hs_takes(inv->command, HS_OPT_OUTPUT);
     hs_tool_spill_beside(tool, path);
     if (is_file && strcmp(path, "-") != 0)
         return hs_out_open_path_as(path, &tool->access, &tool->out, err);
@@ -257,14 +257,14 @@ uint64_t hs_tool_rows(const struct hs_invocation *inv)
 
 uint64_t hs_tool_words(const struct hs_invocation *inv, enum hs_option_id id, uint64_t word_bytes)
 {
-    bool in_bytes = (inv->in_bytes & HS_BIT(id)) != 0 && word_bytes != 0;
+    bool in_bytes = inv->in_bytes[id] && word_bytes != 0;
     return in_bytes ? inv->number[id] / word_bytes : inv->number[id];
 }
 
 uint64_t hs_tool_min_words(const struct hs_invocation *inv, uint64_t word_bytes)
 {
     uint64_t words = hs_tool_words(inv, HS_OPT_MIN_WORDS, word_bytes);
-    bool in_bytes = (inv->in_bytes & HS_BIT(HS_OPT_MIN_WORDS)) != 0 && word_bytes != 0;
+    bool in_bytes = inv->in_bytes[HS_OPT_MIN_WORDS] && word_bytes != 0;
     return words + (in_bytes && words * word_bytes < inv->number[HS_OPT_MIN_WORDS]);
 }
 
@@ -399,9 +399,8 @@ struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct h
         [HS_FORMAT_TSV] = HS_SHEET_TSV,
     };
     /* Options that ask for small rows or for another order: rows are not folded then. */
-    static const hs_option_set unfolded = HS_OPTIONS_OF_LEAST | HS_BIT(HS_OPT_KIND) |
-                                          HS_BIT(HS_OPT_ROOT_SORT) | HS_BIT(HS_OPT_TYPE_SORT) |
-                                          HS_BIT(HS_OPT_TRACE_SORT);
+    static const uint8_t unfolded[] = {HS_OPTIONS_OF_LEAST, HS_OPT_KIND,       HS_OPT_ROOT_SORT,
+                                       HS_OPT_TYPE_SORT,    HS_OPT_TRACE_SORT, HS_N_OPTIONS};
     uint64_t rows = hs_tool_rows(inv);
     return (struct hs_sheet_options){
         .format = formats[hs_tool_format(inv)],
@@ -409,7 +408,7 @@ struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct h
         .colour = tool->terminal.colour,
         .width = tool->terminal.width,
         .limit = rows == UINT64_MAX ? 0 : rows,
-        .folds_small = rows != UINT64_MAX && (inv->given & unfolded) == 0,
+        .folds_small = rows != UINT64_MAX && !hs_given_some(inv, unfolded),
         .whole = whole,
     };
 }

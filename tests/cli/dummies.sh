@@ -284,7 +284,7 @@ hs_status hs_cmd_dummy(struct hs_tool *tool, const struct hs_invocation *inv, st
 }
 END
 a_line tools/commands.def '' \
-    'HS_COMMAND(dummy, "help", "does nothing", "WHAT", 1, 1, 0, "Nothing is done.", "")'
+    'HS_COMMAND(dummy, "help", "does nothing", "WHAT", 1, 1, HS_OPTIONS(), "Nothing is done.", "")'
 touches "a command"
 
 # ---- build

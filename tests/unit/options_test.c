@@ -10,11 +10,6 @@
 #include "tools/options.h"
 #include "tools/tool.h"
 
-static bool takes(const struct hs_command *command, int id)
-{
-    return command->options >> id & 1;
-}
-
 static void commands(void **state)
 {
     for (size_t i = 0; i < hs_n_commands; i++) {
@@ -26,7 +21,6 @@ static void commands(void **state)
         assert_true(command->summary[0] != 0);
         assert_true(command->min_arguments <= command->max_arguments);
         assert_true(hs_takes_rest(command) || command->max_arguments <= HS_MAX_ARGUMENTS);
-        assert_true(command->options >> (HS_N_OPTIONS - 1) >> 1 == 0);
         for (size_t j = 0; j < i; j++) /* groups are together: each heading comes once */
             if (strcmp(hs_commands[j].group, command->group) == 0)
                 assert_string_equal(hs_commands[i - 1].group, command->group);
@@ -52,7 +46,7 @@ static void options(void **state)
                          option->kind == HS_OPTION_CHOICE || option->kind == HS_OPTION_CHOICES);
         bool is_taken = false;
         for (size_t i = 0; i < hs_n_commands; i++)
-            is_taken |= takes(&hs_commands[i], id);
+            is_taken |= hs_takes(&hs_commands[i], id);
         assert_true(is_taken || n_missing != 0); /* else by a command that this build has not */
     }
 }
@@ -62,11 +56,11 @@ static void options_of_a_command(void **state)
 {
     for (size_t i = 0; i < hs_n_commands; i++) {
         for (int a = 0; a < HS_N_OPTIONS; a++) {
-            if (!takes(&hs_commands[i], a))
+            if (!hs_takes(&hs_commands[i], a))
                 continue;
             assert_int_not_equal(hs_options[a].letter, 'h');
             for (int b = a + 1; b < HS_N_OPTIONS; b++) {
-                if (!takes(&hs_commands[i], b))
+                if (!hs_takes(&hs_commands[i], b))
                     continue;
                 assert_string_not_equal(hs_options[a].name, hs_options[b].name);
                 assert_true(hs_options[a].letter == 0 ||

@@ -80,7 +80,7 @@ static void values(void **state)
     assert_false(hs_given(&inv, HS_OPT_KIND));
     inv = good("roots x --min-words 100k");
     assert_int_equal(inv.number[HS_OPT_MIN_WORDS], 100000);
-    assert_true(inv.in_bytes == 0);
+    assert_false(inv.in_bytes[HS_OPT_MIN_WORDS]);
     static const char *const in_bytes[] = {"--min-words 1.5MiB", "--min-bytes 1.5Mi",
                                            "--min-bytes 1572864"};
     for (size_t i = 0; i < 3; i++) {
@@ -88,7 +88,7 @@ static void values(void **state)
         (void)snprintf(line, sizeof line, "types x %s", in_bytes[i]);
         inv = good(line);
         assert_int_equal(inv.number[HS_OPT_MIN_WORDS], 1572864);
-        assert_true(inv.in_bytes == HS_BIT(HS_OPT_MIN_WORDS));
+        assert_true(inv.in_bytes[HS_OPT_MIN_WORDS]);
         assert_true(hs_given(&inv, HS_OPT_MIN_WORDS));
     }
     inv = good("roots -n5 -ofile x"); /* a letter's value may stand right behind it */

@@ -11,6 +11,8 @@ struct line {
     const struct hs_list *site, *backtrace;
 };
 
+#define KEY_BIT(key) (1U << (key)) /* of enum hs_sample_key */
+
 /* Fields and columns of what the samples are grouped by stand only when it is asked for. */
 #define HS_ROW struct line
 static const struct field {
@@ -26,21 +28,21 @@ static const struct field {
                   HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS | HS_COLUMN_TABLE_ONLY),
      0},
     {HS_COLUMN(6, STRING, sampler, "SAMPLER", 0), 0},
-    {HS_FIELD(ONE, site), HS_BIT(HS_KEY_SITE)},
-    {HS_FIELD(LIST, backtrace), HS_BIT(HS_KEY_SITE)},
-    {HS_FIELD(COUNT, n_backtraces), HS_BIT(HS_KEY_SITE)},
-    {HS_FIELD(STRING, keeper), HS_BIT(HS_KEY_ROOT)},
-    {HS_FIELD(NODE, root_id), HS_BIT(HS_KEY_ROOT)},
-    {HS_FIELD(STRING, root), HS_BIT(HS_KEY_ROOT)},
-    {HS_FIELD(STRING, kind), HS_BIT(HS_KEY_ROOT)},
-    {HS_FIELD(STRING, type), HS_BIT(HS_KEY_TYPE)},
+    {HS_FIELD(ONE, site), KEY_BIT(HS_KEY_SITE)},
+    {HS_FIELD(LIST, backtrace), KEY_BIT(HS_KEY_SITE)},
+    {HS_FIELD(COUNT, n_backtraces), KEY_BIT(HS_KEY_SITE)},
+    {HS_FIELD(STRING, keeper), KEY_BIT(HS_KEY_ROOT)},
+    {HS_FIELD(NODE, root_id), KEY_BIT(HS_KEY_ROOT)},
+    {HS_FIELD(STRING, root), KEY_BIT(HS_KEY_ROOT)},
+    {HS_FIELD(STRING, kind), KEY_BIT(HS_KEY_ROOT)},
+    {HS_FIELD(STRING, type), KEY_BIT(HS_KEY_TYPE)},
     {HS_COLUMN_AS("type", 7, STRING, type_text, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_NOT_JSON),
-     HS_BIT(HS_KEY_TYPE)},
+     KEY_BIT(HS_KEY_TYPE)},
     {HS_COLUMN_AS("root", 8, STRING, keeper_text, "RETAINED BY",
                   HS_COLUMN_SHRINKS | HS_COLUMN_NOT_JSON),
-     HS_BIT(HS_KEY_ROOT)},
+     KEY_BIT(HS_KEY_ROOT)},
     {HS_COLUMN_AS("site", 9, STRING, place, "ALLOCATED BY", HS_COLUMN_NOT_JSON),
-     HS_BIT(HS_KEY_SITE)},
+     KEY_BIT(HS_KEY_SITE)},
 };
 enum { N_FIELDS = sizeof all_fields / sizeof *all_fields };
 
@@ -95,7 +97,7 @@ static hs_status put_group(struct hs_sink *sink, const struct listing *listing,
     struct hs_site_of of = {join, group->site};
     const struct hs_list site = {.each = hs_site_frame, .context = &of};
     const struct hs_list frames = {.each = hs_site_frames, .context = &of, .is_line = true};
-    bool by_root = (listing->keys & HS_BIT(HS_KEY_ROOT)) != 0;
+    bool by_root = (listing->keys & KEY_BIT(HS_KEY_ROOT)) != 0;
     bool is_root = by_root && group->keeper == HS_KEEPER_ROOT;
     const char *keeper = by_root ? hs_keeper_text(view, group->keeper, group->root) : NULL;
     struct line line = line_of(join, &group->estimate, hs_estimate_words(&group->estimate));
@@ -131,7 +133,7 @@ static hs_status put_keys(void *context, struct hs_sink *sink, struct hs_error *
     static const char *const names[HS_N_SAMPLE_KEYS] = {"site", "root", "type"};
     const struct listing *listing = context;
     for (unsigned i = 0; i < HS_N_SAMPLE_KEYS; i++)
-        if (listing->keys & HS_BIT(i))
+        if (listing->keys & KEY_BIT(i))
             HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_TEXT(NULL, names[i])), err));
     return HS_OK;
 }

@@ -10,7 +10,7 @@
 static const struct {
     const char *name;
     hs_status (*run)(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err);
-    hs_option_set options; /* of HS_TRACE_SPECIAL */
+    const uint8_t *options; /* of HS_TRACE_SPECIAL */
 } entries[] = {HS_TRACE_COMMANDS(ENTRY)};
 
 #define N_ENTRIES (sizeof entries / sizeof *entries)
@@ -23,9 +23,9 @@ static const char *entry_name(const void *context, size_t at)
 
 static hs_status check_options(const struct hs_invocation *inv, size_t at, struct hs_error *err)
 {
-    hs_option_set wrong = inv->given & HS_TRACE_SPECIAL & ~entries[at].options;
-    for (unsigned id = 0; id < HS_N_OPTIONS; id++)
-        if (wrong >> id & 1) {
+    static const uint8_t special[] = {HS_TRACE_SPECIAL, HS_N_OPTIONS};
+    for (int id = 0; id < HS_N_OPTIONS; id++)
+        if (inv->given[id] && hs_lists(special, id) && !hs_lists(entries[at].options, id)) {
             (void)hs_fail(err, HS_USAGE, "'trace %s' does not take --%s", entries[at].name,
                           hs_options[id].name);
             return hs_hint(err, "'heapsnap help trace' says which do");

@@ -96,7 +96,8 @@ static hs_status run_dump(const struct work *work, struct message *message)
 
     (void)snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(path, '/') - path), path);
     dump.command = hs_find_command("dump");
-    dump.given = (inv->given & dump.command->options) | HS_BIT(HS_OPT_OUTPUT);
+    hs_give_only(&dump, dump.command);
+    dump.given[HS_OPT_OUTPUT] = true;
     dump.text[HS_OPT_OUTPUT] = path;
     hs_status status = hs_tool_init(&tool, &dump, err);
     tool.progress_when = HS_PROGRESS_NEVER;
