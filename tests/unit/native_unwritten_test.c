@@ -80,6 +80,30 @@ static void below_a_number(void **state)
     assert_false(is_unwritten(0, (const char *)&seven, 4));
 }
 
+/* Texts of 264 bytes less `n_rest`, and behind them addresses. */
+static uint64_t behind_text(size_t n_rest, enum hs_span_form form)
+{
+    span.form = form;
+    for (uint64_t at = 0; at < sizeof bytes; at += 8)
+        put(at, HEAP + NEXT_AT);
+    memset(bytes, 'x', sizeof bytes - n_rest);
+    bytes[20] = 0;
+    bytes[sizeof bytes - n_rest - 1] = 0;
+    return from();
+}
+
+static void texts(void **state)
+{
+    assert_int_equal(behind_text(18, HS_SPAN_HEADERS), 248);
+    assert_int_equal(behind_text(64, HS_SPAN_HEADERS), 200);
+    assert_int_equal(behind_text(18, HS_SPAN_UNIFORM), 248);
+    assert_int_equal(behind_text(80, HS_SPAN_HEADERS), UINT64_MAX); /* a name in a record */
+    assert_int_equal(behind_text(3, HS_SPAN_HEADERS), UINT64_MAX);  /* no word is behind it */
+    behind_text(18, HS_SPAN_HEADERS);
+    bytes[100] = 0x80;
+    assert_int_equal(from(), UINT64_MAX);
+}
+
 /* Chunks of 64 bytes, the last of which goes on behind the block; `free`: each has its size behind
  * it, too. */
 static void tile(uint64_t at, bool is_free)
@@ -164,6 +188,7 @@ int main(void)
         cmocka_unit_test_setup(below_a_text, set_up),
         cmocka_unit_test_setup(what_is_written, set_up),
         cmocka_unit_test_setup(below_a_number, set_up),
+        cmocka_unit_test_setup(texts, set_up),
         cmocka_unit_test_setup(headers, set_up),
         cmocka_unit_test_setup(headers_of_the_block_itself, set_up),
         cmocka_unit_test_setup(tops, set_up),

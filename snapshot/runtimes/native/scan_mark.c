@@ -122,10 +122,9 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
     bool waits = false;
 
     const struct hs_object_words *words = hs_scan_words(scan, block, &room);
-    const uint64_t left =
-        scan->slack.late.n_bits != 0 && !words->is_exact && block->span->form == HS_SPAN_HEADERS
-            ? hs_said_left_from(scan, hs_scan_type(scan, block), block)
-            : UINT64_MAX;
+    const uint64_t left = scan->slack.late.n_bits != 0 && !words->is_exact
+                              ? hs_said_left_from(scan, hs_scan_type(scan, block), block)
+                              : UINT64_MAX;
     if (left != UINT64_MAX)
         hs_bitmap_set(&scan->slack.late, block->rank);
     if (left == 0)

@@ -15,6 +15,7 @@ enum {
     UNWRITTEN_SEARCHED = 128,   /* bytes of a block from which on other traces are looked for */
     UNWRITTEN_LITTLE = 16,      /* a block's part of which it is not known, and then no matter */
     UNWRITTEN_SEARCHED_MOST = 1 << 20, /* larger ones come fresh from the system */
+    UNWRITTEN_ROUNDED = 4,             /* a block's part that is more than was asked for */
     UNWRITTEN_CHUNK = 32,              /* the least size of a chunk */
     UNWRITTEN_PAGE = 4096,
     UNWRITTEN_FIELD = 16,        /* from a chunk to its first neighbour's address */
@@ -69,6 +70,56 @@ static bool unwritten_is_linked(const struct hs_heap_block *block)
             return true;
     }
     return unwritten_is_half(block, word, next);
+}
+
+/* ---- texts */
+
+static inline bool unwritten_is_letter(uint8_t byte)
+{
+    return (byte >= ' ' && byte < 0x7f) || (byte >= '\t' && byte <= '\r') || byte == '\033';
+}
+
+/* Tells whether all of a word are letters that are no control characters: none has its highest
+ * bit, and none is below a blank. */
+static inline bool unwritten_is_all_letters(uint64_t word)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101), high = 0x80 * each;
+
+    return (word & high) == 0 && ((word - ' ' * each) & ~word & high) == 0;
+}
+
+/* Returns the first byte behind the texts that the block begins with, each with its end. */
+static uint64_t unwritten_text_end(const struct hs_heap_block *block)
+{
+    const uint8_t *bytes = block->bytes;
+    uint64_t end = 0;
+
+    for (uint64_t at = 0; at + UNWRITTEN_WORD <= block->n_bytes; at += UNWRITTEN_WORD) {
+        if (unwritten_is_all_letters(hs_load_u64(bytes + at)))
+            continue;
+        for (uint64_t i = at; i < at + UNWRITTEN_WORD; i++) {
+            bool is_end = bytes[i] == 0 && i != 0 && unwritten_is_letter(bytes[i - 1]);
+            if (!is_end && !unwritten_is_letter(bytes[i]))
+                return end;
+            end = is_end ? i + 1 : end;
+        }
+    }
+    return end;
+}
+
+/* Returns the first word behind texts that are three quarters of the block; UINT64_MAX: they are
+ * not, or there is none. */
+static inline uint64_t unwritten_behind_text(const struct hs_heap_block *block)
+{
+    uint64_t least = block->n_bytes - block->n_bytes / UNWRITTEN_ROUNDED;
+
+    if (block->n_bytes > UNWRITTEN_SEARCHED_MOST ||
+        !unwritten_is_all_letters(hs_load_u64(block->bytes)))
+        return UINT64_MAX;
+    uint64_t end = unwritten_text_end(block);
+    return end < least || end + UNWRITTEN_WORD > block->n_bytes
+               ? UINT64_MAX
+               : (end + UNWRITTEN_WORD - 1) & ~(uint64_t)(UNWRITTEN_WORD - 1);
 }
 
 /* ---- rings */
@@ -179,9 +230,11 @@ uint64_t hs_unwritten_rest(const struct hs_heap_block *block)
 
 uint64_t hs_unwritten_from(const struct hs_image *image, const struct hs_heap_block *block)
 {
-    if (block->span->form != HS_SPAN_HEADERS || block->bytes == NULL ||
-        block->n_bytes < UNWRITTEN_LEAST)
+    if (block->bytes == NULL || block->n_bytes < UNWRITTEN_LEAST)
         return UINT64_MAX;
+    uint64_t behind = unwritten_behind_text(block);
+    if (behind != UINT64_MAX || block->span->form != HS_SPAN_HEADERS)
+        return behind;
     if (unwritten_is_linked(block))
         return 0;
     if (block->n_bytes < UNWRITTEN_SEARCHED)
