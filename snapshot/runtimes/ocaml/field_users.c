@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "lambdas.h"
 #include "symbols/demangle.h"
 #include "symbols/elf_users.h"
 
@@ -18,14 +19,16 @@ struct wanted {
 };
 
 struct field_users {
-    struct hs_ocaml *rt;            /* borrowed */
-    struct hs_roots *roots;         /* borrowed */
-    const struct hs_object *object; /* borrowed */
-    const struct wanted *wanted;    /* borrowed: the object's, by address */
+    struct hs_ocaml *rt;                 /* borrowed */
+    struct hs_roots *roots;              /* borrowed */
+    const struct hs_frame_table *frames; /* borrowed; may be NULL */
+    const struct hs_object *object;      /* borrowed */
+    const struct wanted *wanted;         /* borrowed: the object's, by address */
     size_t n_wanted;
     hs_addr *bases, *places; /* owned: ascending, none twice, once sorted */
     size_t n_bases, n_places;
     struct hs_elf_user *users; /* owned: by place */
+    struct hs_lambdas lambdas; /* owned: of the users that have no name */
 };
 
 static bool is_unnamed(const struct hs_ocaml *rt, const struct hs_root *root)
@@ -92,30 +95,92 @@ static const char *short_name(const char *function, const char *unit)
                                                                            : function;
 }
 
+/* Writes what a function is called by: its name, or the place of one that has none. False where
+ * neither is known. */
+static bool user_name(const struct field_users *u, const struct hs_elf_symbol *function, char *text,
+                      size_t n)
+{
+    char name[NAME_BYTES];
+
+    hs_demangle(function->name, name, sizeof name);
+    size_t n_name = strlen(name), n_last = strlen("(fun)");
+    if (n_name < n_last || strcmp(name + n_name - n_last, "(fun)") != 0)
+        return (size_t)snprintf(text, n, "%s", name) < n;
+    const struct hs_lambda *lambda = hs_lambda_at(&u->lambdas, function->vaddr + u->object->bias);
+    return lambda != NULL &&
+           (size_t)snprintf(text, n, "%.*s at %s:%u)", (int)n_name - 1, name,
+                            hs_strtab_get(u->rt->strings, lambda->file), lambda->line) < n;
+}
+
 static hs_status tell(struct field_users *u, struct hs_root *root, struct hs_error *err)
 {
     char function[NAME_BYTES], text[2 * NAME_BYTES];
     hs_addr place = root->address - u->object->bias;
     size_t i = HS_FIRST_NOT(at, 0, u->n_places, u->places[at] < place);
 
-    if (i == u->n_places || u->places[i] != place || u->users[i].function == NULL)
+    if (i == u->n_places || u->places[i] != place || u->users[i].function == NULL ||
+        !user_name(u, u->users[i].function, function, sizeof function))
         return HS_OK;
     const char *name = hs_strtab_get(u->rt->strings, root->name);
-    hs_demangle(u->users[i].function->name, function, sizeof function);
     snprintf(text, sizeof text, "%.400s (used by %.500s)", name, short_name(function, name));
     HS_TRY(hs_strtab_add(u->rt->strings, function, &root->function, err));
     return hs_strtab_add(u->rt->strings, text, &root->name, err);
 }
 
-/* The initialisation of a unit fills all its fields, and a function without a name tells nothing.
- */
-static bool may_use(const char *function)
+static bool has_name(const char *function)
+{
+    return strstr(function, "__fun_") == NULL && strstr(function, ".fun_") == NULL &&
+           strstr(function, "anon_fn[") == NULL;
+}
+
+/* The initialisation of a unit fills all its fields. */
+static bool is_of_program(const char *function)
 {
     size_t n = strlen(function);
 
-    return strncmp(function, "caml", 4) == 0 && strstr(function, "__fun_") == NULL &&
-           strstr(function, ".fun_") == NULL && strstr(function, "anon_fn[") == NULL &&
-           (n < 6 || strcmp(function + n - 5, "entry") != 0);
+    return strncmp(function, "caml", 4) == 0 && (n < 6 || strcmp(function + n - 5, "entry") != 0);
+}
+
+static bool may_use(const char *function)
+{
+    return is_of_program(function) && has_name(function);
+}
+
+static bool may_use_unnamed(const char *function)
+{
+    return is_of_program(function) && !has_name(function);
+}
+
+/* Finds the functions without a name that read the fields which no other one reads, and where they
+ * are in the source. */
+static hs_status find_unnamed(struct field_users *u, struct hs_error *err)
+{
+    hs_auto_free struct hs_elf_user *users = NULL;
+    struct hs_dict functions = {0};
+    struct hs_elf_field_query query = {.bases = u->bases,
+                                       .n_bases = u->n_bases,
+                                       .places = u->places,
+                                       .n_places = u->n_places,
+                                       .may_use = may_use_unnamed};
+    bool is_left = false;
+
+    for (size_t i = 0; i < u->n_places; i++)
+        is_left |= u->users[i].function == NULL;
+    if (!is_left)
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&users, u->n_places, err));
+    HS_TRY(hs_elf_field_users(u->object->elf, u->object->elf, &query, users, err));
+    hs_status status = HS_OK;
+    for (size_t i = 0; i < u->n_places && status == HS_OK; i++) {
+        if (u->users[i].function != NULL || users[i].function == NULL)
+            continue;
+        u->users[i] = users[i];
+        status = hs_dict_put(&functions, users[i].function->vaddr + u->object->bias, 0, err);
+    }
+    if (status == HS_OK && functions.n != 0)
+        status = hs_lambdas_find(u->rt, u->frames, &functions, &u->lambdas, err);
+    hs_dict_fini(&functions);
+    return status;
 }
 
 static hs_status tell_object(struct field_users *u, struct hs_error *err)
@@ -127,6 +192,7 @@ static hs_status tell_object(struct field_users *u, struct hs_error *err)
                                              .n_places = u->n_places,
                                              .may_use = may_use};
     HS_TRY(hs_elf_field_users(u->object->elf, u->object->elf, &query, u->users, err));
+    HS_TRY(find_unnamed(u, err));
     for (size_t i = 0; i < u->n_wanted; i++)
         HS_TRY(tell(u, &u->roots->leaves[u->wanted[i].leaf].root, err));
     return HS_OK;
@@ -159,23 +225,21 @@ static hs_status list_wanted(const struct hs_ocaml *rt, const struct hs_roots *r
     return HS_OK;
 }
 
-static hs_status tell_range(struct hs_ocaml *rt, struct hs_roots *roots,
-                            const struct hs_object *object, const struct wanted *wanted,
-                            size_t n_wanted, struct hs_error *err)
+static hs_status tell_range(struct field_users u, struct hs_error *err)
 {
-    struct field_users u = {
-        .rt = rt, .roots = roots, .object = object, .wanted = wanted, .n_wanted = n_wanted};
     hs_status status = tell_object(&u, err);
 
     hs_free(u.bases);
     hs_free(u.places);
     hs_free(u.users);
+    hs_lambdas_fini(&u.lambdas);
     return status;
 }
 
-hs_status hs_ocaml_tell_field_users(struct hs_ocaml *rt, struct hs_roots *roots,
+hs_status hs_ocaml_tell_field_users(struct hs_ocaml *rt, struct hs_ocaml_roots *all,
                                     struct hs_error *err)
 {
+    struct hs_roots *roots = &all->roots;
     hs_auto_free struct wanted *wanted = NULL;
     size_t n = 0;
 
@@ -184,8 +248,15 @@ hs_status hs_ocaml_tell_field_users(struct hs_ocaml *rt, struct hs_roots *roots,
         const struct hs_object *object = &rt->objects->objects[i];
         size_t begin = HS_FIRST_NOT(at, 0, n, wanted[at].address < object->begin);
         size_t end = HS_FIRST_NOT(at, begin, n, wanted[at].address < object->end);
-        if (begin != end)
-            HS_TRY(tell_range(rt, roots, object, wanted + begin, end - begin, err));
+        if (begin == end)
+            continue;
+        const struct field_users u = {.rt = rt,
+                                      .roots = roots,
+                                      .frames = all->frames,
+                                      .object = object,
+                                      .wanted = wanted + begin,
+                                      .n_wanted = end - begin};
+        HS_TRY(tell_range(u, err));
     }
     return HS_OK;
 }

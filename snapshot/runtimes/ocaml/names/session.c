@@ -90,8 +90,7 @@ static hs_status names_apply(struct hs_ocaml_session *s, struct hs_error *err)
         if (root->kind == HS_ROOT_GLOBAL || root->kind == HS_ROOT_DYNAMIC_GLOBAL)
             HS_TRY(names_apply_leaf(s, root, err));
     }
-    return s->dump->options->no_names ? HS_OK
-                                      : hs_ocaml_tell_field_users(&s->rt, &s->roots.roots, err);
+    return s->dump->options->no_names ? HS_OK : hs_ocaml_tell_field_users(&s->rt, &s->roots, err);
 }
 
 hs_status hs_ocaml_apply_names(struct hs_ocaml_session *s, struct hs_error *err)
