@@ -32,11 +32,13 @@ static const char whole[] = HEAD "#compiler 4.13.1\n"
                                  "child\t1\t0\n"
                                  "captured\tM\tf\t1\n"
                                  "child\t1\tv\n"
+                                 "held\tN\t4\tM\tf\t1\n"
+                                 "child\t0\tv\n"
                                  "scope\tm.ml\t3\t4\t5\n"
                                  "child\t-\tw\n"
                                  "unit\tM\ttyped\t/m.cmt\n"
                                  "unit\tN\tno_cmt\t-\n"
-                                 "#end types=2 rows=4 children=5 roots=2\n";
+                                 "#end types=2 rows=4 children=6 roots=2\n";
 
 static void parses(void **state)
 {
@@ -44,11 +46,16 @@ static void parses(void **state)
     assert_int_equal(hs_stables_parse(&t, whole, strlen(whole), &err), HS_OK);
     assert_int_equal(t.n_types, 2);
     assert_int_equal(t.n_rows, 4);
-    assert_int_equal(t.n_children, 5);
+    assert_int_equal(t.n_children, 6);
     const struct hs_scaptured *captured = hs_stables_captured(&t, "M", "f");
     assert_non_null(captured);
     assert_int_equal(captured->children.n, 1);
     assert_int_equal(t.children[captured->children.first].type, 1);
+    assert_int_equal(t.n_held, 1);
+    assert_int_equal(t.held[0].slot, 4);
+    assert_int_equal(t.held[0].unit, captured->unit);
+    assert_int_equal(t.held[0].function, captured->function);
+    assert_int_equal(t.children[t.held[0].children.first].type, 0);
     assert_null(hs_stables_captured(&t, "M", "v"));
     assert_null(hs_stables_captured(&t, "M", "absent"));
     assert_int_equal(hs_stables_scope(&t, "m.ml", 3, 4, 5)->children.n, 1);
@@ -123,6 +130,8 @@ static void refuses_damaged_lines(void **state)
         "root\tM\t99999999999\t0\n",
         "ext\tM\t-\tBad\n",
         "captured\tM\tf\tmany\n",
+        "held\tN\tx\tM\tf\t1\n",
+        "held\tN\t4\tM\tf\n",
         "scope\tm.ml\t1\t2\n",
         "scope\tm.ml\t1\t2\tx\n",
         "unit\tM\tfine\t-\n",

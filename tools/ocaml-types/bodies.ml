@@ -6,6 +6,10 @@
                                      FUNCTION and N may be "*"
      lambda UNIT FUNCTION FILE LINE FIRST LAST
                                      the same of a function without a name, by a place in it
+     held UNIT SLOT IN FUNCTION      the closure of FUNCTION of the unit IN that a module's variable
+                                     holds, whose type says what the function's own type leaves
+                                     open: of `let memo f = let table = ... in fun x -> ...` and
+                                     `let area = memo slow_area` the types in `table`
    A variable in scope need not be live at the call, so its type is only probable. *)
 
 open Typedtree
@@ -21,13 +25,21 @@ let frames : (string * int, frame) Hashtbl.t = Hashtbl.create 97
 let closures : (string, string * int option) Hashtbl.t = Hashtbl.create 97
 
 (* Answers wait until the units are evaluated. *)
-type answer = { where : Modules.context; head : string list; variables : variable list }
+type answer = {
+  where : Modules.context;
+  head : string list;
+  variables : variable list;
+  instance : (Types.type_expr * Roots.variable) option; (* the function's own type, who holds it *)
+}
 
 type lambda = { place : frame; of_unit : string; name : string }
 
 let lambdas : (string * int, lambda) Hashtbl.t = Hashtbl.create 97
 
 let answers : answer Queue.t = Queue.create ()
+
+(* Who holds closures of a function, by its unit and name. *)
+let holders : (string * string, string * int) Hashtbl.t = Hashtbl.create 97
 
 (* Which lines are asked about at all, by their last bits: almost every expression is on none of
    them, and to look it up would cost more than all the rest. *)
@@ -83,6 +95,16 @@ let ask_closure text =
     true
   | _ -> false
 
+let ask_held text =
+  match String.split_on_char ' ' text with
+  | [ unit_name; slot; of_unit; f ] -> (
+    match int_of_string_opt slot with
+    | Some slot ->
+      Hashtbl.add holders (of_unit, f) (unit_name, slot);
+      true
+    | None -> false)
+  | _ -> false
+
 (* ---- scopes *)
 
 (* Since 5.2 the end counts from the beginning of its own line; before, neither has room for what is
@@ -114,6 +136,7 @@ let note_call where scope (e : expression) =
     if List.exists is_it (Hashtbl.find_all frames (file, line)) then
       answer
         { where; variables = first_of max_variables (List.filter (fun v -> not v.is_inner) scope);
+          instance = None;
           head = "scope" :: file :: List.map string_of_int [ line; first; last ] }
   end
 
@@ -157,11 +180,23 @@ let in_order variables = List.sort_uniq compare_places variables
 
 (* Variables of a module within the unit may be fields of the unit's block, which nothing captures,
    or the closure's own: how many it has says which. *)
-let say_captured where unit_name name counts free =
+let say_captured where unit_name name of_type counts free =
   let one variables =
     let n = List.length variables in
-    if n > 0 && counts n then
-      answer { where; variables; head = [ "captured"; unit_name; name; string_of_int n ] }
+    let held (holder, slot) =
+      match Hashtbl.find_opt Roots.functions (holder, slot) with
+      | Some variable ->
+        answer
+          { where; variables; instance = Some (of_type, variable);
+            head = [ "held"; holder; string_of_int slot; unit_name; name; string_of_int n ] }
+      | None -> ()
+    in
+    if n > 0 && counts n then begin
+      answer
+        { where; variables; instance = None;
+          head = [ "captured"; unit_name; name; string_of_int n ] };
+      List.iter held (Hashtbl.find_all holders (unit_name, name))
+    end
   in
   let local = List.filter (fun v -> not v.is_inner) free in
   one local;
@@ -186,7 +221,7 @@ let note_functions where unit_name wanted scope (bindings : value_binding list) 
         let counts = function None -> true | Some c -> c = n in
         List.exists (fun (f, count) -> is_of (f, count) (id, e) && counts count) wanted
       in
-      say_captured where unit_name (Ident.unique_name id) counts free
+      say_captured where unit_name (Ident.unique_name id) e counts free
     in
     List.iter one own
   end
@@ -204,7 +239,7 @@ let note_place where unit_name (w : within) (e : expression) =
       let used = used_in [ w.lambda ] in
       let is_free v = Ident.Tbl.mem used v.id in
       let free = in_order (List.filter is_free w.outer_scope) in
-      say_captured where unit_name l.name (fun _ -> true) free
+      say_captured where unit_name l.name w.lambda.exp_type (fun _ -> true) free
   end
 
 (* Of bindings of a module within the unit, what no closure captures: constants, and functions that
@@ -292,6 +327,16 @@ let on_structure where unit_name (structure : structure) =
     Hashtbl.reset remade;
     try walk where unit_name structure with Stack_overflow -> ()
 
+(* Binds the variables of a function's own type to what they are in the type of who holds it. *)
+let rec bind_function fuel bound e ((context, held) : Roots.variable) =
+  match (Type_view.view e, Type_view.view held) with
+  | Arrow (a, r), Arrow (a', r') when fuel > 0 ->
+    let argument = Nodes.eval (Nodes.env context []) Nodes.max_fuel a' in
+    bind_function (fuel - 1) (Nodes.bind 20 bound a argument) r (context, r')
+  | Poly e, _ when fuel > 0 -> bind_function (fuel - 1) bound e (context, held)
+  | _, Poly held when fuel > 0 -> bind_function (fuel - 1) bound e (context, held)
+  | _ -> Nodes.bind 20 bound e (Nodes.eval (Nodes.env context []) Nodes.max_fuel held)
+
 (* After the roots: what was found since it was last said, with the types of the variables. *)
 let say () =
   let variable env v =
@@ -300,7 +345,10 @@ let say () =
   let one a =
     Budget.check ();
     Answer.line (List.map Answer.text a.head);
-    let env = Nodes.env a.where [] in
+    let bound =
+      match a.instance with Some (e, holder) -> bind_function 20 [] e holder | None -> []
+    in
+    let env = Nodes.env a.where bound in
     List.iter (variable env) a.variables
   in
   Queue.iter one answers;

@@ -9,7 +9,7 @@
      later 1         more of these come where the answer goes, once the heap is known: standard
                      output is a socket then. Lines of
                        look UNIT   the bodies of this unit are to be read for frames
-                       frame, closure, lambda
+                       frame, closure, lambda, held
    and writes the answer that docs/runtimes.md describes.
 
    The work is done in a child: reading a damaged file may kill it, and then another child goes on
@@ -60,6 +60,7 @@ let later_verb line =
     | "lambda" ->
       if Bodies.ask_lambda rest then
         Hashtbl.replace looked_at (List.hd (String.split_on_char ' ' rest)) ()
+    | "held" -> ignore (Bodies.ask_held rest)
     | "closure" ->
       if Bodies.ask_closure rest then
         Hashtbl.replace looked_at (List.hd (String.split_on_char ' ' rest)) ()

@@ -7,6 +7,19 @@ type candidate = { unit_name : string; slot : int; of_type : Nodes.t option Lazy
 let tags : (int * int, candidate) Hashtbl.t = Hashtbl.create 97
 let makers : (int, candidate) Hashtbl.t = Hashtbl.create 97 (* by the result's node *)
 
+(* The type of a module's variable, where it is evaluated. *)
+type variable = Modules.context * Types.type_expr
+
+(* Variables that are functions, by unit and field: what their closures captured may have a type
+   that only the variable's says. *)
+let functions : (string * int, variable) Hashtbl.t = Hashtbl.create 997
+
+let rec note_function unit_name slot context e =
+  match Type_view.view e with
+  | Poly e -> note_function unit_name slot context e
+  | Arrow _ -> Hashtbl.replace functions (unit_name, slot) (context, e)
+  | _ -> ()
+
 let rec parts_of fuel parameters e =
   match Type_view.view e with
   | Arrow (a, r) when fuel > 0 -> parts_of (fuel - 1) (a :: parameters) r
@@ -43,6 +56,7 @@ let of_value unit_name slot (v : Modules.value) =
   let env = Nodes.env v.of_context [] in
   let node = Nodes.eval env Nodes.max_fuel v.expr in
   note_candidates unit_name slot env v.expr;
+  note_function unit_name slot v.of_context v.expr;
   if not (Nodes.is_immediate node) then say unit_name slot node
 
 let of_module unit_name slot m =

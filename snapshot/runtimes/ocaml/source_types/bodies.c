@@ -10,7 +10,7 @@
 #include "base/table.h"
 #include "frame_label.h"
 
-enum { NAME_BYTES = 512, CALLS_MAX = 1 << 12, PLACES_OF_ONE = 4 };
+enum { NAME_BYTES = 512, CALLS_MAX = 1 << 12, PLACES_OF_ONE = 4, HELD_MAX = 1 << 12 };
 
 /* A function as the compiler called it: unit "Stm", name "observe_273". */
 struct function {
@@ -234,9 +234,65 @@ static hs_status ask_functions(const struct hs_ocaml *rt, const struct hs_ocaml_
     return status;
 }
 
+/* Finds the closure that a value leads to, when that captured anything, and the function that it
+ * stands for: of several that share a closure the one that it leads to. */
+static bool closure_at(const struct hs_sheap *heap, uint64_t value, struct hs_block *ret,
+                       struct function *ret_function)
+{
+    uint64_t from, end;
+
+    if ((value & 1) != 0 || !hs_map_resolve(heap->map, value, ret) ||
+        !hs_bitmap_get(&heap->map->starts, ret->bit))
+        return false;
+    uint64_t header = hs_block_head(ret);
+    if (HS_HEADER_TAG(header) != HS_TAG_CLOSURE)
+        return false;
+    hs_block_fields(ret, header, &from, &end);
+    uint64_t at = (value - ret->address) / HS_WORD;
+    if (from >= end || at >= from || end - at < 2)
+        return false;
+    hs_addr code = hs_closure_code(hs_map_bytes(ret->span, ret->address) + at * HS_WORD, end - at);
+    return function_at(heap->rt, code, ret_function);
+}
+
+/* Tells whether a root is a field of a unit's block, whose name can be asked about. */
+static bool is_field(const struct hs_ocaml *rt, const struct hs_root *root)
+{
+    const char *symbol = hs_strtab_get(rt->strings, root->symbol);
+
+    return (root->kind == HS_ROOT_GLOBAL || root->kind == HS_ROOT_DYNAMIC_GLOBAL) && !root->weak &&
+           root->field != HS_NO_FIELD && strncmp(symbol, "caml", 4) == 0 && is_word(symbol + 4);
+}
+
+/* Asks about the closures that variables of modules hold, whose types say more of what they
+ * captured than their functions' own. */
+static hs_status ask_held(const struct hs_sheap *heap, struct hs_buffer *out, struct hs_error *err)
+{
+    const struct hs_ocaml *rt = heap->rt;
+    const struct hs_roots *roots = &heap->roots->roots;
+    struct function function;
+    struct hs_block block;
+    uint64_t value;
+    size_t n = 0;
+
+    for (size_t i = 0; i < roots->n_leaves && n < HELD_MAX; i++) {
+        const struct hs_root *root = &roots->leaves[i].root;
+        if (!is_field(rt, root) || !hs_image_u64(rt->image, root->address, &value) ||
+            !closure_at(heap, value, &block, &function))
+            continue;
+        if (!is_anonymous(function.name)) /* of several in one closure it may not be the first */
+            HS_TRY(put(out, err, "closure %s %s *\n", function.unit, function.name));
+        HS_TRY(put(out, err, "held %s %u %s %s\n", hs_strtab_get(rt->strings, root->symbol) + 4,
+                   root->field, function.unit, function.name));
+        n++;
+    }
+    return HS_OK;
+}
+
 hs_status hs_sbodies_ask(const struct hs_sheap *heap, struct hs_buffer *out, struct hs_error *err)
 {
     HS_TRY(ask_calls(heap, out, err));
+    HS_TRY(ask_held(heap, out, err));
     return ask_functions(heap->rt, heap->roots, heap->marks, out, err);
 }
 
@@ -258,4 +314,14 @@ hs_status hs_sbodies_functions(const struct hs_ocaml *rt, const struct hs_ocaml_
             HS_TRY(hs_dict_put(ret, code, (uint64_t)(found - tables->captured), err));
     }
     return HS_OK;
+}
+
+bool hs_sbodies_holds(const struct hs_sheap *heap, const struct hs_stables *tables,
+                      const struct hs_sheld *held, uint64_t value, struct hs_block *ret)
+{
+    struct function function;
+
+    return closure_at(heap, value, ret, &function) &&
+           strcmp(function.unit, hs_strtab_get(&tables->strings, held->unit)) == 0 &&
+           strcmp(function.name, hs_strtab_get(&tables->strings, held->function)) == 0;
 }

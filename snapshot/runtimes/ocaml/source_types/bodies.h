@@ -19,6 +19,11 @@ hs_status hs_sbodies_functions(const struct hs_ocaml *rt, const struct hs_ocaml_
                                const struct hs_stables *tables, struct hs_dict *ret,
                                struct hs_error *err);
 
+/* Finds the closure that the value of a module's variable leads to; false when it is not of the
+ * function that was answered for. */
+bool hs_sbodies_holds(const struct hs_sheap *heap, const struct hs_stables *tables,
+                      const struct hs_sheld *held, uint64_t value, struct hs_block *ret);
+
 /* Blocks that slots of stacks lead to and no variable of a module, each with the one type of what
  * was in scope there that fits it and what it leads to. Only probable: a slot may hold what has no
  * name. `ret` is owned by the caller (hs_free). */

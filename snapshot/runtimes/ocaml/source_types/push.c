@@ -556,10 +556,37 @@ static hs_status flow_closure(struct flow *f, const struct hs_block *block)
     return HS_OK;
 }
 
+/* Lets types flow from what the closure in a module's variable captured, by that variable's type.
+ */
+static hs_status flow_held(struct flow *f, const struct hs_sheld *held)
+{
+    const struct hs_sheap heap = {f->rt, f->map, f->roots, f->marks};
+    const struct hs_spart part = held->children;
+    struct hs_block block;
+    uint64_t value, from, end;
+
+    if (!unit_value(f, held->holder, held->slot, &value) ||
+        !hs_sbodies_holds(&heap, f->tables, held, value, &block))
+        return HS_OK;
+    hs_block_fields(&block, hs_block_head(&block), &from, &end);
+    const uint8_t *captured = hs_map_bytes(block.span, block.address) + from * HS_WORD;
+    if (part.n != end - from || !closure_fits(f, captured, part))
+        return HS_OK;
+    for (uint32_t i = 0; i < part.n; i++)
+        HS_TRY(flow_value(f, hs_load_u64(captured + (uint64_t)i * HS_WORD),
+                          f->tables->children[part.first + i].type, HS_STYPE_NONE));
+    return HS_OK;
+}
+
 static hs_status flow_closures(struct flow *f)
 {
     HS_TRY(hs_sbodies_functions(f->rt, f->marks, f->tables, &f->push->functions, f->err));
-    return f->push->functions.n == 0 ? HS_OK : flow_each_reached(f, HS_AREA_HEAP, flow_closure);
+    if (f->push->functions.n == 0)
+        return HS_OK;
+    for (size_t i = 0; i < f->tables->n_held; i++)
+        HS_TRY(flow_held(f, &f->tables->held[i]));
+    HS_TRY(flow_drain(f));
+    return flow_each_reached(f, HS_AREA_HEAP, flow_closure);
 }
 
 /* Lets types flow from slots of stacks; all are judged by what is known before any of them flows.

@@ -36,6 +36,7 @@ void hs_stables_fini(struct hs_stables *tables)
     hs_free(tables->roots);
     hs_free(tables->exts);
     hs_free(tables->captured);
+    hs_free(tables->held);
     hs_free(tables->scopes);
     *tables = (struct hs_stables){0};
 }
@@ -305,6 +306,28 @@ static hs_status line_captured(struct parse *p, bool *ret_good)
     return HS_OK;
 }
 
+static hs_status line_held(struct parse *p, bool *ret_good)
+{
+    struct hs_stables *t = p->tables;
+    struct hs_sheld one = {.children = {.first = (uint32_t)t->n_children}};
+    uint32_t n;
+
+    if (p->n_fields != 6 || t->n_held == HS_SROWS_MAX ||
+        !hs_field_number(p->fields[2], UINT32_MAX, &one.slot) ||
+        !hs_field_number(p->fields[5], UINT32_MAX, &n))
+        return HS_OK;
+    *ret_good = true;
+    HS_TRY(parse_text(p, p->fields[1], &one.holder));
+    HS_TRY(parse_text(p, p->fields[3], &one.unit));
+    HS_TRY(parse_text(p, p->fields[4], &one.function));
+    HS_TRY(HS_GROW(&t->held, &t->held_capacity, t->n_held + 1, p->err));
+    t->held[t->n_held++] = one;
+    parse_leave(p);
+    p->children = &t->held[t->n_held - 1].children;
+    p->may_have_children = true;
+    return HS_OK;
+}
+
 static hs_status line_scope(struct parse *p, bool *ret_good)
 {
     struct hs_stables *t = p->tables;
@@ -355,7 +378,7 @@ static hs_status parse_line(struct parse *p, const char *line, size_t n_bytes, b
         {"row", line_row},         {"child", line_child},       {"case", line_case},
         {"witness", line_witness}, {"known", line_known},       {"root", line_root},
         {"ext", line_ext},         {"captured", line_captured}, {"scope", line_scope},
-        {"unit", line_unit},
+        {"held", line_held},       {"unit", line_unit},
     };
 
     *ret_good = false;

@@ -13,14 +13,16 @@
  *   alias   TYPE                                      of what the newest type is another name
  *   row     TYPE TAG SIZE KIND CONSTRUCTOR            SIZE in fields, * any; KIND leaf | fields |
  *                                                     all | ext | hash
- *   child   TYPE LABEL                                of the newest row, ext, captured or scope; a
- *                                                     TYPE of - says nothing
+ *   child   TYPE LABEL                                of the newest row, ext, captured, held or
+ *                                                     scope; a TYPE of - says nothing
  *   case    HASH CONSTRUCTOR TYPE                     of a hash row: what field 1 is
  *   witness FIELD PAYLOAD FAMILY                      of a row: FIELD tells the type of PAYLOAD
  *   known   FAMILY TYPE UNIT SLOT HOW                 where such a witness is: value | captured
  *   root    UNIT SLOT TYPE
  *   ext     UNIT SLOT CONSTRUCTOR
  *   captured UNIT FUNCTION N
+ *   held    UNIT SLOT IN FUNCTION N                   the same of the closure in a unit's field, of
+ *                                                     a function of the unit IN
  *   scope   FILE LINE FIRST_CHAR LAST_CHAR
  *   unit    UNIT STATE PATH                           typed | no_cmt | stale | no_file
  *   #stopped WHY                                      not all was said: time, memory, ...
@@ -111,6 +113,15 @@ struct hs_scaptured {
     struct hs_spart children;
 };
 
+/* The variables that the closure in a unit's field captured, where that is of such a function. Its
+ * variable's type may say more of them than the function's own. */
+struct hs_sheld {
+    hs_str holder;
+    uint32_t slot;
+    hs_str unit, function;
+    struct hs_spart children;
+};
+
 /* The variables in scope at a call. */
 struct hs_sscope {
     hs_str file;
@@ -129,11 +140,12 @@ struct hs_stables {
     struct hs_sroot *roots; /* by unit (number of its string) and slot */
     struct hs_sext *exts;
     struct hs_scaptured *captured; /* by unit and function */
-    struct hs_sscope *scopes;      /* by file, line and characters */
+    struct hs_sheld *held;
+    struct hs_sscope *scopes; /* by file, line and characters */
     size_t n_types, types_capacity, n_rows, rows_capacity, n_children, children_capacity;
     size_t n_cases, cases_capacity, n_witnesses, witnesses_capacity, n_known, known_capacity;
     size_t n_roots, roots_capacity, n_exts, exts_capacity;
-    size_t n_captured, captured_capacity, n_scopes, scopes_capacity;
+    size_t n_captured, captured_capacity, n_held, held_capacity, n_scopes, scopes_capacity;
     uint64_t n_units[4]; /* by state */
     hs_str missing[3];   /* the first units that lack types; 0 where there are fewer */
     char compiler[32];   /* the helper's */
