@@ -1,6 +1,9 @@
 /* The places of key files, and the checks before one is believed. */
 #include "analysis/key_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "analysis/type_family.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -10,6 +13,17 @@ const struct hs_kept_file_kind hs_key_file_kind = {.what = "the key file",
                                                    .end = HS_KEY_FILE_END,
                                                    .magic = KEY_FILE_MAGIC,
                                                    .version = HS_KEY_FILE_VERSION};
+
+bool hs_key_file_is_at(const char *path)
+{
+    uint8_t bytes[8];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
+    (void)close(fd);
+    return n > 0 && hs_key_file_is(bytes, (size_t)n);
+}
 
 hs_status hs_key_file_read(const char *path, struct hs_snap_keys *ret, struct hs_error *err)
 {

@@ -13,6 +13,38 @@ struct harvest_step {
     hs_addr at;
 };
 
+/* Code that is decoded one instruction after the other. */
+struct code_walk {
+    const uint8_t *code;
+    size_t n_bytes, at; /* `at`: of the next instruction */
+    hs_addr vaddr;
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction insn;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+static struct code_walk code_walk_of(const uint8_t *code, size_t n_bytes, hs_addr vaddr)
+{
+    struct code_walk walk = {.code = code, .n_bytes = n_bytes, .vaddr = vaddr};
+    if (!ZYAN_SUCCESS(
+            ZydisDecoderInit(&walk.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+        walk.n_bytes = 0;
+    return walk;
+}
+
+/* Decodes the next instruction, valid until the one after it; false at the end of the code and
+ * where the bytes are no instruction. */
+static bool code_walk_next(struct code_walk *walk, struct harvest_step *ret)
+{
+    if (walk->at >= walk->n_bytes || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+                                         &walk->decoder, walk->code + walk->at,
+                                         walk->n_bytes - walk->at, &walk->insn, walk->operands)))
+        return false;
+    *ret = (struct harvest_step){&walk->insn, walk->operands, walk->vaddr + walk->at};
+    walk->at += walk->insn.length;
+    return true;
+}
+
 /* The address a memory operand names without knowing any register but rip; an index is ignored,
  * for the table it indexes is what is named. */
 static bool operand_memory_target(const struct harvest_step *step, const ZydisDecodedOperand *o,
@@ -148,27 +180,20 @@ struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_ad
                                       struct hs_operand *ret, size_t capacity)
 {
     struct hs_harvest harvest = {0};
-    ZydisDecoder decoder;
-    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-        return harvest;
-    while (harvest.n_decoded_bytes < n_bytes) {
-        size_t at = harvest.n_decoded_bytes, n_operands = harvest.n_operands;
-        ZydisDecodedInstruction insn;
-        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-        if (!ZYAN_SUCCESS(
-                ZydisDecoderDecodeFull(&decoder, code + at, n_bytes - at, &insn, operands)))
-            break;
-        struct harvest_step step = {&insn, operands, vaddr + at};
-        for (uint8_t i = 0; i < insn.operand_count_visible; i++) {
+    struct code_walk walk = code_walk_of(code, n_bytes, vaddr);
+    struct harvest_step step;
+    while (code_walk_next(&walk, &step)) {
+        size_t n_operands = harvest.n_operands;
+        for (uint8_t i = 0; i < step.insn->operand_count_visible; i++) {
             struct hs_operand found;
-            if (!operand_take(&step, &operands[i], &found))
+            if (!operand_take(&step, &step.operands[i], &found))
                 continue;
             if (n_operands == capacity)
                 return harvest; /* the whole instruction, or none of it */
             ret[n_operands++] = found;
         }
         harvest.n_operands = n_operands;
-        harvest.n_decoded_bytes = at + insn.length;
+        harvest.n_decoded_bytes = walk.at;
     }
     return harvest;
 }
@@ -240,28 +265,20 @@ struct hs_harvest hs_operands_fields(const uint8_t *code, size_t n_bytes, hs_add
                                      struct hs_operand *ret, size_t capacity)
 {
     struct hs_harvest harvest = {0};
-    struct field_walk walk = {0};
-    ZydisDecoder decoder;
-    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-        return harvest;
-    while (harvest.n_decoded_bytes < n_bytes) {
-        size_t at = harvest.n_decoded_bytes;
-        ZydisDecodedInstruction insn;
-        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-        if (!ZYAN_SUCCESS(
-                ZydisDecoderDecodeFull(&decoder, code + at, n_bytes - at, &insn, operands)))
-            break;
-        struct harvest_step step = {&insn, operands, vaddr + at};
-        for (uint8_t i = 0; i < insn.operand_count_visible; i++) {
+    struct field_walk known = {0};
+    struct code_walk walk = code_walk_of(code, n_bytes, vaddr);
+    struct harvest_step step;
+    while (code_walk_next(&walk, &step)) {
+        for (uint8_t i = 0; i < step.insn->operand_count_visible; i++) {
             struct hs_operand found;
-            if (!field_take(&walk, &step, &operands[i], &found))
+            if (!field_take(&known, &step, &step.operands[i], &found))
                 continue;
             if (harvest.n_operands == capacity)
                 return harvest;
             ret[harvest.n_operands++] = found;
         }
-        field_follow(&walk, &step);
-        harvest.n_decoded_bytes = at + insn.length;
+        field_follow(&known, &step);
+        harvest.n_decoded_bytes = walk.at;
     }
     return harvest;
 }
@@ -298,45 +315,38 @@ static void constant_follow(struct constant_walk *walk, const struct harvest_ste
 }
 
 /* Notes where a jump within the code leads; true when nothing goes on behind the instruction. */
-static bool constant_ends(struct constant_walk *walk, const struct harvest_step *step, size_t at,
-                          hs_addr vaddr, size_t n_bytes)
+static bool constant_ends(struct constant_walk *known, const struct harvest_step *step,
+                          const struct code_walk *walk)
 {
     ZydisInstructionCategory category = step->insn->meta.category;
     bool is_jump = category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_COND_BR;
     struct hs_operand to;
 
     if (is_jump && operand_take(step, &step->operands[0], &to) && to.kind == HS_OPERAND_JUMP &&
-        to.target - vaddr < n_bytes && to.target - vaddr > walk->furthest)
-        walk->furthest = (size_t)(to.target - vaddr);
+        to.target - walk->vaddr < walk->n_bytes && to.target - walk->vaddr > known->furthest)
+        known->furthest = (size_t)(to.target - walk->vaddr);
     bool goes_on = category != ZYDIS_CATEGORY_UNCOND_BR && category != ZYDIS_CATEGORY_RET;
-    return !goes_on && at + step->insn->length > walk->furthest;
+    return !goes_on && walk->at > known->furthest;
 }
 
 size_t hs_operands_constant_calls(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
                                   struct hs_constant_call *ret, size_t capacity)
 {
-    struct constant_walk walk = {0};
-    ZydisDecoder decoder;
+    struct constant_walk known = {0};
+    struct code_walk walk = code_walk_of(code, n_bytes, vaddr);
+    struct harvest_step step;
     size_t n = 0;
 
-    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-        return 0;
-    for (size_t at = 0; at < n_bytes && n < capacity;) {
-        ZydisDecodedInstruction insn;
-        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-        if (!ZYAN_SUCCESS(
-                ZydisDecoderDecodeFull(&decoder, code + at, n_bytes - at, &insn, operands)))
+    while (n < capacity && code_walk_next(&walk, &step)) {
+        ZydisInstructionCategory category = step.insn->meta.category;
+        bool is_call = category == ZYDIS_CATEGORY_CALL;
+        if (known.is_known && (is_call || category == ZYDIS_CATEGORY_UNCOND_BR) &&
+            operand_take(&step, &step.operands[0], &ret[n].to))
+            ret[n++].second = known.second;
+        if (constant_ends(&known, &step, &walk))
             break;
-        struct harvest_step step = {&insn, operands, vaddr + at};
-        bool is_call = insn.meta.category == ZYDIS_CATEGORY_CALL;
-        if (walk.is_known && (is_call || insn.meta.category == ZYDIS_CATEGORY_UNCOND_BR) &&
-            operand_take(&step, &operands[0], &ret[n].to))
-            ret[n++].second = walk.second;
-        if (constant_ends(&walk, &step, at, vaddr, n_bytes))
-            break;
-        constant_follow(&walk, &step);
-        walk.is_known = walk.is_known && !is_call;
-        at += insn.length;
+        constant_follow(&known, &step);
+        known.is_known = known.is_known && !is_call;
     }
     return n;
 }

@@ -1,8 +1,6 @@
 /* The snapshot that is browsed, and the one that it is compared with. */
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "compare/kinship.h"
@@ -44,17 +42,6 @@ hs_status hs_browse_close_snapshot(struct hs_browse *browse, hs_status status, s
 
 /* ---- an older snapshot */
 
-static bool is_key_file(const char *path)
-{
-    uint8_t bytes[8];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return false;
-    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
-    (void)close(fd);
-    return n > 0 && hs_key_file_is(bytes, (size_t)n);
-}
-
 static hs_status check_kinship(struct hs_browse *browse, char *path, struct hs_snap_keys *keys,
                                struct hs_error *err)
 {
@@ -71,8 +58,8 @@ static hs_status read_older(struct hs_browse *browse, const char *path, struct h
     struct hs_snap_keys keys = {0};
     hs_auto_free char *copy = NULL;
     HS_TRY(hs_strdup(path, &copy, err));
-    HS_TRY(is_key_file(path) ? hs_key_file_read(path, &keys, err)
-                             : hs_key_file_of(path, &options, &keys, NULL, err));
+    HS_TRY(hs_key_file_is_at(path) ? hs_key_file_read(path, &keys, err)
+                                   : hs_key_file_of(path, &options, &keys, NULL, err));
     hs_status status = check_kinship(browse, copy, &keys, err);
     if (status == HS_OK)
         status = hs_browse_older_make(&keys, ret, err);

@@ -1,9 +1,7 @@
 #include "comparison.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "folder.h"
@@ -12,23 +10,11 @@
 
 /* ---- one file ---- */
 
-/* A key file is told by its first bytes; whatever cannot be read is a snapshot that says so. */
-static bool is_key_file(const char *path)
-{
-    uint8_t bytes[8];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return false;
-    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
-    (void)close(fd);
-    return n > 0 && hs_key_file_is(bytes, (size_t)n);
-}
-
 static hs_status read_keys(struct hs_tool *tool, struct hs_compared *file, struct hs_error *err)
 {
     struct hs_session session = hs_tool_session(tool, file->path);
     const struct hs_key_file_options options = {.session = &session};
-    file->is_snap = !is_key_file(file->path);
+    file->is_snap = !hs_key_file_is_at(file->path);
     if (!file->is_snap)
         return hs_key_file_read(file->path, &file->keys, err);
     return hs_key_file_of(file->path, &options, &file->keys, NULL, err);

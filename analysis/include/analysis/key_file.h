@@ -95,6 +95,8 @@ hs_status hs_snap_keys_decode(const uint8_t *bytes, size_t n_bytes, struct hs_sn
 hs_status hs_key_file_read(const char *path, struct hs_snap_keys *ret, struct hs_error *err);
 /* Tells whether the first bytes are a key file's. */
 bool hs_key_file_is(const uint8_t *bytes, size_t n_bytes);
+/* Tells whether the file there is one; false also when it cannot be read. */
+bool hs_key_file_is_at(const char *path);
 
 /* Counts keys and all else anew. O(n + m); what hs_keys_find takes, and what leaks, types and
  * samples do. */

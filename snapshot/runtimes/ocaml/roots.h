@@ -123,6 +123,10 @@ struct hs_root_leaf hs_walk_leaf(enum hs_root_kind kind);
 
 /* Adds `leaf` when `value` points to a block; otherwise it is no root and HS_OK. */
 hs_status hs_walk_add(struct hs_root_walk *walk, uint64_t value, struct hs_root_leaf *leaf);
+/* Adds what systhreads keeps for a thread: the word so many bytes behind its caml_thread_struct,
+ * named "WHAT of thread N". */
+hs_status hs_walk_add_of_thread(struct hs_root_walk *walk, const struct hs_ocaml_thread *thread,
+                                unsigned offset_bytes, const char *what);
 
 /* Brent's cycle detection over list cells. */
 struct hs_cycle {

@@ -111,6 +111,21 @@ hs_status hs_walk_add(struct hs_root_walk *walk, uint64_t value, struct hs_root_
     return hs_roots_add(&walk->roots->roots, leaf, walk->err);
 }
 
+hs_status hs_walk_add_of_thread(struct hs_root_walk *walk, const struct hs_ocaml_thread *thread,
+                                unsigned offset_bytes, const char *what)
+{
+    uint64_t value;
+    struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_HOOK);
+    leaf.root.address = thread->info + offset_bytes;
+    if (!hs_walk_u64(walk, leaf.root.address, &value) || hs_walk_is_copying(walk))
+        return HS_OK;
+    leaf.root.thread = (uint32_t)thread->tid;
+    HS_TRY(hs_walk_name(walk, &leaf.root.name, "%s of thread %d", what, (int)thread->tid));
+    HS_TRY(hs_walk_name(walk, &leaf.group_module, "thread %d", (int)thread->tid));
+    HS_TRY(hs_walk_name(walk, &leaf.group_unit, "systhreads"));
+    return hs_walk_add(walk, value, &leaf);
+}
+
 bool hs_cycle_found(struct hs_cycle *cycle, hs_addr cell)
 {
     if (cell == cycle->saved && cycle->steps != 0)

@@ -5,21 +5,6 @@
 
 enum { THREAD_DESCR = 0, THREAD_LAST_EXN = 96 };
 
-static hs_status add_leaf(struct hs_root_walk *walk, const struct hs_ocaml_thread *thread,
-                          unsigned offset, const char *what)
-{
-    uint64_t value;
-    struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_HOOK);
-    leaf.root.address = thread->info + offset;
-    if (!hs_walk_u64(walk, leaf.root.address, &value) || hs_walk_is_copying(walk))
-        return HS_OK;
-    leaf.root.thread = (uint32_t)thread->tid;
-    HS_TRY(hs_walk_name(walk, &leaf.root.name, "%s of thread %d", what, (int)thread->tid));
-    HS_TRY(hs_walk_name(walk, &leaf.group_module, "thread %d", (int)thread->tid));
-    HS_TRY(hs_walk_name(walk, &leaf.group_unit, "systhreads"));
-    return hs_walk_add(walk, value, &leaf);
-}
-
 hs_status hs_ocaml_walk_threads(struct hs_root_walk *walk)
 {
     const struct hs_ocaml_stops *stops = walk->roots->stops;
@@ -29,8 +14,8 @@ hs_status hs_ocaml_walk_threads(struct hs_root_walk *walk)
         if (thread->info == 0)
             continue;
         has_threads = true;
-        HS_TRY(add_leaf(walk, thread, THREAD_DESCR, "descriptor"));
-        HS_TRY(add_leaf(walk, thread, THREAD_LAST_EXN, "last exception"));
+        HS_TRY(hs_walk_add_of_thread(walk, thread, THREAD_DESCR, "descriptor"));
+        HS_TRY(hs_walk_add_of_thread(walk, thread, THREAD_LAST_EXN, "last exception"));
     }
     struct hs_live_symbol hook;
     uint64_t function = 0;

@@ -298,21 +298,6 @@ hs_status hs_ocaml5_find_threads(struct hs_ocaml *rt, struct hs_ocaml_stops *sto
     return status;
 }
 
-static hs_status add_word(struct hs_root_walk *walk, const struct hs_ocaml_thread *thread,
-                          unsigned word, const char *what)
-{
-    uint64_t value;
-    struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_HOOK);
-    leaf.root.address = thread->info + word * HS_WORD;
-    if (!hs_walk_u64(walk, leaf.root.address, &value) || hs_walk_is_copying(walk))
-        return HS_OK;
-    leaf.root.thread = (uint32_t)thread->tid;
-    HS_TRY(hs_walk_name(walk, &leaf.root.name, "%s of thread %d", what, (int)thread->tid));
-    HS_TRY(hs_walk_name(walk, &leaf.group_module, "thread %d", (int)thread->tid));
-    HS_TRY(hs_walk_name(walk, &leaf.group_unit, "systhreads"));
-    return hs_walk_add(walk, value, &leaf);
-}
-
 hs_status hs_ocaml5_walk_threads(struct hs_root_walk *walk)
 {
     const struct hs_ocaml_stops *stops = walk->roots->stops;
@@ -321,8 +306,10 @@ hs_status hs_ocaml5_walk_threads(struct hs_root_walk *walk)
         if (stops->threads[i].info == 0)
             continue;
         has_threads = true;
-        HS_TRY(add_word(walk, &stops->threads[i], THREAD_DESCR, "descriptor"));
-        HS_TRY(add_word(walk, &stops->threads[i], THREAD_LAST_EXN, "last exception"));
+        HS_TRY(
+            hs_walk_add_of_thread(walk, &stops->threads[i], THREAD_DESCR * HS_WORD, "descriptor"));
+        HS_TRY(hs_walk_add_of_thread(walk, &stops->threads[i], THREAD_LAST_EXN * HS_WORD,
+                                     "last exception"));
     }
     struct hs_live_symbol hook;
     uint64_t function = 0;
