@@ -2,6 +2,8 @@
 # parts: record
 # A lost block is perhaps of the one record that all others of its size are, when its words agree;
 # where two records have that size, or a word leads where the record has none, nothing is guessed.
+# Of a size that is lost whole it is the one record that one pointer to a known block and one into a
+# binary speak for.
 . "$(dirname "$0")/_native.sh"
 need gcc g++
 
@@ -21,7 +23,8 @@ groups, wrong = json.load(open(sys.argv[2]))["groups"], 0
 for line in open(sys.argv[1]):
     if not line.startswith("SIZES"):
         continue
-    for size, perhaps in zip(map(int, line.split()[1:]), (sys.argv[3], None, None)):
+    names = (sys.argv[3], None, None, sys.argv[3].replace("item", "timer"))
+    for size, perhaps in zip(map(int, line.split()[1:]), names):
         words = (size + 23) // 16 * 2 - 1 # as glibc rounds
         found = {}
         for group in groups: # a stale pointer may hold a few, and their size says no more

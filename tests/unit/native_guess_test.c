@@ -229,6 +229,103 @@ static void by_a_pointer_behind_its_pointer(void **state)
     is(alone, "");
 }
 
+/* Lost replies of 72 bytes, each leading to an array of pointers to two more; the last word of each
+ * array is `last`. Returns the first of all. */
+static hs_addr lose_replies(hs_addr last)
+{
+    world_type(UNKNOWN, "struct reply", HS_CTYPE_RECORD, 72);
+    world_slot(UNKNOWN, "text", 16, 0);
+    world_slot(UNKNOWN, "of", 24, POINTER);
+    world_type(POINTER, "struct reply *", HS_CTYPE_POINTER, 8);
+    world_types[POINTER].facts.of = UNKNOWN;
+    hs_addr first = 0;
+    for (int i = 0; i < N; i++) {
+        hs_addr reply = world_block(w, 72), array = world_block(w, 32);
+        *world_word(w, reply + 24) = array;
+        *world_word(w, array) = world_block(w, 72);
+        *world_word(w, array + 8) = world_block(w, 72);
+        *world_word(w, array + 16) = last;
+        first = i == 0 ? reply : first;
+    }
+    return first;
+}
+
+static void by_an_array_of_pointers(void **state)
+{
+    hs_addr lost = lose_replies(0);
+    run();
+    is(lost, "block of 72 bytes, perhaps struct reply");
+}
+
+static void not_by_an_array_of_anything(void **state)
+{
+    hs_addr lost = lose_replies(world_block(w, 40));
+    run();
+    is(lost, "");
+}
+
+/* Lost records of C++, with a vector, whose end is `end_at` bytes behind its beginning, and a short
+ * text of their own, to which they lead at `text_at`. */
+static hs_addr lose_connections(uint64_t end_at, uint64_t text_at)
+{
+    world_type(UNKNOWN, "Connection", HS_CTYPE_RECORD, 72);
+    world_slot(UNKNOWN, "begin", 0, 0);
+    world_slot(UNKNOWN, "end", 8, 0);
+    world_slot(UNKNOWN, "text", 16, 0);
+    hs_addr lost = 0;
+    for (int i = 0; i < N; i++) {
+        hs_addr storage = world_block(w, 64);
+        lost = world_block(w, 72);
+        *world_word(w, lost) = storage;
+        *world_word(w, lost + 8) = storage + end_at;
+        *world_word(w, lost + 16) = lost + text_at;
+    }
+    return lost;
+}
+
+static void by_an_end_and_an_own_text(void **state)
+{
+    hs_addr lost = lose_connections(48, 32);
+    run();
+    is(lost, "block of 72 bytes, perhaps Connection");
+}
+
+static void not_by_what_is_no_end(void **state)
+{
+    hs_addr lost = lose_connections(0 - UINT64_C(40), 32); /* within the block before */
+    run();
+    is(lost, "");
+}
+
+static void not_by_a_pointer_behind_the_record(void **state)
+{
+    hs_addr lost = lose_connections(48, 72);
+    run();
+    is(lost, "");
+}
+
+/* Of a record and the one that is nothing but it, the outer one is told. */
+static void by_the_outermost(void **state)
+{
+    for (int inner_first = 0; inner_first < 2; inner_first++) {
+        hs_ctype inner = inner_first != 0 ? UNKNOWN : HUGE_TYPE;
+        hs_ctype outer = inner_first != 0 ? HUGE_TYPE : UNKNOWN;
+        world_type(inner, "struct impl", HS_CTYPE_RECORD, 72);
+        world_slot(inner, "next", 0, inner);
+        world_slot(inner, "self", 8, inner);
+        world_type(outer, "struct timer", HS_CTYPE_RECORD, 72);
+        world_slot(outer, "impl.next", 0, inner);
+        world_slot(outer, "impl.self", 8, inner);
+        world_types[outer].part = inner;
+        hs_addr lost = lose_many(72);
+        run();
+        is(lost, "block of 72 bytes, perhaps struct timer");
+        tear_down(state);
+        scan = (struct hs_scan){0};
+        set_up(state);
+    }
+}
+
 static void by_site(void **state)
 {
     hs_addr held[N], others[N], lost = lose(ITEM_BYTES), other = lose(ITEM_BYTES);
@@ -508,6 +605,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(not_by_two_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_the_pointers_of_what_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_a_pointer_behind_its_pointer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_an_array_of_pointers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_an_array_of_anything, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_an_end_and_an_own_text, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_what_is_no_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_a_pointer_behind_the_record, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_the_outermost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_site, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_site_in_doubt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_types, set_up, tear_down),

@@ -5,7 +5,7 @@
 enum { WORD = 8 };
 enum { ARRAY_LEAST = 2, ARRAY_ODD_ONE_IN = 8 }; /* elements that speak for it; that may deny it */
 
-enum agreement { DISAGREES, MAY_BE, AGREES };
+enum agreement { DISAGREES, MAY_BE, AGREES, IS_KNOWN };
 
 static bool is_lost(const struct hs_agree_by *by, const struct hs_heap_block *block)
 {
@@ -47,7 +47,9 @@ static enum agreement agree_block(const struct hs_agree_by *by, const struct hs_
                        block->n_bytes - facts.n_bytes < HS_SLACK_BYTES
                    ? AGREES
                    : MAY_BE;
-    return is_record ? agree_types(by->native->ctypes, type->ctype, pointee) : MAY_BE;
+    enum agreement found =
+        is_record ? agree_types(by->native->ctypes, type->ctype, pointee) : MAY_BE;
+    return found == AGREES ? IS_KNOWN : found;
 }
 
 static enum agreement agree_word(const struct hs_agree_by *by, uint64_t word,
@@ -101,7 +103,8 @@ struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct h
         enum agreement found =
             agree_word(by, hs_load_u64(block->bytes + slot->offset_bytes), slot, &leads);
         sum.disagrees |= found == DISAGREES;
-        sum.n_shown += found == AGREES;
+        sum.n_shown += found >= AGREES;
+        sum.n_known += found == IS_KNOWN;
         sum.n_leading += leads;
     }
     sum.disagrees = sum.disagrees || has_other_pointer(by, block, record);

@@ -39,6 +39,7 @@ struct hs_agreement {
     bool disagrees;
     uint32_t n_shown;   /* pointers that lead to a block of their record, or to a lost one of its
                            size */
+    uint32_t n_known;   /* of these, to a block that is known to be what the record says */
     uint32_t n_leading; /* that lead to the start of any block */
 };
 

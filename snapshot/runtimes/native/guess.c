@@ -6,9 +6,10 @@
 #include "agree.h"
 #include "base/alloc.h"
 #include "flow.h"
+#include "guess_evidence.h"
 #include "guess_place.h"
 
-enum { WORD = 8, MOST_SLOTS = 256, NAME_BYTES = 1024 };
+enum { WORD = 8, NAME_BYTES = 1024 };
 enum { SIZES = 1 << 12, SIZE_SHIFT = 52, UNTYPED_ONE_IN = 8 };
 enum { SITE_TYPED_LEAST = 2, SITE_ODD_ONE_IN = 8 };
 enum {
@@ -18,7 +19,7 @@ enum {
     SOLE_HEAP_ONE_IN = 1000,
     SOLE_LOOK = 64,
     SOLE_PERCENT = 60,
-    SOLE_FULL_PERCENT = 25, /* of blocks that none denies */
+    SOLE_FITS_PERCENT = 20, /* of blocks that none denies */
     SOLE_DENIED_ONE_IN = 32
 };
 #define GUESS_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
@@ -90,20 +91,11 @@ static void learn(struct guess *g, const struct hs_heap_block *block)
     size->n_typed++;
 }
 
-/* Tells whether a type is a record whose words are all known, as large as a block of n_bytes. */
-static bool fills(const struct hs_native_type *type, uint64_t n_bytes)
-{
-    return type->ctype != 0 && type->type.form == HS_FORM_RECORD && !type->is_array &&
-           !type->is_open && !type->is_open_text && type->listed_as == 0 && type->n_slots != 0 &&
-           type->n_slots <= MOST_SLOTS && type->said_bytes == type->n_bytes &&
-           type->n_bytes <= n_bytes && n_bytes - type->n_bytes < HS_SLACK_BYTES;
-}
-
 static bool is_candidate(const struct guess *g, const struct guess_size *size)
 {
     return !size->is_mixed && size->type != 0 &&
            size->n_untyped <= size->n_typed / UNTYPED_ONE_IN &&
-           fills(hs_native_type_of(&g->flow->types, size->type), size->n_bytes);
+           hs_guess_fills(hs_native_type_of(&g->flow->types, size->type), size->n_bytes);
 }
 
 enum agreement { DISAGREES, MAY_BE, AGREES };
@@ -189,8 +181,9 @@ static bool is_open_question(const struct guess *g, const struct guess_site *sit
         hs_flow_type(g->flow, block->rank) != 0)
         return false;
     const struct hs_native_type *type = hs_native_type_of(&g->flow->types, site->type);
-    return fills(type, block->n_bytes) && (site->words == (type->n_bytes + WORD - 1) / WORD ||
-                                           site->words == block->n_bytes / WORD);
+    return hs_guess_fills(type, block->n_bytes) &&
+           (site->words == (type->n_bytes + WORD - 1) / WORD ||
+            site->words == block->n_bytes / WORD);
 }
 
 static hs_status count_sample(struct guess *g, const struct hs_sample *sample,
@@ -260,7 +253,7 @@ struct sole {
     uint64_t n_bytes, n_lost;
     hs_ntype records[HS_CTYPE_MAX_OF_SIZE];
     unsigned n_agree[HS_CTYPE_MAX_OF_SIZE];
-    unsigned n_full[HS_CTYPE_MAX_OF_SIZE]; /* blocks in which each pointer leads to a block */
+    unsigned n_fits[HS_CTYPE_MAX_OF_SIZE]; /* blocks whose words fit, if they do not speak */
     unsigned n_denied[HS_CTYPE_MAX_OF_SIZE];
     unsigned n_said[HS_CTYPE_MAX_OF_SIZE]; /* by pointers of blocks whose record is found */
     size_t n_records;
@@ -301,7 +294,7 @@ static hs_ctype ctype_of(const struct guess *g, hs_ntype type)
     return hs_native_type_of(&g->flow->types, type)->ctype;
 }
 
-/* Adds the types of what a record's pointers lead to, for count_behind. */
+/* Adds the types of what a record's pointers lead to, for hs_guess_evidence. */
 static hs_status add_pointees(struct guess *g, hs_ntype record, struct hs_error *err)
 {
     const struct hs_native_type type = *hs_native_type_of(&g->flow->types, record);
@@ -333,7 +326,7 @@ static hs_status list_records(struct guess *g, struct sole *sole, struct hs_erro
             bool is_new = type != 0;
             for (size_t r = 0; r < sole->n_records && is_new; r++)
                 is_new = !hs_ctypes_same(native->ctypes, found[k], ctype_of(g, sole->records[r]));
-            if (!is_new || !fills(hs_native_type_of(&g->flow->types, type), sole->n_bytes))
+            if (!is_new || !hs_guess_fills(hs_native_type_of(&g->flow->types, type), sole->n_bytes))
                 continue;
             HS_TRY(add_pointees(g, type, err));
             sole->records[sole->n_records++] = type;
@@ -342,103 +335,18 @@ static hs_status list_records(struct guess *g, struct sole *sole, struct hs_erro
     return HS_OK;
 }
 
-/* Counts the words that lead to code where the record has a pointer to code. *ret_denies: one does
- * where it has a number. */
-static unsigned count_code(const struct guess *g, const struct hs_heap_block *block,
-                           const struct hs_native_type *record, bool *ret_denies)
-{
-    unsigned n = 0;
-    size_t slot = 0;
-    *ret_denies = false;
-    for (uint64_t at = 0; at + WORD <= record->n_bytes; at += WORD) {
-        uint64_t word = hs_load_u64(block->bytes + at);
-        while (slot < record->n_slots && record->slots[slot].offset_bytes < at)
-            slot++;
-        bool is_slot = slot < record->n_slots && record->slots[slot].offset_bytes == at;
-        const struct hs_mapping *mapping =
-            is_slot || word == 0 ? NULL : hs_target_mapping_at(&g->native->dump->target, word);
-        if (mapping == NULL || !mapping->executable)
-            continue;
-        bool has_code = hs_ctypes_has_code_at(g->native->ctypes, record->ctype, at);
-        n += has_code;
-        *ret_denies |= !has_code;
-    }
-    return n;
-}
-
-/* Counts the pointers to blocks in the records that the pointers of a lost block lead to, where
- * such a record fills a block of no type that agrees with it: evidence one step further on. */
-static unsigned count_behind(const struct guess *g, const struct hs_agree_by *by,
-                             const struct hs_heap_block *block, const struct hs_native_type *record)
-{
-    unsigned n = 0;
-    struct hs_heap_block to;
-
-    for (size_t i = 0; i < record->n_slots; i++) {
-        const struct hs_cslot *slot = &record->slots[i];
-        if (slot->pointee == 0 || slot->may_be_pointer_only ||
-            slot->offset_bytes + WORD > record->n_bytes ||
-            hs_flow_resolve(g->native, hs_load_u64(block->bytes + slot->offset_bytes), &to) !=
-                HS_POINTER_START ||
-            to.rank == block->rank || to.bytes == NULL || hs_flow_type(g->flow, to.rank) != 0)
-            continue;
-        const struct hs_native_type *inner = hs_native_types_known(&g->flow->types, slot->pointee);
-        if (inner == NULL || !fills(inner, to.n_bytes))
-            continue;
-        const struct hs_agreement found = hs_native_agree(by, &to, inner, 0, 0);
-        n += found.disagrees ? 0 : found.n_leading;
-    }
-    return n;
-}
-
-/* Tells whether the words of a block speak for a record of which nothing else does: two pointers at
- * least lead to blocks, or to code as the record says, one of them to what it says. The second may
- * stand in what the first one leads to. */
-static bool speaks_for(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
-{
-    const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
-    const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
-    const struct hs_agreement found = hs_native_agree(&by, block, record, 0, 0);
-    bool is_denied;
-    unsigned n_code = count_code(g, block, record, &is_denied);
-
-    if (found.disagrees || is_denied || found.n_shown + n_code == 0)
-        return false;
-    return found.n_leading + n_code >= 2 || count_behind(g, &by, block, record) != 0;
-}
-
-/* Tells whether each sure pointer of a record leads to the start of a block, two at least do; one
- * may lead into a binary, as that to a table of functions does. */
-static bool is_full(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
-{
-    const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
-    struct hs_heap_block to;
-    unsigned n = 0;
-
-    for (size_t i = 0; i < record->n_slots; i++) {
-        uint64_t word = hs_load_u64(block->bytes + record->slots[i].offset_bytes);
-        if (record->slots[i].may_be_pointer_only)
-            continue;
-        bool leads = hs_flow_resolve(g->native, word, &to) == HS_POINTER_START;
-        if (!leads && hs_objects_object_at(&g->native->dump->objects, word) == NULL)
-            return false;
-        n += leads;
-    }
-    return n >= 2;
-}
-
 /* Asks one block whether it may be each of the records of its size. */
 static void ask_block(const struct guess *g, const struct hs_heap_block *block, struct sole *sole)
 {
+    const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
+
     sole->n_looked++;
     for (size_t i = 0; i < sole->n_records; i++) {
-        bool is_denied;
-        (void)count_code(g, block, hs_native_type_of(&g->flow->types, sole->records[i]),
-                         &is_denied);
-        is_denied |= judge(g, block, sole->records[i]) == DISAGREES;
-        sole->n_denied[i] += is_denied;
-        sole->n_full[i] += !is_denied && is_full(g, block, sole->records[i]);
-        sole->n_agree[i] += speaks_for(g, block, sole->records[i]);
+        const struct hs_evidence found =
+            hs_guess_evidence(&by, block, hs_native_type_of(&g->flow->types, sole->records[i]));
+        sole->n_denied[i] += found.is_denied;
+        sole->n_fits[i] += found.fits;
+        sole->n_agree[i] += found.speaks;
     }
 }
 
@@ -456,15 +364,28 @@ static void ask_records(const struct guess *g, struct sole *soles, size_t n)
     }
 }
 
-/* Returns the one record that so many blocks at least speak for; 0: none, or several. */
-static hs_ntype one_of(const struct sole *sole, const unsigned *n_for, unsigned least)
+/* Tells whether a record is nothing but another one: that is its only member, or its base class. */
+static bool is_wrapper(const struct guess *g, hs_ntype outer, hs_ntype inner)
+{
+    struct hs_ctypes *ctypes = g->native->ctypes;
+
+    return hs_native_type_of(&g->flow->types, outer)->n_bytes ==
+               hs_native_type_of(&g->flow->types, inner)->n_bytes &&
+           hs_ctypes_begins_with(ctypes, ctype_of(g, outer), ctype_of(g, inner)) &&
+           !hs_ctypes_begins_with(ctypes, ctype_of(g, inner), ctype_of(g, outer));
+}
+
+/* Returns the one record that so many blocks at least speak for, or the outermost of records that
+ * are each within the next one and as large; 0: none, or several. */
+static hs_ntype one_of(const struct guess *g, const struct sole *sole, const unsigned *n_for,
+                       unsigned least)
 {
     hs_ntype found = 0;
 
     for (size_t i = 0; i < sole->n_records; i++) {
-        if (n_for[i] < least)
+        if (n_for[i] < least || (found != 0 && is_wrapper(g, found, sole->records[i])))
             continue;
-        if (found != 0)
+        if (found != 0 && !is_wrapper(g, sole->records[i], found))
             return 0;
         found = sole->records[i];
     }
@@ -478,8 +399,8 @@ static bool is_standard(const struct guess *g, hs_ntype record)
     return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
 }
 
-/* Returns the only record of no standard library that hardly a block denies, where all pointers of
- * many lead to blocks. */
+/* Returns the only record of no standard library that hardly a block denies, and that the words of
+ * many fit. */
 static hs_ntype undenied_record(const struct guess *g, const struct sole *sole)
 {
     unsigned n_for[HS_CTYPE_MAX_OF_SIZE] = {0};
@@ -487,8 +408,8 @@ static hs_ntype undenied_record(const struct guess *g, const struct sole *sole)
     for (size_t i = 0; i < sole->n_records; i++)
         if (sole->n_denied[i] <= sole->n_looked / SOLE_DENIED_ONE_IN &&
             !is_standard(g, sole->records[i]))
-            n_for[i] = sole->n_full[i];
-    return one_of(sole, n_for, (sole->n_looked * SOLE_FULL_PERCENT + 99) / 100);
+            n_for[i] = sole->n_fits[i];
+    return one_of(g, sole, n_for, (sole->n_looked * SOLE_FITS_PERCENT + 99) / 100);
 }
 
 /* Returns the record that most of the blocks are by their own words. */
@@ -496,7 +417,7 @@ static hs_ntype own_record(const struct guess *g, const struct sole *sole)
 {
     if (sole->n_looked < SOLE_LEAST)
         return 0;
-    hs_ntype found = one_of(sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
+    hs_ntype found = one_of(g, sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
     return found != 0 ? found : undenied_record(g, sole);
 }
 
@@ -505,7 +426,7 @@ static hs_ntype own_record(const struct guess *g, const struct sole *sole)
 static hs_ntype sole_record(const struct guess *g, const struct sole *sole)
 {
     hs_ntype own = own_record(g, sole);
-    return own != 0 ? own : one_of(sole, sole->n_said, SOLE_LEAST);
+    return own != 0 ? own : one_of(g, sole, sole->n_said, SOLE_LEAST);
 }
 
 /* Counts, for the lost blocks that a block of a known record leads to, the records that its
@@ -600,7 +521,7 @@ static bool held_speaks_for(const struct guess *g, const struct hs_heap_block *b
     const struct hs_agreement found = hs_native_agree(&by, block, record, 0, 0);
     unsigned n_links, n_other;
     bool is_denied;
-    unsigned n_code = count_code(g, block, record, &is_denied);
+    unsigned n_code = hs_guess_code(&by, block, record, &is_denied);
 
     if (found.disagrees || is_denied)
         return false;
@@ -709,7 +630,7 @@ static hs_status guess_held(struct guess *g, struct hs_place_votes *votes, struc
         const struct sole *sole = &soles[i];
         hs_ntype record = sole->n_looked < SOLE_LOOK / 2
                               ? 0
-                              : one_of(sole, sole->n_agree, sole->n_looked * HELD_PERCENT / 100);
+                              : one_of(g, sole, sole->n_agree, sole->n_looked * HELD_PERCENT / 100);
         if (record == 0)
             continue;
         struct hs_held_guess *held = &g->flow->held[g->flow->n_held++];

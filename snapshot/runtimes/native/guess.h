@@ -13,10 +13,9 @@
  *
  * A program that lost all of a kind holds none of that size. Then the records that debug
  * information has of that size are asked, where the lost blocks of a size are eight at least and a
- * thousandth of the heap: of one alone the words of most must be, two pointers leading to blocks or
- * code and one to what it says, which may also stand in the record that the first leads to; or of
- * one alone, of no standard library, hardly a block denies it, and of a quarter each pointer leads
- * to a block.
+ * thousandth of the heap: of one alone the words of most must speak; or of one alone, of no
+ * standard library, hardly a block denies it, and those of a fifth fit it (guess_evidence.h). Of
+ * records that are nothing but one another the outermost counts.
  *
  * Asks the same of held blocks without a type, of sizes that have 64 blocks and a hundredth of the
  * heap at least: of 64 of them four fifths must speak for one record, by two pointers that lead to
