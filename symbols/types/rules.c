@@ -168,17 +168,28 @@ bool hs_ctypes_may_be_numbered(struct hs_ctypes *types, hs_ctype number)
            hs_language_is_cpp_(entry.unit->language);
 }
 
+/* Writes the name of a record as its entry has it, with the allocators that a shown name leaves
+ * out: what has it as an argument is called so. */
+static bool rules_full_name(struct hs_ctypes *types, const struct ctypes_type *type, char *name,
+                            size_t n_name)
+{
+    struct debug_entry entry;
+    struct debug_info *info = hs_ctypes_info_(types, type->file);
+    return info != NULL && hs_entry_read_(info, type->die, &entry) &&
+           hs_ctypes_qualified_(types, type->file, &entry, name, n_name) > 0;
+}
+
 hs_ctype hs_ctypes_counted(struct hs_ctypes *types, hs_ctype number, uint64_t *ret_offset)
 {
     static const char *const counted[] = {"alloc::sync::ArcInner<", "alloc::rc::RcInner<",
                                           "alloc::rc::RcBox<"}; /* up to 1.84 */
     const struct ctypes_type type = *hs_ctypes_get_(types, number);
     bool is_made = type.kind == HS_CTYPE_RECORD || type.kind == HS_CTYPE_UNION; /* an enumeration */
-    const char *name = is_made ? hs_ctypes_type_name_(types, number) : NULL;
-    char text[CTYPES_MAX_NAME];
+    char text[CTYPES_MAX_NAME], name[CTYPES_MAX_NAME];
     hs_ctype found = 0;
     *ret_offset = 0;
-    if (name == NULL || !rules_is_rust(types, &type))
+    if (!is_made || !rules_is_rust(types, &type) ||
+        !rules_full_name(types, &type, name, sizeof name))
         return 0;
     for (size_t i = 0; i < RULES_COUNT(counted); i++) {
         int n = snprintf(text, sizeof(text), "%s%s>", counted[i], name);
