@@ -9,6 +9,7 @@
 #include "analysis/root_rows.h"
 #include "base/alloc.h"
 #include "kept_suspects.h"
+#include "outgrown_copies.h"
 #include "suspect_finds.h"
 #include "type_rank.h"
 
@@ -202,55 +203,6 @@ static hs_status drop_runtimes(struct hs_view *view, const struct hs_suspect_que
 
 enum { LOST_ROWS = 256 };
 
-static int compare_words(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* Counts those of the ascending sizes that are a step apart from the one before, to a twentieth. */
-static size_t count_steps(const uint64_t *sizes, size_t n, uint64_t step)
-{
-    size_t n_equal = 0;
-    for (size_t i = 1; i < n; i++) {
-        uint64_t by = sizes[i] - sizes[i - 1], off = by > step ? by - step : step - by;
-        n_equal += off * 20 <= step;
-    }
-    return n_equal;
-}
-
-/* Counts large blocks without a type, each a step larger than the one before, which have most of
- * what is lost: an array that is copied whenever it grows, and left as it was. How many; 0: it is
- * not so.
- */
-static size_t count_copies(const struct hs_leak_report *report, uint64_t all_words,
-                           struct hs_suspect *suspect)
-{
-    enum { LEAST = 8, STEPS_PERCENT = 85, WORDS_PERCENT = 70 };
-    uint64_t sizes[LOST_ROWS], steps[LOST_ROWS], sum = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < report->groups.n_groups && n < LOST_ROWS; i++) {
-        const struct hs_leak_group *group = &report->groups.groups[i];
-        if (group->certainty != HS_LEAK_CERTAIN || group->count != 1 || group->words_each < 512 ||
-            group->type == HS_UNTYPED ||
-            hs_snap_type(report->view->snap, group->type)->form != HS_FORM_BYTES)
-            continue;
-        sizes[n++] = group->words_each;
-        sum += group->words_each;
-    }
-    if (n < LEAST || sum < all_words / 100 * WORDS_PERCENT)
-        return 0;
-    qsort(sizes, n, sizeof *sizes, compare_words);
-    for (size_t i = 1; i < n; i++)
-        steps[i - 1] = sizes[i] - sizes[i - 1];
-    qsort(steps, n - 1, sizeof *steps, compare_words);
-    if (count_steps(sizes, n, steps[(n - 1) / 2]) * 100 < (n - 1) * STEPS_PERCENT)
-        return 0;
-    suspect->each_words = sizes[0];
-    suspect->held_words = sizes[n - 1];
-    return n;
-}
-
 /* The fault that has lost most but the first, if that is a tenth of all. */
 static const struct hs_leak_group *second_of(const struct hs_leak_report *report,
                                              uint64_t all_words)
@@ -326,7 +278,7 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
     suspect->held_words = group->held_words;
     suspect->at.n_heads = group->heads;
     suspect->evidence = group->first;
-    suspect->n_copies = count_copies(report, suspect->words, suspect);
+    HS_TRY(hs_outgrown_copies_find(report, suspect->words, suspect, err));
     HS_TRY(hs_name_cycle(report->view, group->first, &suspect->cycle, err));
     if (suspect->cycle != NULL)
         hs_fold_indices(suspect->cycle);

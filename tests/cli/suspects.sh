@@ -733,11 +733,30 @@ def copies_and_a_second_fault():
         return [row for row in of(snap.write()) if row["list"] == "lost"][0]["sentence"]
 
     steps = [2048 * n for n in range(1, 21)]
-    check("most of it 20 outgrown copies of one array, of 16.0 KiB to 320.0 KiB: each was left for "
-          "a larger one." in lost_of(steps), lost_of(steps))
+    check("most of it 20 outgrown copies, of 16.0 KiB to 320.0 KiB, of one array: each was left "
+          "for a larger one." in lost_of(steps), lost_of(steps))
     doubled = [1000 * 2**n for n in range(10)]  # of which realloc frees what it copies
     check("copies" not in lost_of(doubled), lost_of(doubled))
     check("copies" not in lost_of(steps[:7]), "seven are too few")
+
+    def held_by(places):
+        """The array that is in use has what the copies have, at these of their places."""
+        snap = a_table()
+        names, arrays = [snap.block(4, snap.type("char[]", 0, 14)) for _ in range(40)], []
+        for words in steps + [steps[-1] + 2048]:
+            plain = snap.type(f"block of {words * 8} bytes", 0, 15)
+            arrays.append(snap.block(words, plain))
+        for array in arrays:
+            for n, name in enumerate(names):
+                snap.edge(array, name, places[n] if array == arrays[-1] else n)
+        snap.root(arrays[-1], "quarks", unit="quark.c")
+        return [row for row in of(snap.write()) if row["list"] == "lost"][0]
+    lost = held_by(range(40))
+    check("of 16.0 KiB to 320.0 KiB, of the array at quarks: each was left" in lost["sentence"],
+          lost["sentence"])
+    equal(lost["holder"], "quarks", "the array in use")
+    lost = held_by(range(100, 140))
+    check("of one array: each" in lost["sentence"], "the same names elsewhere are another table")
 
     snap = a_table()
     job, text = snap.type("app::Job", 0, 12), snap.type("app::Page", 0, 12)

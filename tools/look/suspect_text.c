@@ -282,9 +282,9 @@ static void put_holder(struct writer *w, const struct hs_view *view,
 
     if (is_told_place(view, suspect, suspect->holder))
         return;
-    put(w, ", at ");
+    put(w, suspect->list == HS_SUSPECT_LOST ? " at " : ", at ");
     put_name(w, hs_suspect_place(view, suspect), HOLDER_COLUMNS);
-    if (root != NULL && suspect->list == HS_SUSPECT_JOINT) {
+    if (root != NULL && suspect->list != HS_SUSPECT_OWNER) {
         hs_root_tail(view, root, tail); /* whose it is, which an owner has said already */
         put_name(w, tail, NAME_COLUMNS);
     }
@@ -496,14 +496,16 @@ static void put_lost_blocks(struct writer *w, const struct hs_view *view, uint32
     put_guess(w, name, n);
 }
 
-/* "38 outgrown copies of one array, of 16.0 KiB to 612.0 KiB" */
+/* "38 outgrown copies, of 16.0 KiB to 612.0 KiB, of the array at table->names" */
 static void put_copies(struct writer *w, const struct hs_view *view,
                        const struct hs_suspect *suspect)
 {
-    put(w, "%lu outgrown copies of one array, of ", (unsigned long)suspect->n_copies);
+    put(w, "%lu outgrown copies, of ", (unsigned long)suspect->n_copies);
     put_bytes(w, view, suspect->each_words);
     put(w, " to ");
     put_bytes(w, view, suspect->held_words);
+    put(w, ", of %s array", suspect->holder == NULL ? "one" : "the");
+    put_holder(w, view, suspect);
     put(w, ": each was left for a larger one. ");
 }
 

@@ -137,7 +137,8 @@ struct hs_suspect {
     uint64_t each_words; /* the median of these */
     uint64_t held_words; /* lost: of these and of what hangs on them */
     uint64_t n_copies;   /* lost: so many of one array, each left for a larger one; 0: not so. Then
-                            each_words and held_words are the smallest and the largest */
+                            each_words and held_words are the smallest and the largest, and holder
+                            is where the one in use is */
     struct hs_accumulation at;    /* owner and joint */
     struct hs_equal_groups equal; /* n 0: types tell more, or they are not alike */
     uint64_t n_inner;             /* with those within the `count` that hang on one collection; 0:
@@ -158,7 +159,7 @@ struct hs_suspect {
     char *bulk_place;      /* owned: the way from a member to at.bulk, ".__traceback__.tb_frame";
                               NULL: not known */
     char *cycle;           /* owned: lost: the way from one of these to itself; NULL: none found */
-    hs_node holder_root;   /* joint: of the roots, the one that `holder` begins with; 0: none */
+    hs_node holder_root;   /* joint, lost: the root that `holder` begins with; 0: none */
     char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
     uint64_t site_percent; /* of the samples of it */
     enum hs_suspect_waste waste;
