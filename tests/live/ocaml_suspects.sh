@@ -86,6 +86,15 @@ done
 awk '$NF == "array" && $(NF - 1) == "weak" { n[$(NF - 2)] = $1 } END { exit n["empty"] != 3960 }' \
     "$work/types" || { cat "$work/types"; fail "not 3960 empty weak arrays"; }
 
+# What hangs on each entry is told, however far below the variable these are.
+start "$work/ocaml_suspects" cache
+dump
+leave
+COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" || fail "suspects"
+sentence 1 >"$work/first"
+grep -qE "7999 Ocaml_suspects.part, [0-9.]+ (B|KiB) each with what hangs on them" "$work/first" ||
+    { cat "$work/text"; fail "not what hangs on each entry"; }
+
 # Without names, in a stripped program, fields are called by the function that uses them.
 rm -f "$work"/*.cm?
 strip "$work/ocaml_suspects"

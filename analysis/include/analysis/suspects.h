@@ -20,7 +20,7 @@
 #include "analysis/view.h"
 
 #define HS_SUSPECT_OWNERS 12     /* roots that are looked into at most */
-#define HS_GROUP_STEPS 12        /* of an accumulation */
+#define HS_GROUP_STEPS 24        /* of an accumulation */
 #define HS_SUSPECT_SHOWN_ROOTS 8 /* of a set */
 #define HS_SUSPECT_FEW_ROOTS 8   /* so many, and each can be looked at */
 #define HS_SUSPECT_MODULES 3     /* of a set of more */
