@@ -13,3 +13,8 @@ line=$(grep -n -m 1 "Effect.perform Park" "$fixtures/ocaml5_fibers.ml" | cut -d:
 "$HEAPSNAP" types "$work/heap.snap" -n 0 >"$work/types" || fail "types"
 grep -qF "continuation of Ocaml5_fibers.body (ocaml5_fibers.ml:$line)" "$work/types" ||
     { grep continuation "$work/types"; fail "the parked continuation has no name"; }
+
+# Values of domains' local storage are told by the variable of their key, without files, too.
+"$HEAPSNAP" object "$work/heap.snap" type:Domain.DLS >"$work/object" || fail "object"
+grep -qE 'Ocaml5_fibers field [0-9]+[^:]*: ' "$work/object" ||
+    { cat "$work/object"; fail "no key of local storage"; }

@@ -12,3 +12,9 @@ for program in ocaml_types ocaml5_types; do
     compile5 "$program" -bin-annot "$program.ml"
     truth "$program" --names-path "$library"
 done
+
+# Local storage of domains: each value by the variable that holds its key.
+"$HEAPSNAP" paths "$work/ocaml5_types.snap" --to 'type:Ocaml5_types.item array' -n 0 \
+    >"$work/paths" || fail "paths"
+grep -qF "Domain.DLS.Ocaml5_types.held" "$work/paths" ||
+    { cat "$work/paths"; fail "local storage is not told by its keys"; }

@@ -28,6 +28,8 @@ static const char whole[] = HEAD "#compiler 4.13.1\n"
                                  "known\t7\t1\tM\t2\tvalue\n"
                                  "root\tM\t1\t0\n"
                                  "root\tM\t0\t1\n"
+                                 "key\tM\t5\t1\n"
+                                 "key\tM\t4\t-\n"
                                  "ext\tM\t3\tBad\n"
                                  "child\t1\t0\n"
                                  "captured\tM\tf\t1\n"
@@ -83,6 +85,12 @@ static void parses(void **state)
     assert_int_equal(hs_stables_root(&t, "M", 1), 0);
     assert_int_equal(hs_stables_root(&t, "M", 2), HS_STYPE_NONE);
     assert_int_equal(hs_stables_root(&t, "N", 0), HS_STYPE_NONE);
+    assert_true(hs_stables_key(&t, "M", 5, &type));
+    assert_int_equal(type, 1);
+    assert_true(hs_stables_key(&t, "M", 4, &type));
+    assert_int_equal(type, HS_STYPE_NONE);
+    assert_false(hs_stables_key(&t, "M", 3, &type));
+    assert_false(hs_stables_key(&t, "absent", 4, &type));
     assert_int_equal(t.n_units[HS_SUNIT_TYPED], 1);
     assert_int_equal(t.n_units[HS_SUNIT_NO_CMT], 1);
     hs_stables_fini(&t);
@@ -128,6 +136,8 @@ static void refuses_damaged_lines(void **state)
         "root\tM\t0\t-\n",
         "root\tM\t0\n",
         "root\tM\t99999999999\t0\n",
+        "key\tM\t5\n",
+        "key\tM\t5\tx\n",
         "ext\tM\t-\tBad\n",
         "captured\tM\tf\tmany\n",
         "held\tN\tx\tM\tf\t1\n",

@@ -52,11 +52,27 @@ let say unit_name slot node =
   incr Answer.roots;
   Answer.line [ "root"; unit_name; string_of_int slot; Answer.reference node ]
 
+(* A variable that holds a key of domains' local storage, whatever files of the library there are:
+   what is held by it has the key's argument for a type. *)
+let is_key_path path =
+  let name = Path.name path and last = "Domain.DLS.key" in
+  let n = String.length name and n_last = String.length last in
+  n >= n_last && String.sub name (n - n_last) n_last = last
+
+let rec say_key unit_name slot (env : Nodes.env) e =
+  match Type_view.view e with
+  | Poly e -> say_key unit_name slot env e
+  | Constr (path, [ held ]) when is_key_path path ->
+    let node = Nodes.eval env Nodes.max_fuel held in
+    Answer.line [ "key"; unit_name; string_of_int slot; Answer.reference node ]
+  | _ -> ()
+
 let of_value unit_name slot (v : Modules.value) =
   let env = Nodes.env v.of_context [] in
   let node = Nodes.eval env Nodes.max_fuel v.expr in
   note_candidates unit_name slot env v.expr;
   note_function unit_name slot v.of_context v.expr;
+  say_key unit_name slot env v.expr;
   if not (Nodes.is_immediate node) then say unit_name slot node
 
 let of_module unit_name slot m =

@@ -7,6 +7,7 @@
 #include "base/bisect.h"
 #include "bodies.h"
 #include "joins.h"
+#include "local_storage.h"
 #include "process/dump_plan.h"
 #include "shapes.h"
 
@@ -423,6 +424,18 @@ static hs_status flow_hash(struct flow *f, const struct hs_srow *row, const uint
     return flow_value(f, hs_load_u64(fields + HS_WORD), type, front);
 }
 
+/* Lets types flow from a domain's local storage, whose empty places hold a value of their own. */
+static hs_status flow_storage(struct flow *f, const struct hs_srow *row, const uint8_t *fields,
+                              uint64_t n, hs_stype front)
+{
+    for (uint64_t i = 0; i < n && i < row->children.n; i++) {
+        uint64_t value = hs_load_u64(fields + i * HS_WORD);
+        if (!hs_slocal_is_empty(f->map, value))
+            HS_TRY(flow_value(f, value, f->tables->children[row->children.first + i].type, front));
+    }
+    return HS_OK;
+}
+
 static hs_status flow_block(struct flow *f, hs_addr address)
 {
     struct hs_block block = {.span = hs_map_span(f->map, address), .address = address};
@@ -439,6 +452,8 @@ static hs_status flow_block(struct flow *f, hs_addr address)
         return HS_OK;
     const struct hs_srow row = *found;
     const uint8_t *fields = hs_map_bytes(block.span, address);
+    if (type == f->push->storage_type)
+        return flow_storage(f, &row, fields, end, type);
     switch (row.kind) {
     case HS_SROW_FIELDS:
     case HS_SROW_ALL:
@@ -475,6 +490,8 @@ static hs_status flow_roots(struct flow *f)
     for (size_t i = 0; i < roots->n_leaves; i++) {
         const struct hs_root_leaf *leaf = &roots->leaves[i];
         const char *symbol = hs_strtab_get(f->rt->strings, leaf->root.symbol);
+        if (hs_slocal_is_root(f->rt, &leaf->root))
+            HS_TRY(flow_value(f, leaf->target, f->push->storage_type, HS_STYPE_NONE));
         if ((leaf->root.kind != HS_ROOT_GLOBAL && leaf->root.kind != HS_ROOT_DYNAMIC_GLOBAL) ||
             leaf->root.field == HS_NO_FIELD || leaf->root.weak || strncmp(symbol, "caml", 4) != 0)
             continue;

@@ -48,6 +48,7 @@ struct hs_spush {
     struct hs_dict functions; /* what closures captured: code address to tables->captured */
     bool has_shapes;          /* the tables have the types of shapes, from this on: */
     hs_stype first_shape;
+    hs_stype storage_type; /* of the local storage of OCaml 5's domains, or HS_STYPE_NONE */
 };
 
 void hs_spush_fini(struct hs_spush *push);

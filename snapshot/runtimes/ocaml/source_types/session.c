@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "bodies.h"
+#include "local_storage.h"
 #include "names/private.h"
 #include "session.h"
 #include "shapes.h"
@@ -305,6 +306,8 @@ hs_status hs_ocaml_push_source_types(struct hs_ocaml_session *s, struct hs_error
     HS_TRY(tell_units(s, err));
     bool has_source = s->source_types.n_types != 0;
     s->push.tables = &s->source_types;
+    const struct hs_sheap heap = {&s->rt, &s->map, &s->roots, &s->marks};
+    HS_TRY(hs_slocal_add(&s->push, &heap, err));
     HS_TRY(hs_sshapes_add(&s->push, err));
     hs_status status =
         hs_spush_run(&s->push, &s->rt, &s->map, &s->roots, &s->marks, &s->dump->plan, &failure);

@@ -35,6 +35,7 @@ void hs_stables_fini(struct hs_stables *tables)
     hs_free(tables->known);
     hs_free(tables->roots);
     hs_free(tables->exts);
+    hs_free(tables->keys);
     hs_free(tables->captured);
     hs_free(tables->held);
     hs_free(tables->scopes);
@@ -267,6 +268,22 @@ static hs_status line_root(struct parse *p, bool *ret_good)
     return HS_OK;
 }
 
+static hs_status line_key(struct parse *p, bool *ret_good)
+{
+    struct hs_stables *t = p->tables;
+    struct hs_sroot one = {.type = HS_STYPE_NONE};
+
+    if (p->n_fields != 4 || t->n_keys == HS_SROWS_MAX ||
+        !hs_field_number(p->fields[2], UINT32_MAX, &one.slot) ||
+        !parse_type_or_none(p->fields[3], &one.type))
+        return HS_OK;
+    *ret_good = true;
+    HS_TRY(parse_text(p, p->fields[1], &one.unit));
+    HS_TRY(HS_GROW(&t->keys, &t->keys_capacity, t->n_keys + 1, p->err));
+    t->keys[t->n_keys++] = one;
+    return HS_OK;
+}
+
 static hs_status line_ext(struct parse *p, bool *ret_good)
 {
     struct hs_stables *t = p->tables;
@@ -378,7 +395,7 @@ static hs_status parse_line(struct parse *p, const char *line, size_t n_bytes, b
         {"row", line_row},         {"child", line_child},       {"case", line_case},
         {"witness", line_witness}, {"known", line_known},       {"root", line_root},
         {"ext", line_ext},         {"captured", line_captured}, {"scope", line_scope},
-        {"held", line_held},       {"unit", line_unit},
+        {"held", line_held},       {"key", line_key},           {"unit", line_unit},
     };
 
     *ret_good = false;
@@ -506,6 +523,9 @@ static void seal_references(struct hs_stables *t)
     for (size_t i = 0; i < t->n_roots; i++)
         if (t->roots[i].type >= t->n_types)
             t->roots[i].type = HS_STYPE_NONE;
+    for (size_t i = 0; i < t->n_keys; i++)
+        if (t->keys[i].type >= t->n_types)
+            t->keys[i].type = HS_STYPE_NONE;
     for (size_t i = 0; i < t->n_known; i++)
         if (t->known[i].type >= t->n_types)
             t->known[i].type = HS_STYPE_NONE;
@@ -548,6 +568,8 @@ static void seal(struct hs_stables *t)
         qsort(t->rows, t->n_rows, sizeof *t->rows, by_fit);
     if (t->n_roots > 1)
         qsort(t->roots, t->n_roots, sizeof *t->roots, by_slot);
+    if (t->n_keys > 1)
+        qsort(t->keys, t->n_keys, sizeof *t->keys, by_slot);
     if (t->n_captured > 1)
         qsort(t->captured, t->n_captured, sizeof *t->captured, by_function);
     if (t->n_scopes > 1)
@@ -658,6 +680,19 @@ hs_stype hs_stables_root(const struct hs_stables *tables, const char *unit, uint
     return at < tables->n_roots && by_slot(&tables->roots[at], &wanted) == 0
                ? tables->roots[at].type
                : HS_STYPE_NONE;
+}
+
+bool hs_stables_key(const struct hs_stables *tables, const char *unit, uint32_t slot, hs_stype *ret)
+{
+    const struct hs_sroot wanted = {.unit = text_find(tables, unit), .slot = slot};
+
+    if (wanted.unit == 0)
+        return false;
+    size_t at = HS_FIRST_NOT(i, 0, tables->n_keys, by_slot(&tables->keys[i], &wanted) < 0);
+    if (at == tables->n_keys || by_slot(&tables->keys[at], &wanted) != 0)
+        return false;
+    *ret = tables->keys[at].type;
+    return true;
 }
 
 const struct hs_scaptured *hs_stables_captured(const struct hs_stables *tables, const char *unit,

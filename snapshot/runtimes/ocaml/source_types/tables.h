@@ -19,6 +19,8 @@
  *   witness FIELD PAYLOAD FAMILY                      of a row: FIELD tells the type of PAYLOAD
  *   known   FAMILY TYPE UNIT SLOT HOW                 where such a witness is: value | captured
  *   root    UNIT SLOT TYPE
+ *   key     UNIT SLOT TYPE                            of local storage of OCaml 5's domains: what
+ *                                                     is held by it
  *   ext     UNIT SLOT CONSTRUCTOR
  *   captured UNIT FUNCTION N
  *   held    UNIT SLOT IN FUNCTION N                   the same of the closure in a unit's field, of
@@ -138,13 +140,14 @@ struct hs_stables {
     struct hs_switness *witnesses;
     struct hs_sknown *known;
     struct hs_sroot *roots; /* by unit (number of its string) and slot */
+    struct hs_sroot *keys;  /* likewise; a type may be HS_STYPE_NONE */
     struct hs_sext *exts;
     struct hs_scaptured *captured; /* by unit and function */
     struct hs_sheld *held;
     struct hs_sscope *scopes; /* by file, line and characters */
     size_t n_types, types_capacity, n_rows, rows_capacity, n_children, children_capacity;
     size_t n_cases, cases_capacity, n_witnesses, witnesses_capacity, n_known, known_capacity;
-    size_t n_roots, roots_capacity, n_exts, exts_capacity;
+    size_t n_roots, roots_capacity, n_keys, keys_capacity, n_exts, exts_capacity;
     size_t n_captured, captured_capacity, n_held, held_capacity, n_scopes, scopes_capacity;
     uint64_t n_units[4]; /* by state */
     hs_str missing[3];   /* the first units that lack types; 0 where there are fewer */
@@ -173,6 +176,11 @@ hs_stype hs_stables_case(const struct hs_stables *tables, const struct hs_srow *
 /* Returns the type of a unit's field: "Stm", 63; HS_STYPE_NONE when nothing is said of it. O(log
  * n). */
 hs_stype hs_stables_root(const struct hs_stables *tables, const char *unit, uint32_t slot);
+
+/* Tells whether a unit's field is a key of local storage, and the type of what is held by it or
+ * HS_STYPE_NONE. O(log n). */
+bool hs_stables_key(const struct hs_stables *tables, const char *unit, uint32_t slot,
+                    hs_stype *ret);
 
 /* Returns the variables that closures of a function captured, or those in scope at a call; NULL
  * when nothing is said of it. O(log n). */
