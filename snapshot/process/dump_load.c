@@ -55,6 +55,7 @@ static uint64_t load_files(const struct hs_objects *objects, bool has_tables_of_
         n_bytes += object->n_loaded_bytes + hs_elf_kept_bytes(object->elf);
         n_bytes += has_tables_of_data ? hs_elf_data_bytes(object->elf) : 0;
         n_bytes += object->debug != NULL ? hs_elf_kept_bytes(object->debug) : 0;
+        n_bytes += object->supplement != NULL ? hs_elf_kept_bytes(object->supplement) : 0;
     }
     return n_bytes;
 }

@@ -34,6 +34,7 @@ static void object_fini(struct hs_object *object)
 {
     hs_cfi_close(object->cfi);
     hs_elf_close(object->debug);
+    hs_elf_close(object->supplement);
     hs_buffer_fini(&object->merged);
     hs_elf_close(object->elf);
     hs_pages_free(object->loaded, object->n_loaded_bytes, 1);

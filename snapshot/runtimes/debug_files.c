@@ -301,10 +301,136 @@ static hs_status prepare_ask(struct hs_dump *dump, const bool *is_new, struct hs
     return status;
 }
 
+/* ---- what dwz moved to a file that programs share */
+
+struct prepare_missing {
+    struct hs_debugfile_link link;
+    size_t object;
+};
+
+struct prepare_supplements {
+    struct hs_dump *dump; /* borrowed, as is the next */
+    const struct prepare_places *places;
+    struct prepare_missing *missing; /* owned */
+    size_t n, capacity;
+};
+
+static void prepare_take_supplement(struct hs_object *object, struct hs_elf *supplement)
+{
+    object->supplement = supplement;
+    hs_elf_set_supplement(hs_object_with_types(object), supplement);
+}
+
+/* Looks for the supplementary file of an object here. */
+static hs_status prepare_seek_supplement(struct prepare_supplements *s, size_t number,
+                                         struct hs_error *err)
+{
+    struct hs_object *object = &s->dump->objects.objects[number];
+    struct hs_elf *elf = hs_object_with_types(object), *found = NULL;
+    struct prepare_missing missing = {.object = number};
+
+    if (elf == NULL || object->supplement != NULL || !hs_debugfile_supplement(elf, &missing.link))
+        return HS_OK;
+    HS_TRY(hs_debugfile_open_supplement(elf, &missing.link, s->places->root, s->places->list,
+                                        s->places->n, &found, err));
+    if (found != NULL) {
+        prepare_take_supplement(object, found);
+        return HS_OK;
+    }
+    HS_TRY(HS_GROW(&s->missing, &s->capacity, s->n + 1, err));
+    s->missing[s->n++] = missing;
+    return HS_OK;
+}
+
+/* Takes an answer for all objects that the file is of. */
+static hs_status prepare_answer_supplement(struct prepare_supplements *s,
+                                           const struct hs_debug_answer *answer,
+                                           struct hs_error *err)
+{
+    bool is_counted = false;
+
+    for (size_t i = 0; i < s->n && answer->path != NULL; i++) {
+        struct hs_object *object = &s->dump->objects.objects[s->missing[i].object];
+        struct hs_elf *found = NULL;
+        if (strcmp(s->missing[i].link.build_id, answer->build_id) != 0)
+            continue;
+        HS_TRY(hs_debugfile_try_supplement(&s->missing[i].link, answer->path, &found, err));
+        if (found == NULL)
+            continue;
+        prepare_take_supplement(object, found);
+        if (!is_counted)
+            prepare_count_served(s->dump, answer->path);
+        is_counted = true;
+    }
+    return HS_OK;
+}
+
+/* Asks the server for those that are not here, each once. */
+static hs_status prepare_ask_supplements(struct prepare_supplements *s, uint64_t spent_ns,
+                                         struct hs_error *err)
+{
+    struct hs_debug_answers answers = {.spent_ns = spent_ns};
+    hs_status status = HS_OK;
+
+    for (size_t i = 0; i < s->n && status == HS_OK; i++) {
+        const char *id = s->missing[i].link.build_id;
+        bool is_asked = false;
+        for (size_t j = 0; j < answers.n && !is_asked; j++)
+            is_asked = strcmp(answers.list[j].build_id, id) == 0;
+        if (!is_asked)
+            status = hs_debug_answers_add(&answers, id, i, err);
+    }
+    if (status == HS_OK)
+        status = prepare_question(s->dump, &answers, err);
+    for (size_t i = 0; i < answers.n && status == HS_OK; i++)
+        status = prepare_answer_supplement(s, &answers.list[i], err);
+    hs_debug_answers_fini(&answers);
+    return status;
+}
+
+/* Says of what is still missing where it would be. */
+static hs_status prepare_note_supplements(struct prepare_supplements *s, struct hs_error *err)
+{
+    char text[NOTE_BYTES];
+    hs_str note;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct hs_object *object = &s->dump->objects.objects[s->missing[i].object];
+        if (object->supplement != NULL)
+            continue;
+        snprintf(
+            text, sizeof text,
+            "types and names of '%.200s' are missing: dwz moved them to '%.400s', which is not "
+            "there or of another build",
+            object->name, s->missing[i].link.path);
+        HS_TRY(hs_strtab_add(&s->dump->strings, text, &note, err));
+        HS_TRY(prepare_add_note(s->dump, note, err));
+    }
+    return HS_OK;
+}
+
+static hs_status prepare_supplements(struct hs_dump *dump, const struct prepare_places *places,
+                                     const bool *is_new, uint64_t spent_ns, struct hs_error *err)
+{
+    struct prepare_supplements s = {.dump = dump, .places = places};
+    hs_status status = HS_OK;
+
+    for (size_t i = 0; i < dump->objects.n && status == HS_OK; i++)
+        if (is_new[i])
+            status = prepare_seek_supplement(&s, i, err);
+    if (status == HS_OK && dump->options->debug_server != NULL)
+        status = prepare_ask_supplements(&s, spent_ns, err);
+    if (status == HS_OK)
+        status = prepare_note_supplements(&s, err);
+    hs_free(s.missing);
+    return status;
+}
+
 hs_status hs_dump_find_debug(struct hs_dump *dump, struct hs_error *err)
 {
     struct prepare_places places;
     hs_auto_free bool *is_new = NULL;
+    uint64_t began_ns = hs_now_ns();
 
     if (dump->options->no_names)
         return HS_OK;
@@ -315,5 +441,7 @@ hs_status hs_dump_find_debug(struct hs_dump *dump, struct hs_error *err)
         if (is_new[i])
             HS_TRY(prepare_find(dump, &places, &dump->objects.objects[i], err));
     }
-    return dump->options->debug_server == NULL ? HS_OK : prepare_ask(dump, is_new, err);
+    if (dump->options->debug_server != NULL)
+        HS_TRY(prepare_ask(dump, is_new, err));
+    return prepare_supplements(dump, &places, is_new, hs_now_ns() - began_ns, err);
 }

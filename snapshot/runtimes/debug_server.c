@@ -234,8 +234,9 @@ hs_status hs_debug_server_ask(const char *helper, uint64_t limit_ns,
                        ignored.message);
         return HS_OK;
     }
+    uint64_t left_ns = answers->spent_ns < most_ns ? most_ns - answers->spent_ns : 0;
     hs_status status =
-        collect(output, hs_now_ns() + most_ns, progress, answers, &last_errno, &is_late, err);
+        collect(output, hs_now_ns() + left_ns, progress, answers, &last_errno, &is_late, err);
     close(output);
     (void)finish(child);
     if (status == HS_OK)

@@ -23,8 +23,9 @@ struct hs_debug_answer {
 struct hs_debug_answers {
     struct hs_debug_answer *list; /* owned */
     size_t n, capacity;
-    bool of_programs; /* the programs and libraries are wanted, not their debug files */
-    char note[512];   /* why names may be missing; "" where every server said what it has */
+    bool of_programs;  /* the programs and libraries are wanted, not their debug files */
+    uint64_t spent_ns; /* of the limit, on questions before */
+    char note[512];    /* why names may be missing; "" where every server said what it has */
 };
 
 /* Adds a question. `build_id` is borrowed until hs_debug_answers_fini. HS_LIMIT. */

@@ -293,14 +293,69 @@ size_t hs_debugfile_explain(const struct hs_debugfile_search *search, char *text
     return (size_t)n < n_text ? (size_t)n : n_text - 1;
 }
 
-const char *hs_debugfile_supplement(struct hs_elf *elf)
+bool hs_debugfile_supplement(struct hs_elf *elf, struct hs_debugfile_link *ret)
 {
+    static const char digits[] = "0123456789abcdef";
     struct hs_error ignored = HS_ERROR_INIT;
     const uint8_t *bytes;
     size_t n;
     if (hs_elf_section_bytes_named(elf, ".gnu_debugaltlink", &bytes, &n, &ignored) != HS_OK)
-        return NULL;
+        return false;
     struct hs_cursor c = hs_cursor_make(bytes, n); /* a path, NUL, a build-id */
-    const char *name = hs_cursor_string(&c);
-    return name != NULL && *name != '\0' ? name : NULL;
+    const char *path = hs_cursor_string(&c);
+    size_t n_id = hs_cursor_left(&c);
+    if (path == NULL || *path == '\0' || n_id < 2 || n_id > ELF_BUILD_ID_MAX)
+        return false;
+    ret->path = path;
+    for (size_t i = 0; i < n_id; i++) {
+        uint8_t byte = hs_cursor_u8(&c);
+        ret->build_id[2 * i] = digits[byte >> 4];
+        ret->build_id[2 * i + 1] = digits[byte & 15];
+    }
+    ret->build_id[2 * n_id] = '\0';
+    return true;
+}
+
+hs_status hs_debugfile_try_supplement(const struct hs_debugfile_link *link, const char *path,
+                                      struct hs_elf **ret, struct hs_error *err)
+{
+    struct stat st;
+    hs_auto(hs_elf) *elf = NULL;
+    hs_status status = HS_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    if (fd < 0)
+        return HS_OK;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        status = hs_elf_open_sections(fd, path, &elf, err);
+    close(fd);
+    if (elf != NULL && strcmp(hs_elf_build_id(elf), link->build_id) == 0)
+        *ret = HS_STEAL(elf);
+    return status == HS_LIMIT ? status : HS_OK;
+}
+
+hs_status hs_debugfile_open_supplement(struct hs_elf *elf, const struct hs_debugfile_link *link,
+                                       const char *root, const char *const *directories,
+                                       size_t n_directories, struct hs_elf **ret,
+                                       struct hs_error *err)
+{
+    const char *own = hs_elf_name(elf), *slash = strrchr(own, '/');
+    char path[PATH_MAX];
+
+    *ret = NULL;
+    for (size_t i = 0; i < n_directories && *ret == NULL; i++) {
+        int n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", directories[i],
+                         link->build_id, link->build_id + 2);
+        if (n > 0 && (size_t)n < sizeof(path))
+            HS_TRY(hs_debugfile_try_supplement(link, path, ret, err));
+    }
+    if (*ret != NULL)
+        return HS_OK;
+    int n = link->path[0] == '/'
+                ? snprintf(path, sizeof(path), "%s%s", root, link->path)
+                : snprintf(path, sizeof(path), "%.*s/%s", slash == NULL ? 1 : (int)(slash - own),
+                           slash == NULL ? "." : own, link->path);
+    if (n <= 0 || (size_t)n >= sizeof(path))
+        return HS_OK;
+    return hs_debugfile_try_supplement(link, path, ret, err);
 }

@@ -259,6 +259,19 @@ void hs_elf_close(struct hs_elf *elf)
     hs_free(elf);
 }
 
+void hs_elf_set_supplement(struct hs_elf *elf, struct hs_elf *supplement)
+{
+    uint64_t more = supplement->effort.left;
+
+    elf->supplement = supplement;
+    elf->effort.left += more < UINT64_MAX - elf->effort.left ? more : UINT64_MAX - elf->effort.left;
+}
+
+struct hs_elf *hs_elf_supplement_(const struct hs_elf *elf)
+{
+    return elf->supplement;
+}
+
 const char *hs_elf_name(const struct hs_elf *elf)
 {
     return elf->name;

@@ -53,7 +53,8 @@ struct hs_elf {
     char *name; /* owned */
     int fd;     /* owned; -1 for memory */
     uint64_t n_file_bytes;
-    struct hs_effort effort; /* what may still be read of it, by whomever */
+    struct hs_effort effort;   /* what may still be read of it, by whomever */
+    struct hs_elf *supplement; /* borrowed; NULL: none */
     hs_addr entry;
     bool is_dyn, has_interpreter, has_tls, has_symtab;
     struct hs_elf_tls tls;

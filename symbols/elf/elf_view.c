@@ -1,5 +1,6 @@
 #include "elf_view.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -117,15 +118,74 @@ hs_status hs_elf_view_open_range_(struct hs_elf *elf, uint64_t file_offset, uint
     return HS_OK;
 }
 
-void hs_elf_view_close_(struct elf_view *view)
+/* Gives the memory of a part back, which is read by offset from then on. */
+static void view_empty(struct elf_view *part)
+{
+    hs_elf_view_drop_(part);
+    if (part->filled != NULL) {
+        hs_pages_free((void *)(uintptr_t)part->bytes, view_n_chunks(part), ELF_VIEW_CHUNK);
+        part->bytes = NULL;
+    }
+}
+
+hs_status hs_elf_view_join_(struct elf_view *view, struct elf_view *more, struct hs_error *err)
+{
+    struct elf_view joined = {.total = more->total, .effort = view->effort, .fd = -1};
+    hs_status status = HS_OK;
+
+    assert(view->n_bytes == 0 || more->n_bytes == 0 ||
+           (view->parts == NULL && more->parts == NULL));
+    if (more->n_bytes == 0 || view->n_bytes == 0) {
+        if (view->n_bytes == 0) {
+            hs_elf_view_close_(view);
+            *view = *more;
+        } else {
+            hs_elf_view_close_(more);
+        }
+        *more = (struct elf_view){.bytes = NULL};
+        return HS_OK;
+    }
+    if (view->n_bytes > VIEW_MAX_BYTES || more->n_bytes > VIEW_MAX_BYTES)
+        status = hs_fail(err, HS_LIMIT, "debug information is larger than 64 GiB");
+    if (status == HS_OK)
+        status = HS_ALLOC(&joined.parts, 2, err);
+    if (status == HS_OK)
+        status = view_reserve(&joined, (uint64_t)view->n_bytes + more->n_bytes, err);
+    if (status != HS_OK) {
+        hs_free(joined.parts);
+        hs_elf_view_close_(more);
+        return status;
+    }
+    view_empty(view);
+    view_empty(more);
+    joined.parts[0] = *view;
+    joined.parts[1] = *more;
+    *view = joined;
+    *more = (struct elf_view){.bytes = NULL};
+    return HS_OK;
+}
+
+/* Closes a view but for the parts that it was joined of. */
+static void view_close_own(struct elf_view *view)
 {
     if (view->filled != NULL) {
         view->total->n_resident -= view->n_resident;
-        hs_pages_free((void *)(uintptr_t)view->bytes, view_n_chunks(view), ELF_VIEW_CHUNK);
+        if (view->bytes != NULL)
+            hs_pages_free((void *)(uintptr_t)view->bytes, view_n_chunks(view), ELF_VIEW_CHUNK);
         hs_free(view->filled);
     }
     hs_spill_close(&view->unpacked);
     *view = (struct elf_view){.bytes = NULL};
+}
+
+void hs_elf_view_close_(struct elf_view *view)
+{
+    struct elf_view *parts = view->parts;
+
+    view_close_own(view);
+    for (int i = 0; parts != NULL && i < 2; i++)
+        view_close_own(&parts[i]);
+    hs_free(parts);
 }
 
 static bool view_has(const struct elf_view *view, size_t chunk)
@@ -133,7 +193,7 @@ static bool view_has(const struct elf_view *view, size_t chunk)
     return (view->filled[chunk / 64] >> chunk % 64 & 1) != 0;
 }
 
-static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, size_t n_bytes)
+static size_t view_read_file(const struct elf_view *view, uint64_t at, uint8_t *ret, size_t n_bytes)
 {
     size_t done = 0;
     while (done < n_bytes) {
@@ -147,6 +207,31 @@ static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, 
     }
     view->total->has_lost |= done < n_bytes && view->unpacked.is_open;
     return done;
+}
+
+/* Reads what there is from `at` on of one of the parts that a view was joined of. */
+static size_t view_read_part(const struct elf_view *part, uint64_t at, uint8_t *ret, size_t n_bytes)
+{
+    size_t n = at < part->n_bytes ? part->n_bytes - (size_t)at : 0;
+
+    n = n < n_bytes ? n : n_bytes;
+    if (part->filled != NULL)
+        return view_read_file(part, at, ret, n);
+    memcpy(ret, part->bytes + (n == 0 ? 0 : at), n);
+    return n;
+}
+
+static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, size_t n_bytes)
+{
+    const struct elf_view *parts = view->parts;
+
+    if (parts == NULL)
+        return view_read_file(view, at, ret, n_bytes);
+    size_t done = view_read_part(&parts[0], at, ret, n_bytes);
+    if (done == n_bytes || at + done < parts[0].n_bytes)
+        return done;
+    return done +
+           view_read_part(&parts[1], at + done - parts[0].n_bytes, ret + done, n_bytes - done);
 }
 
 /* Returns the steps (base/effort.h) that a read costs. A byte of a large piece costs more: it stays

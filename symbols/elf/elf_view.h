@@ -47,6 +47,7 @@ struct elf_view {
     uint64_t file_offset;
     int fd;                   /* the hs_elf's, or that of `unpacked` */
     struct hs_spill unpacked; /* owned; may not be open */
+    struct elf_view *parts;   /* owned: the two views that it is read from; NULL: of itself */
 };
 
 /* Unpacks a section of zlib's (elf_unpack.c). Fails with HS_FORMAT for others and for damaged ones,
@@ -57,6 +58,9 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
 
 /* Returns the work that a file may still cause; borrowed. */
 struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
+
+/* Returns the supplementary file of dwz, NULL where there is none; borrowed. */
+struct hs_elf *hs_elf_supplement_(const struct hs_elf *elf);
 
 /* Returns the length that a section of a file has, unpacked; 0 for a lie, which is not read. */
 uint64_t hs_elf_claimed_bytes_(const struct hs_elf *elf, const struct hs_elf_section *section);
@@ -69,6 +73,9 @@ hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_vie
 hs_status hs_elf_view_open_range_(struct hs_elf *elf, uint64_t file_offset, uint64_t n_bytes,
                                   struct elf_view_total *total, struct elf_view *ret,
                                   struct hs_error *err);
+/* Puts the bytes of `more` behind those of a view, which reads from both from then on, in pieces.
+ * Takes both over; on failure `view` is as it was, and `more` is closed. Fails with HS_LIMIT. */
+hs_status hs_elf_view_join_(struct elf_view *view, struct elf_view *more, struct hs_error *err);
 void hs_elf_view_close_(struct elf_view *view);
 
 /* Foresees the memory that a view of this section is likely to take: *ret_whole_bytes for one that

@@ -160,24 +160,19 @@ const char *hs_entry_value_text_(struct debug_info *info, const struct debug_ent
 {
     uint64_t offset = 0;
     switch (value->form) {
-    case DW_FORM_string:
-        return (const char *)value->bytes;
-    case DW_FORM_strp:
-        return hs_debug_text_at_(&info->sections[DEBUG_STR], value->number);
-    case DW_FORM_line_strp:
-        return hs_debug_text_at_(&info->sections[DEBUG_LINE_STR], value->number);
     case DW_FORM_strx:
     case DW_FORM_strx1:
     case DW_FORM_strx2:
     case DW_FORM_strx3:
     case DW_FORM_strx4:
     case DW_FORM_GNU_str_index:
-        if (!indexed_offset(&info->sections[DEBUG_STR_OFFSETS], entry->unit,
+        if (entry->unit->is_supplement ||
+            !indexed_offset(&info->sections[DEBUG_STR_OFFSETS], entry->unit,
                             entry->unit->str_offsets_base, value->number, &offset))
             return NULL;
         return hs_debug_text_at_(&info->sections[DEBUG_STR], offset);
     default:
-        return NULL;
+        return hs_form_text_(info, entry->unit, value);
     }
 }
 
@@ -199,6 +194,12 @@ static hs_die signature_find(const struct debug_info *info, uint64_t signature)
                : 0;
 }
 
+/* Finds an offset into .debug_info of the file whose part begins at `base`. */
+static hs_die reference_from(const struct debug_info *info, uint64_t base, uint64_t offset)
+{
+    return offset < info->sections[DEBUG_INFO].n_bytes - base ? base + offset : 0;
+}
+
 hs_die hs_entry_reference_(struct debug_info *info, const struct debug_entry *entry,
                            uint16_t attribute)
 {
@@ -214,11 +215,17 @@ hs_die hs_entry_reference_(struct debug_info *info, const struct debug_entry *en
     case DW_FORM_ref_udata:
         return value.number < unit->end - unit->begin ? unit->begin + value.number : 0;
     case DW_FORM_ref_addr:
-        return value.number < info->sections[DEBUG_INFO].n_bytes ? value.number : 0;
+        return reference_from(info, unit->is_supplement ? info->supplement.info : 0, value.number);
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_ref_sup8:
+        return info->supplement.is_there && !unit->is_supplement
+                   ? reference_from(info, info->supplement.info, value.number)
+                   : 0;
     case DW_FORM_ref_sig8:
         return signature_find(info, value.number);
     default:
-        return 0; /* a supplementary file */
+        return 0;
     }
 }
 

@@ -8,9 +8,10 @@
  *   hs_die   0 .. n_info          offset in .debug_info (0 is a unit's header: "none")
  *            n_info .. + n_types  offset in .debug_types, shifted
  *
- * Not followed: split units but those that merge.c brings, and dwz's supplementary files; a form
- * that leads there has no value. All functions are false (NULL, 0) for what is not there or
- * damaged. One thread at a time.
+ * Of a file that dwz made smaller the sections of the supplementary file stand behind its own, so
+ * that both are one .debug_info; a unit says which of the two it is of. Not followed: split units
+ * but those that merge.c brings; a form that leads there has no value. All functions are false
+ * (NULL, 0) for what is not there or damaged. One thread at a time.
  *
  * Sections are views (elf_view.h): whoever reads asks first for what it reads (hs_debug_need_), and
  * text and blocks are borrowed until the next hs_debug_drop_, not longer.
@@ -72,6 +73,13 @@ struct debug_unit {
     uint8_t n_offset_bytes, type; /* 4 or 8; DW_UT_* */
     bool has_root, has_lines;     /* the root was read: the bases above are set */
     bool is_damaged;
+    bool is_partial, is_supplement; /* dwz's: for others to import; in the supplementary file */
+};
+
+/* The begin of the supplementary file's part in sections of both. */
+struct debug_supplement {
+    uint64_t info, abbrev, str, line_str, line;
+    bool is_there;
 };
 
 /* The place of the attributes of each code of a table in .debug_abbrev; 0: no such code. */
@@ -111,6 +119,7 @@ struct debug_info {
     uint64_t n_damaged;
     bool is_out_of_memory;
     uint8_t ranges_from; /* enum debug_ranges_from */
+    struct debug_supplement supplement;
 };
 
 /* Lists the units. Fails with HS_LIMIT, and HS_IO of temporary files; *ret has no units when there

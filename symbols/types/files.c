@@ -49,17 +49,6 @@ static bool header_open(struct debug_info *info, const struct debug_unit *unit,
     return !c.failed && ret->version >= 2 && ret->version <= 5;
 }
 
-static const char *files_text(const struct files_header *header, const struct debug_value *value)
-{
-    if (value->form == DW_FORM_string)
-        return (const char *)value->bytes;
-    if (value->form == DW_FORM_line_strp)
-        return hs_debug_text_at_(&header->info->sections[DEBUG_LINE_STR], value->number);
-    if (value->form == DW_FORM_strp)
-        return hs_debug_text_at_(&header->info->sections[DEBUG_STR], value->number);
-    return NULL;
-}
-
 /* Reads one list and takes its entry `wanted` out of it; the cursor is then behind the list. */
 static bool list_new(struct files_header *header, uint64_t wanted, struct files_entry *ret)
 {
@@ -81,7 +70,7 @@ static bool list_new(struct files_header *header, uint64_t wanted, struct files_
             if (!hs_form_read_(&header->c, &header->unit, &value))
                 return false;
             if (i == wanted && value.attribute == DW_LNCT_path)
-                ret->name = files_text(header, &value);
+                ret->name = hs_form_text_(header->info, &header->unit, &value);
             else if (i == wanted && value.attribute == DW_LNCT_directory_index)
                 ret->directory = value.number;
             found |= i == wanted;

@@ -270,3 +270,28 @@ const char *hs_debug_text_at_(struct elf_view *section, uint64_t offset)
     hs_elf_view_need_(section, offset, left);
     return memchr(text, '\0', left) != NULL ? text : NULL;
 }
+
+const char *hs_form_text_(struct debug_info *info, const struct debug_unit *unit,
+                          const struct debug_value *value)
+{
+    const struct debug_supplement *other = &info->supplement;
+    bool is_other = unit->is_supplement;
+
+    switch (value->form) {
+    case DW_FORM_string:
+        return (const char *)value->bytes;
+    case DW_FORM_strp:
+        return hs_debug_text_at_(&info->sections[DEBUG_STR],
+                                 value->number + (is_other ? other->str : 0));
+    case DW_FORM_line_strp:
+        return hs_debug_text_at_(&info->sections[DEBUG_LINE_STR],
+                                 value->number + (is_other ? other->line_str : 0));
+    case DW_FORM_GNU_strp_alt:
+    case DW_FORM_strp_sup:
+        return other->is_there && !is_other
+                   ? hs_debug_text_at_(&info->sections[DEBUG_STR], value->number + other->str)
+                   : NULL;
+    default:
+        return NULL;
+    }
+}

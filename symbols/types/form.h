@@ -31,6 +31,10 @@ bool hs_form_is_cut_(const struct debug_info *info, const struct debug_unit *uni
 /* Makes a cursor at an abbreviation: its code's tag, or its attributes. */
 struct hs_cursor hs_form_abbreviation_(struct debug_info *info, uint64_t at);
 
+/* Finds a string that stands in the entry or in a section; NULL for a form of indices. */
+const char *hs_form_text_(struct debug_info *info, const struct debug_unit *unit,
+                          const struct debug_value *value);
+
 /* Finds a string of a section, NULL when it does not end within 64 KiB. */
 const char *hs_debug_text_at_(struct elf_view *section, uint64_t offset);
 

@@ -11,6 +11,7 @@ enum {
     UNITS_MAX_CODE = 1 << 20,
     UNITS_SPARE_CODES = 4096,
     UNITS_ROOT_BYTES = 1024,
+    UNITS_CODE_BYTES = 16,
     UNITS_HEAD_BYTES = 48, /* more than any header has */
     UNITS_PEEK_BYTES = 4096,
     UNITS_STEPS = 4, /* to list one */
@@ -102,16 +103,21 @@ static struct hs_cursor peeking_at(struct units_peeking *p, const struct elf_vie
     return hs_cursor_make(p->bytes + (at - p->at), n < UNITS_HEAD_BYTES ? n : UNITS_HEAD_BYTES);
 }
 
-static hs_status units_list(struct debug_info *info, enum debug_section_number number,
-                            struct hs_error *err)
+/* Lists the units of a section from `at` to `end`, which is where it ends, or where the part of the
+ * supplementary file begins. */
+static hs_status units_list(struct debug_info *info, enum debug_section_number number, uint64_t at,
+                            uint64_t end, struct hs_error *err)
 {
     const struct elf_view *section = &info->sections[number];
-    uint64_t shift = number == DEBUG_TYPES ? info->sections[DEBUG_INFO].n_bytes : 0, at = 0;
+    uint64_t shift = number == DEBUG_TYPES ? info->sections[DEBUG_INFO].n_bytes : 0;
+    bool is_supplement =
+        number == DEBUG_INFO && info->supplement.is_there && end == section->n_bytes;
     struct units_peeking peeking = {.n = 0};
-    while (at < section->n_bytes && info->n_units < DEBUG_MAX_UNITS &&
+    while (at < end && info->n_units < DEBUG_MAX_UNITS &&
            hs_effort_take(info->effort, UNITS_STEPS)) {
         struct hs_cursor c = peeking_at(&peeking, section, at);
-        struct debug_unit unit = {.begin = shift + at, .n_offset_bytes = 4};
+        struct debug_unit unit = {
+            .begin = shift + at, .n_offset_bytes = 4, .is_supplement = is_supplement};
         uint64_t n = hs_cursor_u32(&c);
         if (n == UINT32_MAX) {
             unit.n_offset_bytes = 8;
@@ -119,18 +125,20 @@ static hs_status units_list(struct debug_info *info, enum debug_section_number n
         } else if (n >= UNITS_LONG) {
             c.failed = true;
         }
-        if (c.failed || n > section->n_bytes - at - c.at)
+        if (c.failed || c.at > end - at || n > end - at - c.at)
             break;
         if (n < hs_cursor_left(&c))
             c.n_bytes = c.at + (size_t)n;
         at += c.at + n;
         unit.end = shift + at;
-        if (units_read_header(&c, number == DEBUG_TYPES, &unit))
+        if (units_read_header(&c, number == DEBUG_TYPES, &unit)) {
+            unit.abbreviations_at += is_supplement ? info->supplement.abbrev : 0;
             HS_TRY(units_add(info, &unit, err));
-        else
+        } else {
             info->n_damaged += n != 0;
+        }
     }
-    info->n_damaged += at < section->n_bytes;
+    info->n_damaged += at < end;
     return HS_OK;
 }
 
@@ -193,72 +201,51 @@ static hs_status units_open_section(struct hs_elf *elf, enum debug_section_numbe
     return HS_OK;
 }
 
+/* Opens the sections of the supplementary file behind the file's own. */
+static hs_status units_open_supplement(struct hs_elf *elf, struct elf_view_total *total,
+                                       struct debug_info *info, struct hs_error *err)
+{
+    struct debug_supplement *s = &info->supplement;
+    uint64_t *const begins[DEBUG_N_SECTIONS] = {[DEBUG_INFO] = &s->info,
+                                                [DEBUG_ABBREV] = &s->abbrev,
+                                                [DEBUG_STR] = &s->str,
+                                                [DEBUG_LINE_STR] = &s->line_str,
+                                                [DEBUG_LINE] = &s->line};
+    struct debug_info other = {.effort = info->effort};
+    hs_status status = HS_OK;
+
+    for (int i = 0; i < DEBUG_N_SECTIONS && status == HS_OK; i++) {
+        if (begins[i] == NULL)
+            continue;
+        *begins[i] = info->sections[i].n_bytes;
+        status = units_open_section(elf, (enum debug_section_number)i, total, &other, err);
+        if (status == HS_OK && other.sections[i].n_bytes != 0)
+            status = hs_elf_view_join_(&info->sections[i], &other.sections[i], err);
+    }
+    info->n_damaged += other.n_damaged;
+    s->is_there = info->sections[DEBUG_INFO].n_bytes > s->info;
+    return status;
+}
+
 void hs_debug_foresee_(struct hs_elf *elf, uint64_t *ret_whole_bytes, uint64_t *ret_piece_bytes)
 {
+    struct hs_elf *other = hs_elf_supplement_(elf);
+
     *ret_whole_bytes = 0;
     *ret_piece_bytes = 0;
     for (int i = 0; i < DEBUG_N_SECTIONS; i++) {
-        uint64_t whole, pieces;
+        uint64_t whole, pieces, more = 0, more_pieces = 0;
         hs_elf_view_foresee_(elf, section_names[i], &whole, &pieces);
-        *ret_whole_bytes += whole;
-        *ret_piece_bytes += pieces;
+        if (other != NULL)
+            hs_elf_view_foresee_(other, section_names[i], &more, &more_pieces);
+        *ret_whole_bytes += whole + more;
+        *ret_piece_bytes += pieces + more_pieces;
+        if (more + more_pieces != 0) /* joined: what is there whole comes in pieces besides */
+            *ret_piece_bytes += whole + more;
     }
     uint64_t worth = hs_elf_effort_(elf)->left; /* no more is read whole */
     if (*ret_whole_bytes > worth)
         *ret_whole_bytes = worth;
-}
-
-hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struct debug_info *ret,
-                         struct hs_error *err)
-{
-    struct debug_info info = {.effort = hs_elf_effort_(elf), .total = total};
-    hs_status status = HS_OK;
-    for (int i = 0; i < DEBUG_N_SECTIONS && status == HS_OK; i++)
-        status = units_open_section(elf, (enum debug_section_number)i, total, &info, err);
-    info.abbreviations_left = info.sections[DEBUG_ABBREV].n_bytes + UNITS_SPARE_CODES;
-    if (status == HS_OK)
-        status = units_list(&info, DEBUG_INFO, err);
-    if (status == HS_OK)
-        status = units_list(&info, DEBUG_TYPES, err);
-    if (status == HS_OK)
-        status = units_join(&info, err);
-    if (status != HS_OK) {
-        hs_debug_close_(&info);
-        return status;
-    }
-    if (info.n_signatures > 0)
-        qsort(info.signatures, info.n_signatures, sizeof(*info.signatures), signature_order);
-    *ret = info;
-    return HS_OK;
-}
-
-void hs_debug_drop_(struct debug_info *info)
-{
-    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
-        hs_elf_view_drop_(&info->sections[i]);
-}
-
-void hs_debug_trim_(struct debug_info *info)
-{
-    size_t n = 0;
-    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
-        n += info->sections[i].n_resident;
-    if (n > hs_elf_view_most_(info->total))
-        hs_debug_drop_(info);
-}
-
-void hs_debug_close_(struct debug_info *info)
-{
-    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
-        hs_elf_view_close_(&info->sections[i]);
-    for (size_t i = 0; i < info->n_tables; i++)
-        hs_free(info->tables[i].codes);
-    hs_free(info->units);
-    hs_free(info->tables);
-    hs_table_fini(&info->by_place);
-    hs_free(info->ranges);
-    hs_free(info->signatures);
-    *info = (struct debug_info){0};
 }
 
 /* Passes over one abbreviation; false when damaged. */
@@ -325,6 +312,146 @@ static hs_status table_find(struct debug_info *info, uint64_t at, uint32_t *ret,
     return HS_OK;
 }
 
+/* Lends the language of a unit to the partial units that it imports, which dwz puts first in it.
+ * The partial units that got it so are added to the list `imported`. */
+static void units_lend_one(struct debug_info *info, const struct debug_unit *unit,
+                           struct debug_unit **imported, size_t *n_imported)
+{
+    struct debug_entry root, child;
+
+    if (!hs_entry_read_(info, unit->root, &root))
+        return;
+    struct debug_walk walk = hs_walk_begin_(info, &root);
+    while (hs_walk_next_(&walk, &child) && child.tag == DW_TAG_imported_unit) {
+        hs_die target = hs_entry_reference_(info, &child, DW_AT_import);
+        struct debug_unit *lent = target == 0 ? NULL : hs_debug_unit_of_(info, target);
+        if (lent == NULL || !lent->is_partial || lent->language != 0)
+            continue;
+        lent->language = unit->language;
+        imported[(*n_imported)++] = lent; /* once: it has a language now */
+    }
+    hs_debug_trim_(info);
+}
+
+/* Finds the tag of a unit's root without reading more of it; 0 when it is damaged. */
+static uint64_t units_peek_tag(struct debug_info *info, struct debug_unit *unit)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_cursor c = hs_form_window_(info, unit, unit->root, UNITS_CODE_BYTES);
+    uint64_t code = hs_cursor_varint(&c);
+
+    if (c.failed || table_find(info, unit->abbreviations_at, &unit->table, &err) != HS_OK) {
+        info->is_out_of_memory |= !c.failed;
+        return 0;
+    }
+    const struct debug_table *table = &info->tables[unit->table - 1];
+    if (code >= table->n_codes || table->codes[code] == 0)
+        return 0;
+    struct hs_cursor abbreviation = hs_form_abbreviation_(info, table->codes[code]);
+    return hs_cursor_varint(&abbreviation);
+}
+
+/* Tells whether dwz made the file smaller: it puts the units first that others import, or in a
+ * file that has nothing else. */
+static bool units_have_partial(struct debug_info *info)
+{
+    if (info->n_units == 0 || info->supplement.is_there)
+        return info->supplement.is_there;
+    struct debug_unit *first = &info->units[0];
+    if (first->version >= 5)
+        return first->type == DW_UT_partial;
+    return units_peek_tag(info, first) == DW_TAG_partial_unit;
+}
+
+/* Gives partial units, which say none, the language of the first that imports them: directly, or
+ * from one that it imports. */
+static hs_status units_lend_languages(struct debug_info *info, struct hs_error *err)
+{
+    hs_auto_free struct debug_unit **imported = NULL;
+    size_t n_imported = 0;
+
+    if (!units_have_partial(info))
+        return info->is_out_of_memory
+                   ? hs_fail(err, HS_LIMIT, "no memory to list units of debug information")
+                   : HS_OK;
+    HS_TRY(HS_ALLOC(&imported, info->n_units, err));
+    for (size_t i = 0; i < info->n_units; i++) {
+        struct debug_unit *unit = &info->units[i];
+        if (hs_debug_unit_load_(info, unit) && !unit->is_partial && unit->language != 0)
+            units_lend_one(info, unit, imported, &n_imported);
+    }
+    for (size_t i = 0; i < n_imported; i++)
+        units_lend_one(info, imported[i], imported, &n_imported);
+    return HS_OK;
+}
+
+/* Lists them in the order of hs_die: where types stand behind both files' .debug_info. */
+static hs_status units_list_all(struct debug_info *info, struct hs_error *err)
+{
+    uint64_t n_info = info->sections[DEBUG_INFO].n_bytes;
+    uint64_t n_own = info->supplement.is_there ? info->supplement.info : n_info;
+
+    HS_TRY(units_list(info, DEBUG_INFO, 0, n_own, err));
+    if (n_own < n_info)
+        HS_TRY(units_list(info, DEBUG_INFO, n_own, n_info, err));
+    return units_list(info, DEBUG_TYPES, 0, info->sections[DEBUG_TYPES].n_bytes, err);
+}
+
+hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struct debug_info *ret,
+                         struct hs_error *err)
+{
+    struct debug_info info = {.effort = hs_elf_effort_(elf), .total = total};
+    hs_status status = HS_OK;
+    for (int i = 0; i < DEBUG_N_SECTIONS && status == HS_OK; i++)
+        status = units_open_section(elf, (enum debug_section_number)i, total, &info, err);
+    if (status == HS_OK && hs_elf_supplement_(elf) != NULL)
+        status = units_open_supplement(hs_elf_supplement_(elf), total, &info, err);
+    info.abbreviations_left = info.sections[DEBUG_ABBREV].n_bytes + UNITS_SPARE_CODES;
+    if (status == HS_OK)
+        status = units_list_all(&info, err);
+    if (status == HS_OK)
+        status = units_join(&info, err);
+    if (status == HS_OK)
+        status = units_lend_languages(&info, err);
+    if (status != HS_OK) {
+        hs_debug_close_(&info);
+        return status;
+    }
+    if (info.n_signatures > 0)
+        qsort(info.signatures, info.n_signatures, sizeof(*info.signatures), signature_order);
+    *ret = info;
+    return HS_OK;
+}
+
+void hs_debug_drop_(struct debug_info *info)
+{
+    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
+        hs_elf_view_drop_(&info->sections[i]);
+}
+
+void hs_debug_trim_(struct debug_info *info)
+{
+    size_t n = 0;
+    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
+        n += info->sections[i].n_resident;
+    if (n > hs_elf_view_most_(info->total))
+        hs_debug_drop_(info);
+}
+
+void hs_debug_close_(struct debug_info *info)
+{
+    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
+        hs_elf_view_close_(&info->sections[i]);
+    for (size_t i = 0; i < info->n_tables; i++)
+        hs_free(info->tables[i].codes);
+    hs_free(info->units);
+    hs_free(info->tables);
+    hs_table_fini(&info->by_place);
+    hs_free(info->ranges);
+    hs_free(info->signatures);
+    *info = (struct debug_info){0};
+}
+
 static void units_read_base(struct debug_unit *unit, const struct debug_value *value)
 {
     switch (value->attribute) {
@@ -383,6 +510,9 @@ static bool units_read_root(struct debug_info *info, struct debug_unit *unit)
         (!units_read_bases(info, unit, &root, UNITS_ROOT_BYTES) &&
          !units_read_bases(info, unit, &root, UINT64_MAX)))
         return false;
+    unit->is_partial = root.tag == DW_TAG_partial_unit;
+    if (unit->is_supplement)
+        unit->line_at += info->supplement.line;
     hs_addr low = 0; /* its form may need the base just read */
     if (hs_entry_address_(info, &root, DW_AT_low_pc, &low))
         unit->low = low;

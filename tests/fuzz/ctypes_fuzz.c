@@ -127,7 +127,7 @@ static void fuzz_unit(struct hs_ctypes *types, hs_type_file file, struct debug_i
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_elf *elf = NULL;
+    struct hs_elf *elf = NULL, *supplement = NULL;
     struct hs_ctypes *types = NULL;
     hs_type_file file = 0;
     size_t n_symbols = 0;
@@ -137,6 +137,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         return 0;
     if (hs_elf_open_memory(bytes, n_bytes, "fuzz", &elf, &err) != HS_OK)
         return 0;
+    /* Half of them as if dwz had moved what they refer to into another such file. */
+    if ((bytes[n_bytes / 2] & 1) != 0 &&
+        hs_elf_open_memory(bytes, n_bytes, "supplement", &supplement, &err) == HS_OK)
+        hs_elf_set_supplement(elf, supplement);
     if (hs_ctypes_new(&types, &err) == HS_OK)
         hs_ctypes_use_rules(types, &rules);
     if (types != NULL && hs_ctypes_add(types, elf, &file, &err) == HS_OK && file != 0) {
@@ -156,5 +160,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     }
     hs_ctypes_free(types);
     hs_elf_close(elf);
+    hs_elf_close(supplement);
     return 0;
 }

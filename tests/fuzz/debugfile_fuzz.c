@@ -117,8 +117,9 @@ static void fuzz_search(struct hs_elf *elf, uint32_t crc)
             abort();
         hs_elf_close(found);
     }
-    const char *other = hs_debugfile_supplement(elf);
-    assert(other == NULL || *other != '\0');
+    struct hs_debugfile_link other;
+    assert(!hs_debugfile_supplement(elf, &other) ||
+           (other.path[0] != '\0' && strlen(other.build_id) >= 4));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)

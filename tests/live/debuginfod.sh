@@ -2,7 +2,7 @@
 # A stripped program gets its names from a symbol server: Debian's own, on loopback; and what a
 # server does wrong, or does not do, costs no answer, but names, which is said.
 . "$(dirname "$0")/_native.sh"
-need gcc debuginfod curl objcopy strip readelf
+need gcc debuginfod curl objcopy strip readelf dwz
 case " $PARTS " in *" debuginfod "*) ;; *) echo "skipped: no heapsnap-debuginfod"; exit 77 ;; esac
 
 cat >"$work/stock.c" <<'EOC'
@@ -31,9 +31,21 @@ int main(void)
 EOC
 mkdir "$work/files" "$work/bin"
 gcc -g -O1 -Wl,--build-id -o "$work/bin/stock" "$work/stock.c" || fail "building"
-objcopy --only-keep-debug "$work/bin/stock" "$work/files/stock.debug"
+# As distributions have it: what two programs share is in a third file, which has a build-id, too.
+gcc -g -O1 -Wl,--build-id -DOTHER -o "$work/other" "$work/stock.c"
+for one in "$work/bin/stock" "$work/other"; do
+    objcopy --only-keep-debug "$one" "$work/files/${one##*/}.debug"
+done
 strip "$work/bin/stock"
-id=$(readelf -n "$work/bin/stock" | sed -n 's/.*Build ID: //p')
+(cd "$work/files" && dwz -q -m stocks.dwz -M /nowhere/stocks.dwz stock.debug other.debug) ||
+    fail "dwz"
+rm "$work/files/other.debug"
+# build_id FILE
+build_id()
+{
+    readelf -n "$1" | sed -n 's/.*Build ID: //p'
+}
+id=$(build_id "$work/bin/stock")
 
 # A port of loopback that is free now.
 free_port()
@@ -81,8 +93,17 @@ cmp "$work/got" "$work/files/stock.debug" || fail "debuginfod has not the file"
 ask "" && unnamed "no server" ""
 ask "$url"
 named || { cat "$work/said" "$work/talk"; fail "no names from the server"; }
-grep -q '1 file of .* from the symbol server' "$work/talk" ||
+grep -q '2 files of .* from the symbol server' "$work/talk" ||
     { cat "$work/talk"; fail "not told"; }
+# What dwz moved is here, but for the debug file; then neither here nor on the server.
+shared=$(build_id "$work/files/stocks.dwz")
+mkdir -p "$work/here/.build-id/${shared:0:2}" "$work/half/.build-id/${id:0:2}"
+cp "$work/files/stocks.dwz" "$work/here/.build-id/${shared:0:2}/${shared:2}.debug"
+ask "$url" --debug-path "$work/here"
+named && grep -q '1 file of ' "$work/talk" || { cat "$work/talk"; fail "what dwz moved is here"; }
+cp "$work/files/stock.debug" "$work/half/.build-id/${id:0:2}/${id:2}.debug"
+ask "" --debug-path "$work/half"
+unnamed "without what dwz moved" "dwz moved them to '/nowhere/stocks.dwz'"
 ask "$url" --debuginfod off && unnamed "--debuginfod off" ""
 ask "$url" --no-names && unnamed "--no-names" ""
 ask "$url" --debuginfod ask && unnamed "nobody to ask" ""

@@ -11,13 +11,15 @@
 #include <unistd.h>
 
 #include "symbols/ctypes.h"
+#include "symbols/debugfile.h"
 #include "symbols/demangle.h"
 
 #define FIXTURE_DIRECTORY HS_SOURCE_DIR "/tests/unit/fixtures/"
 
 struct fixture {
     char directory[64], program[80], truth[80];
-    struct hs_elf *elf;
+    char other[80], shared[80]; /* with dwz: a copy, and what both share; "" without */
+    struct hs_elf *elf, *supplement;
     struct hs_ctypes *types;
     hs_type_file file;
     struct {
@@ -49,6 +51,8 @@ static void fixture_remove(struct fixture *f)
 {
     unlink(f->program);
     unlink(f->truth);
+    unlink(f->other);
+    unlink(f->shared);
     rmdir(f->directory);
 }
 
@@ -74,10 +78,35 @@ static void fixture_build(struct fixture *f, const char *const command[], size_t
         fail_msg("'%s' cannot compile the fixture: %d", command[0], status);
 }
 
+/* Has dwz move what the program and a copy of it have both to a third file; false where there is no
+ * dwz. */
+static inline bool fixture_share(struct fixture *f)
+{
+    snprintf(f->other, sizeof(f->other), "%s/other", f->directory);
+    snprintf(f->shared, sizeof(f->shared), "%s/shared", f->directory);
+    const char *const copy[] = {"cp", f->program, f->other, NULL};
+    const char *const share[] = {"dwz", "-m", f->shared, "-r", f->program, f->other, NULL};
+    assert_int_equal(fixture_run(copy, f->truth), 0);
+    int status = fixture_run(share, f->truth);
+    f->n_subjects = f->n_told = 0;
+    if (status == 127)
+        f->shared[0] = '\0';
+    assert_true(status == 0 || status == 127);
+    return status == 0;
+}
+
 static void fixture_open(struct fixture *f)
 {
     struct hs_error err = HS_ERROR_INIT;
+    struct hs_debugfile_link link;
     assert_int_equal(hs_elf_open_path(f->program, &f->elf, &err), HS_OK);
+    if (f->shared[0] != '\0') {
+        assert_true(hs_debugfile_supplement(f->elf, &link));
+        assert_int_equal(
+            hs_debugfile_open_supplement(f->elf, &link, "", NULL, 0, &f->supplement, &err), HS_OK);
+        assert_non_null(f->supplement);
+        hs_elf_set_supplement(f->elf, f->supplement);
+    }
     assert_int_equal(hs_ctypes_new(&f->types, &err), HS_OK);
     assert_int_equal(hs_ctypes_add(f->types, f->elf, &f->file, &err), HS_OK);
     assert_int_equal(f->file, 1);
@@ -87,8 +116,9 @@ static void fixture_close(struct fixture *f)
 {
     hs_ctypes_free(f->types);
     hs_elf_close(f->elf);
+    hs_elf_close(f->supplement);
     f->types = NULL;
-    f->elf = NULL;
+    f->elf = f->supplement = NULL;
 }
 
 static hs_ctype fixture_subject(struct fixture *f, const char *name)
@@ -333,7 +363,7 @@ static void fixture_line(struct fixture *f, char *line)
 }
 
 /* Runs the program and compares all that it tells; at least `n_least` lines. */
-static inline void fixture_compare(struct fixture *f, size_t n_least)
+static inline void fixture_compare_program(struct fixture *f, size_t n_least)
 {
     const char *const command[] = {f->program, NULL};
     char line[2048];
@@ -351,6 +381,11 @@ static inline void fixture_compare(struct fixture *f, size_t n_least)
     assert_true(f->n_told >= n_least);
     assert_int_equal(hs_ctypes_n_damaged(f->types), 0);
     fixture_close(f);
+}
+
+static inline void fixture_compare(struct fixture *f, size_t n_least)
+{
+    fixture_compare_program(f, n_least);
     fixture_remove(f);
 }
 

@@ -44,6 +44,8 @@ static int tear_down(void **state)
                                         "bin/x",
                                         "bin",
                                         "x.debug",
+                                        "x.dwz",
+                                        "its.debug",
                                         "usr/bin/x.debug",
                                         "usr/bin",
                                         "usr",
@@ -313,22 +315,59 @@ static void compares_the_layout_of_the_same_build(void **state)
 
 static void names_the_supplement_of_dwz(void **state)
 {
-    static const char alt[] = "/usr/lib/debug/.dwz/x.debug\0\x01\x02\x03";
-    for (size_t n = 0; n <= sizeof(alt); n += sizeof(alt)) {
+    static const char alt[] = "/usr/lib/debug/.dwz/x.debug\0\x01\x0a\xf3";
+    struct hs_debugfile_link link;
+    for (size_t n = 0; n < sizeof(alt); n += sizeof(alt) - 1) {
         elf_writer_init(&program);
         elf_writer_section(&program, ".gnu_debugaltlink", SHT_PROGBITS, 0, alt, n);
         elf_writer_finish(&program);
         hs_auto(hs_elf) *elf = open_writer(&program);
-        if (n == 0)
-            assert_null(hs_debugfile_supplement(elf));
-        else
-            assert_string_equal(hs_debugfile_supplement(elf), "/usr/lib/debug/.dwz/x.debug");
+        assert_int_equal(hs_debugfile_supplement(elf, &link), n != 0);
+        if (n != 0) {
+            assert_string_equal(link.path, "/usr/lib/debug/.dwz/x.debug");
+            assert_string_equal(link.build_id, "010af3");
+        }
     }
     elf_writer_init(&program);
     elf_writer_section(&program, ".gnu_debugaltlink", SHT_PROGBITS, 0, alt, 5); /* no end */
     elf_writer_finish(&program);
     hs_auto(hs_elf) *elf = open_writer(&program);
-    assert_null(hs_debugfile_supplement(elf));
+    assert_false(hs_debugfile_supplement(elf, &link));
+}
+
+static void opens_the_supplement_of_its_build(void **state)
+{
+    static const char relative[] = "x.dwz\0\xab\xcd\xef\x01";
+    static const uint32_t note[6] = {4, 4, NT_GNU_BUILD_ID, 0x554e47, 0x01efcdab, 0};
+    static const uint32_t other[6] = {4, 4, NT_GNU_BUILD_ID, 0x554e47, 0x02efcdab, 0};
+    struct hs_debugfile_link link;
+    (void)state;
+    for (int is_other = 0; is_other < 2; is_other++) {
+        struct hs_error err = HS_ERROR_INIT;
+        hs_auto(hs_elf) *found = NULL;
+        char path[256];
+        elf_writer_init(&debug);
+        elf_writer_section(&debug, ".note", SHT_NOTE, 0, is_other ? other : note, 20);
+        elf_writer_finish(&debug);
+        write_file("x.dwz", debug.bytes, debug.n_bytes);
+        elf_writer_init(&program);
+        elf_writer_section(&program, ".gnu_debugaltlink", SHT_PROGBITS, 0, relative,
+                           sizeof(relative) - 1);
+        elf_writer_finish(&program);
+        write_file("its.debug", program.bytes, program.n_bytes);
+        snprintf(path, sizeof(path), "%s/its.debug", root);
+        hs_auto(hs_elf) *elf = NULL;
+        assert_int_equal(hs_elf_open_path(path, &elf, &err), HS_OK);
+        assert_true(hs_debugfile_supplement(elf, &link));
+        assert_int_equal(hs_debugfile_open_supplement(elf, &link, "", NULL, 0, &found, &err),
+                         HS_OK);
+        assert_int_equal(found == NULL, is_other);
+        hs_elf_close(found);
+        found = NULL;
+        snprintf(path, sizeof(path), "%s", root); /* no file */
+        assert_int_equal(hs_debugfile_try_supplement(&link, path, &found, &err), HS_OK);
+        assert_null(found);
+    }
 }
 
 static void reports_running_out_of_memory(void **state)
@@ -373,6 +412,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(compares_builds_of_linked_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(compares_the_layout_of_the_same_build, set_up, tear_down),
         cmocka_unit_test(names_the_supplement_of_dwz),
+        cmocka_unit_test_setup_teardown(opens_the_supplement_of_its_build, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reports_running_out_of_memory, set_up, tear_down),
         cmocka_unit_test(computes_the_crc),
     };

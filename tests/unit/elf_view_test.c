@@ -262,6 +262,50 @@ static void refuses_to_unpack_what_is_damaged(void **state)
     file_close(&f);
 }
 
+/* A small section, there whole, then one in pieces, then one that is not there. */
+static void joins_two_views(void **state)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct elf_view_total total = {0};
+    struct elf_view view, more, none = {.bytes = NULL};
+    struct file small, large;
+    uint8_t some[8];
+    file_open(&small, 1000);
+    file_open(&large, CONTENT_BYTES);
+    assert_int_equal(hs_elf_view_open_(small.elf, ".debug_info", &total, &view, &err), HS_OK);
+    assert_int_equal(hs_elf_view_open_(large.elf, ".debug_info", &total, &more, &err), HS_OK);
+    assert_int_equal(hs_elf_view_join_(&view, &more, &err), HS_OK);
+    assert_int_equal(view.n_bytes, 1000 + CONTENT_BYTES);
+    assert_int_equal(hs_elf_view_join_(&view, &none, &err), HS_OK);
+    hs_elf_view_need_(&view, 990, 20);
+    assert_memory_equal(view.bytes, content, 1000);
+    assert_memory_equal(view.bytes + 1000, content, 3096);
+    assert_int_equal(total.n_resident, 4096);
+    assert_int_equal(hs_elf_view_peek_(&view, 996, some, 8), 8);
+    assert_memory_equal(some, content + 996, 4);
+    assert_memory_equal(some + 4, content, 4);
+    assert_int_equal(hs_elf_view_peek_(&view, 999 + CONTENT_BYTES, some, 8), 1);
+    hs_elf_view_drop_(&view);
+    hs_elf_view_need_(&view, 0, UINT64_MAX);
+    assert_memory_equal(view.bytes + 1000, content, CONTENT_BYTES);
+    assert_int_equal(hs_elf_view_join_(&none, &view, &err), HS_OK); /* is the other one then */
+    assert_int_equal(none.n_bytes, 1000 + CONTENT_BYTES);
+    hs_elf_view_close_(&view);
+    hs_elf_view_close_(&none);
+    assert_int_equal(total.n_resident, 0);
+    assert_int_equal(total.n_failed, 0);
+    FAIL_EACH (each, .at_least = 3) {
+        assert_int_equal(hs_elf_view_open_(small.elf, ".debug_info", &total, &view, &err), HS_OK);
+        assert_int_equal(hs_elf_view_open_range_(large.elf, CONTENT_AT, 5000, &total, &more, &err),
+                         HS_OK);
+        (void)FAIL_EACH_TRY(each, hs_elf_view_join_(&view, &more, &err));
+        hs_elf_view_close_(&more);
+        hs_elf_view_close_(&view);
+    }
+    file_close(&small);
+    file_close(&large);
+}
+
 static void reports_running_out_of_memory(void **state)
 {
     struct elf_view_total total = {0};
@@ -297,6 +341,7 @@ int main(void)
         cmocka_unit_test(tells_what_a_section_takes),
         cmocka_unit_test(unpacks_where_it_is_told),
         cmocka_unit_test(refuses_to_unpack_what_is_damaged),
+        cmocka_unit_test(joins_two_views),
         cmocka_unit_test(reports_running_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,10 +55,28 @@ hs_status hs_debugfile_open(struct hs_elf *elf, const char *own_path,
 hs_status hs_debugfile_open_file(struct hs_elf *elf, const char *path, struct hs_elf **ret,
                                  struct hs_debugfile_search *search, struct hs_error *err);
 
-/* Finds the supplementary file that dwz moved names and types to (.gnu_debugaltlink of the program
- * or of its debug file), NULL when there is none. It is not read: what it holds stays unknown.
- * Borrowed. */
-const char *hs_debugfile_supplement(struct hs_elf *elf);
+/* The file that dwz moved names and types to, which several programs share. */
+struct hs_debugfile_link {
+    const char
+        *path; /* borrowed; relative to the directory of the file that says it, or absolute */
+    char build_id[130]; /* in hexadecimal */
+};
+
+/* Reads .gnu_debugaltlink of a program or of its debug file; false when it has none, or a damaged
+ * one. */
+bool hs_debugfile_supplement(struct hs_elf *elf, struct hs_debugfile_link *ret);
+
+/* Opens the file of a link, or gives NULL (and HS_OK) where there is none of its build-id. Tried in
+ * order: D/.build-id/xx/yyyy.debug for each directory D, then the link's path, an absolute one
+ * below `root` ("" for ours), a relative one from the directory of `own_path`, where `elf` is. The
+ * caller closes *ret. Fails with HS_LIMIT. */
+hs_status hs_debugfile_open_supplement(struct hs_elf *elf, const struct hs_debugfile_link *link,
+                                       const char *root, const char *const *directories,
+                                       size_t n_directories, struct hs_elf **ret,
+                                       struct hs_error *err);
+/* The same of one file, which somebody says to be it. */
+hs_status hs_debugfile_try_supplement(const struct hs_debugfile_link *link, const char *path,
+                                      struct hs_elf **ret, struct hs_error *err);
 
 /* Computes the CRC-32 of .gnu_debuglink (the one of zlib), started with 0, over more bytes. */
 uint32_t hs_debugfile_crc(uint32_t crc, const void *bytes, size_t n_bytes);

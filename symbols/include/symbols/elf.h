@@ -96,6 +96,10 @@ void hs_elf_let_go(struct hs_elf *elf);
 void hs_elf_close(struct hs_elf *elf);
 HS_DEFINE_AUTO(hs_elf, close)
 
+/* Says where names and types are that dwz moved out of the debug information of `elf`
+ * (debugfile.h); borrowed until `elf` is closed. Before its types are read. */
+void hs_elf_set_supplement(struct hs_elf *elf, struct hs_elf *supplement);
+
 const char *hs_elf_name(const struct hs_elf *elf);
 
 /* Tells whether the file asked for more reading than its bytes on the disk are worth

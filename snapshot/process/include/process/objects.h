@@ -12,9 +12,10 @@ struct hs_dwarf_box; /* symbols/dwarf_box.h */
 struct hs_image;     /* process/image.h */
 
 struct hs_object {
-    struct hs_elf *elf;      /* owned */
-    struct hs_elf *debug;    /* owned: the separate debug file; NULL: none, or not looked for yet */
-    struct hs_buffer merged; /* owned: the bytes of `debug` where it was split over many files */
+    struct hs_elf *elf;   /* owned */
+    struct hs_elf *debug; /* owned: the separate debug file; NULL: none, or not looked for yet */
+    struct hs_elf *supplement; /* owned: what dwz moved out of the debug information; or NULL */
+    struct hs_buffer merged;   /* owned: the bytes of `debug` where it was split over many files */
     bool debug_tried;
     hs_addr bias;       /* run-time address = link-time address + bias */
     hs_addr begin, end; /* lowest and one past the highest mapped address */
