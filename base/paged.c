@@ -11,11 +11,9 @@
 #include "base/alloc.h"
 #include "paged_file.h"
 
-#define MAX_WINDOWS                                                               \
-    ((size_t)16384) /* 4 GiB; each may be a mapping of its own: 65530 are allowed \
-                     */
+#define MAX_WINDOWS ((size_t)16384) /* each may be a mapping of its own: 65530 are allowed */
 #define MAX_AREA_BYTES ((uint64_t)1 << 50)
-#define MAX_AHEAD 16
+#define MAX_AHEAD_BYTES ((size_t)4 << 20)
 
 /* ---- the handler */
 
@@ -96,7 +94,7 @@ static void paged_pass_on(int number, siginfo_t *info, void *context)
 
 static uint64_t area_windows(const struct hs_paged_area *area)
 {
-    return (area->n_bytes + HS_PAGED_WINDOW_BYTES - 1) / HS_PAGED_WINDOW_BYTES;
+    return (area->n_bytes + area->window_bytes - 1) / area->window_bytes;
 }
 
 static bool window_bit(const uint64_t *bits, uint64_t window)
@@ -113,33 +111,55 @@ static void window_set(uint64_t *bits, uint64_t window, bool value)
 /* Returns the bytes of windows [window, window + n). */
 static size_t window_bytes(const struct hs_paged_area *area, uint64_t window, uint64_t n)
 {
-    uint64_t begin = window * HS_PAGED_WINDOW_BYTES, most = area->n_bytes - begin;
-    return (size_t)(n * HS_PAGED_WINDOW_BYTES < most ? n * HS_PAGED_WINDOW_BYTES : most);
+    uint64_t begin = window * area->window_bytes, most = area->n_bytes - begin;
+    return (size_t)(n * area->window_bytes < most ? n * area->window_bytes : most);
 }
 
-static void window_drop(struct hs_paged *paged, struct hs_paged_area *area, uint64_t window)
+/* Drops windows [first, first + n), all of which are resident. */
+static void windows_drop(struct hs_paged *paged, struct hs_paged_area *area, uint64_t first,
+                         size_t n)
 {
-    uint8_t *at = area->bytes + window * HS_PAGED_WINDOW_BYTES;
-    size_t n_bytes = window_bytes(area, window, 1);
+    uint8_t *at = area->bytes + first * area->window_bytes;
+    size_t n_bytes = window_bytes(area, first, n);
 
-    if (!window_bit(area->resident, window))
-        return;
-    if (window_bit(area->dirty, window)) {
-        window_set(area->dirty, window, false);
-        hs_paged_write_back(paged, area, window);
+    for (uint64_t window = first; window < first + n; window++) {
+        if (window_bit(area->dirty, window)) {
+            window_set(area->dirty, window, false);
+            hs_paged_write_back(paged, area, window);
+        }
+        window_set(area->resident, window, false);
     }
-    window_set(area->resident, window, false);
     (void)madvise(at, n_bytes, MADV_DONTNEED);
     (void)mprotect(at, n_bytes, PROT_NONE);
+}
+
+/* Takes the oldest window that is resident from the ring, with those that came with it and stand
+ * behind it, at most `most`, and drops them. One that was stored anew since is not there. */
+static void paged_drop_oldest(struct hs_paged *paged, size_t most)
+{
+    struct hs_paged_entry first = paged->ring[paged->ring_begin];
+    struct hs_paged_area *area = &paged->areas[first.area];
+    size_t n_taken = 0, n = 0;
+
+    while (n_taken < most && n == n_taken) {
+        const struct hs_paged_entry *entry =
+            &paged->ring[(paged->ring_begin + n_taken) % paged->ring_capacity];
+        if (n_taken != 0 && (entry->area != first.area || entry->window != first.window + n))
+            break;
+        n_taken++;
+        n += window_bit(area->resident, entry->window) ? 1 : 0;
+    }
+    paged->ring_begin = (paged->ring_begin + n_taken) % paged->ring_capacity;
+    paged->ring_n -= n_taken;
+    if (n != 0)
+        windows_drop(paged, area, first.window, n);
 }
 
 static void paged_make_room(struct hs_paged *paged, size_t n)
 {
     while (paged->ring_n != 0 && paged->ring_n + n > paged->most) {
-        struct hs_paged_entry oldest = paged->ring[paged->ring_begin];
-        paged->ring_begin = (paged->ring_begin + 1) % paged->ring_capacity;
-        paged->ring_n--;
-        window_drop(paged, &paged->areas[oldest.area], oldest.window);
+        size_t n_over = paged->ring_n + n - paged->most;
+        paged_drop_oldest(paged, n_over < paged->ring_n ? n_over : paged->ring_n);
     }
 }
 
@@ -149,16 +169,15 @@ static bool paged_bring(struct hs_paged *paged, size_t at, uint64_t first, size_
     struct hs_paged_area *area = &paged->areas[at];
 
     paged_make_room(paged, n);
-    if (mprotect(area->bytes + first * HS_PAGED_WINDOW_BYTES, window_bytes(area, first, n),
+    if (mprotect(area->bytes + first * area->window_bytes, window_bytes(area, first, n),
                  PROT_READ | PROT_WRITE) != 0)
         return false;
     hs_paged_read(paged, area, first, n);
     for (uint64_t window = first; window < first + n; window++) {
         size_t place = (paged->ring_begin + paged->ring_n++) % paged->ring_capacity;
         window_set(area->resident, window, true);
-        paged->ring[place] = (struct hs_paged_entry){(uint32_t)at, (uint32_t)window};
+        paged->ring[place] = (struct hs_paged_entry){window, (uint32_t)at};
     }
-    paged->next_expected = (struct hs_paged_entry){(uint32_t)at, (uint32_t)(first + n)};
     return true;
 }
 
@@ -176,17 +195,38 @@ static size_t paged_room(const struct hs_paged *paged, const struct hs_paged_are
     return n;
 }
 
+/* Returns the stream that goes on with a window, with twice as much ahead; where none does, the one
+ * that was not used for longest, begun anew. */
+static struct hs_paged_stream *paged_stream(struct hs_paged *paged, size_t at, uint64_t window)
+{
+    struct hs_paged_stream *oldest = &paged->streams[0];
+    size_t most = MAX_AHEAD_BYTES / paged->window_bytes;
+
+    for (size_t i = 0; i < HS_PAGED_STREAMS; i++) {
+        struct hs_paged_stream *stream = &paged->streams[i];
+        if (stream->n_ahead != 0 && stream->next.area == at && stream->next.window == window) {
+            stream->n_ahead = stream->n_ahead * 2 < most ? stream->n_ahead * 2 : most;
+            return stream;
+        }
+        if (stream->used_at < oldest->used_at)
+            oldest = stream;
+    }
+    oldest->n_ahead = 1;
+    return oldest;
+}
+
 static bool paged_fault(struct hs_paged *paged, size_t at, uint64_t offset)
 {
     const struct hs_paged_area *area = &paged->areas[at];
-    uint64_t window = offset / HS_PAGED_WINDOW_BYTES;
+    uint64_t window = offset / area->window_bytes;
 
     if (window_bit(area->resident, window))
         return false; /* then it is no fault that we can mend */
-    bool goes_on = paged->next_expected.area == at && paged->next_expected.window == window;
-    paged->n_ahead = !goes_on ? 1 : paged->n_ahead < MAX_AHEAD ? paged->n_ahead * 2 : MAX_AHEAD;
-    paged->n_faults++;
-    return paged_bring(paged, at, window, paged_room(paged, area, window, paged->n_ahead));
+    struct hs_paged_stream *stream = paged_stream(paged, at, window);
+    size_t n = paged_room(paged, area, window, stream->n_ahead);
+    stream->used_at = ++paged->n_faults;
+    stream->next = (struct hs_paged_entry){window + n, (uint32_t)at};
+    return paged_bring(paged, at, window, n);
 }
 
 /* The area that holds an address, or n_areas. */
@@ -232,21 +272,21 @@ static void paged_on_fault(int number, siginfo_t *info, void *context)
 
 uint64_t hs_paged_spare_bytes(const struct hs_paged *paged)
 {
-    size_t least = HS_PAGED_MIN_BYTES / HS_PAGED_WINDOW_BYTES;
-    return paged->most > least ? (paged->most - least) * (uint64_t)HS_PAGED_WINDOW_BYTES : 0;
+    size_t least = HS_PAGED_MIN_BYTES / paged->window_bytes;
+    return paged->most > least ? (paged->most - least) * (uint64_t)paged->window_bytes : 0;
 }
 
 void hs_paged_shrink(struct hs_paged *paged, uint64_t n_bytes)
 {
-    uint64_t spare = hs_paged_spare_bytes(paged) / HS_PAGED_WINDOW_BYTES;
-    uint64_t n = n_bytes / HS_PAGED_WINDOW_BYTES + (n_bytes % HS_PAGED_WINDOW_BYTES != 0);
+    uint64_t spare = hs_paged_spare_bytes(paged) / paged->window_bytes;
+    uint64_t n = n_bytes / paged->window_bytes + (n_bytes % paged->window_bytes != 0);
 
     if (n > spare)
         n = spare;
     paged->most -= (size_t)n;
     paged_make_room(paged, 0);
-    hs_budget_release(paged->budget, n * HS_PAGED_WINDOW_BYTES);
-    paged->reserved_bytes -= n * HS_PAGED_WINDOW_BYTES;
+    hs_budget_release(paged->budget, n * paged->window_bytes);
+    paged->reserved_bytes -= n * paged->window_bytes;
 }
 
 void hs_paged_expect(struct hs_paged *paged, const uint8_t *at, uint64_t n_bytes)
@@ -258,8 +298,8 @@ void hs_paged_expect(struct hs_paged *paged, const uint8_t *at, uint64_t n_bytes
         return;
     const struct hs_paged_area *area = &paged->areas[i];
     uint64_t begin = (uint64_t)(at - area->bytes), n_most = area->n_bytes - begin;
-    uint64_t last = (begin + (n_bytes < n_most ? n_bytes : n_most) - 1) / HS_PAGED_WINDOW_BYTES;
-    for (uint64_t window = begin / HS_PAGED_WINDOW_BYTES; window <= last && n_left != 0;) {
+    uint64_t last = (begin + (n_bytes < n_most ? n_bytes : n_most) - 1) / area->window_bytes;
+    for (uint64_t window = begin / area->window_bytes; window <= last && n_left != 0;) {
         size_t most = last - window + 1 < n_left ? (size_t)(last - window + 1) : n_left;
         size_t n = paged_room(paged, area, window, most);
         if (n != 0 && !paged_bring(paged, i, window, n))
@@ -271,17 +311,21 @@ void hs_paged_expect(struct hs_paged *paged, const uint8_t *at, uint64_t n_bytes
 
 /* ---- objects */
 
-static size_t paged_windows(uint64_t resident_bytes)
+static void paged_set_windows(struct hs_paged *paged, uint64_t resident_bytes)
 {
     if (resident_bytes < HS_PAGED_MIN_BYTES)
         resident_bytes = HS_PAGED_MIN_BYTES;
-    uint64_t n = resident_bytes / HS_PAGED_WINDOW_BYTES;
-    return n < MAX_WINDOWS ? (size_t)n : MAX_WINDOWS;
+    paged->window_bytes = HS_PAGED_MIN_WINDOW_BYTES;
+    while (paged->window_bytes < HS_PAGED_MAX_WINDOW_BYTES &&
+           resident_bytes / paged->window_bytes > MAX_WINDOWS)
+        paged->window_bytes *= 2;
+    uint64_t n = resident_bytes / paged->window_bytes;
+    paged->ring_capacity = paged->most = n < MAX_WINDOWS ? (size_t)n : MAX_WINDOWS;
 }
 
 static hs_status paged_open(struct hs_paged *paged, struct hs_error *err)
 {
-    uint64_t n_bytes = paged->ring_capacity * HS_PAGED_WINDOW_BYTES;
+    uint64_t n_bytes = paged->ring_capacity * paged->window_bytes;
 
     HS_TRY(hs_budget_reserve(paged->budget, n_bytes, "the window on the copy", err));
     paged->reserved_bytes = n_bytes;
@@ -298,9 +342,7 @@ hs_status hs_paged_new(struct hs_budget *budget, uint64_t resident_bytes, struct
     HS_TRY(hs_alloc(1, sizeof(struct hs_paged), &memory, err));
     struct hs_paged *paged = memory;
     paged->budget = budget;
-    paged->ring_capacity = paged_windows(resident_bytes);
-    paged->most = paged->ring_capacity;
-    paged->n_ahead = 1;
+    paged_set_windows(paged, resident_bytes);
     hs_status status = paged_open(paged, err);
     if (status == HS_OK)
         *ret = paged;
@@ -352,7 +394,7 @@ static hs_status area_init(struct hs_paged_area *area, struct hs_error *err)
 hs_status hs_paged_reserve(struct hs_paged *paged, uint64_t n_bytes, uint8_t **ret,
                            struct hs_error *err)
 {
-    struct hs_paged_area area = {.n_bytes = n_bytes};
+    struct hs_paged_area area = {.n_bytes = n_bytes, .window_bytes = paged->window_bytes};
 
     if (n_bytes == 0 || n_bytes >= MAX_AREA_BYTES)
         return hs_fail(err, HS_LIMIT, "cannot reserve %llu bytes of addresses",
@@ -373,7 +415,7 @@ static hs_status paged_keep(struct hs_paged *paged, size_t at, uint64_t begin, c
                             size_t n_bytes, struct hs_error *err)
 {
     struct hs_paged_area *area = &paged->areas[at];
-    uint64_t window = begin / HS_PAGED_WINDOW_BYTES;
+    uint64_t window = begin / area->window_bytes;
 
     if (!window_bit(area->resident, window) && !paged_bring(paged, at, window, 1))
         return hs_fail_errno(err, HS_LIMIT, "cannot map %zu bytes of memory", n_bytes);
@@ -393,14 +435,15 @@ hs_status hs_paged_store(struct hs_paged *paged, uint8_t *at, const uint8_t *byt
     uint64_t begin = (uint64_t)(at - area->bytes);
     assert(begin % HS_PAGED_PAGE_BYTES == 0 && n_bytes <= area->n_bytes - begin);
     while (n_bytes != 0) {
-        uint64_t window = begin / HS_PAGED_WINDOW_BYTES;
-        size_t n = (size_t)((window + 1) * HS_PAGED_WINDOW_BYTES - begin);
-        bool is_whole = n == HS_PAGED_WINDOW_BYTES && n_bytes >= n;
+        uint64_t window = begin / paged->window_bytes;
+        size_t n = (size_t)((window + 1) * paged->window_bytes - begin);
+        bool is_whole = n == paged->window_bytes && n_bytes >= n;
         if (is_whole) { /* as many as there are, straight to the file */
-            n = n_bytes / HS_PAGED_WINDOW_BYTES * HS_PAGED_WINDOW_BYTES;
-            for (size_t k = 0; k < n / HS_PAGED_WINDOW_BYTES; k++) {
+            n = n_bytes / paged->window_bytes * paged->window_bytes;
+            for (size_t k = 0; k < n / paged->window_bytes; k++) {
                 window_set(area->dirty, window + k, false);
-                window_drop(paged, area, window + k);
+                if (window_bit(area->resident, window + k))
+                    windows_drop(paged, area, window + k, 1);
             }
             HS_TRY(hs_paged_write(paged, area, begin, bytes, n, err));
         } else {

@@ -11,7 +11,7 @@
 #include "base/units.h"
 
 #define PAGE HS_PAGED_PAGE_BYTES
-#define PAGES_PER_WINDOW 64
+#define MAX_PAGES (HS_PAGED_MAX_WINDOW_BYTES / PAGE) /* of a window */
 #define UNSYNCED_BYTES ((uint64_t)8 << 20)
 
 hs_status hs_paged_file_open(struct hs_paged *paged, struct hs_error *err)
@@ -123,7 +123,7 @@ static hs_status window_slot(struct hs_paged *paged, struct hs_paged_area *area,
             return hs_fail(err, HS_LIMIT, "the copy of the process is too large");
         area->slots[window] = ++paged->n_slots;
     }
-    *ret = (uint64_t)(area->slots[window] - 1) * HS_PAGED_WINDOW_BYTES;
+    *ret = (uint64_t)(area->slots[window] - 1) * area->window_bytes;
     return HS_OK;
 }
 
@@ -133,8 +133,8 @@ hs_status hs_paged_write(struct hs_paged *paged, struct hs_paged_area *area, uin
     struct file_run run = {0};
 
     for (size_t done = 0; done < n_bytes; done += PAGE) {
-        uint64_t window = (begin + done) / HS_PAGED_WINDOW_BYTES;
-        uint64_t in_window = (begin + done) % HS_PAGED_WINDOW_BYTES, slot = 0;
+        uint64_t window = (begin + done) / area->window_bytes;
+        uint64_t in_window = (begin + done) % area->window_bytes, slot = 0;
         uint64_t bit = (uint64_t)1 << (in_window / PAGE);
         if (page_is_zero(bytes + done)) {
             area->stored[window] &= ~bit;
@@ -150,8 +150,8 @@ hs_status hs_paged_write(struct hs_paged *paged, struct hs_paged_area *area, uin
 hs_status hs_paged_note(struct hs_paged *paged, struct hs_paged_area *area, uint64_t begin,
                         const uint8_t *bytes, size_t n_bytes, struct hs_error *err)
 {
-    uint64_t window = begin / HS_PAGED_WINDOW_BYTES;
-    uint64_t first = begin % HS_PAGED_WINDOW_BYTES / PAGE, slot;
+    uint64_t window = begin / area->window_bytes;
+    uint64_t first = begin % area->window_bytes / PAGE, slot;
 
     for (size_t page = 0; page < n_bytes / PAGE; page++) {
         uint64_t bit = (uint64_t)1 << (first + page);
@@ -172,18 +172,18 @@ static void file_failed(struct hs_paged *paged, int number)
 /* The first bit from `page` on that has the value; 64 when there is none. */
 static unsigned window_next(uint64_t stored, unsigned page, bool value)
 {
-    uint64_t left = page < PAGES_PER_WINDOW ? (value ? stored : ~stored) >> page : 0;
-    return left == 0 ? PAGES_PER_WINDOW : page + (unsigned)__builtin_ctzll(left);
+    uint64_t left = page < MAX_PAGES ? (value ? stored : ~stored) >> page : 0;
+    return left == 0 ? MAX_PAGES : page + (unsigned)__builtin_ctzll(left);
 }
 
 void hs_paged_write_back(struct hs_paged *paged, const struct hs_paged_area *area, uint64_t window)
 {
-    const uint8_t *bytes = area->bytes + window * HS_PAGED_WINDOW_BYTES;
+    const uint8_t *bytes = area->bytes + window * area->window_bytes;
     uint64_t stored = area->stored[window];
-    uint64_t slot = (uint64_t)(area->slots[window] - 1) * HS_PAGED_WINDOW_BYTES;
+    uint64_t slot = (uint64_t)(area->slots[window] - 1) * area->window_bytes;
     unsigned page = window_next(stored, 0, true);
 
-    while (page < PAGES_PER_WINDOW) {
+    while (page < MAX_PAGES) {
         unsigned stop = window_next(stored, page, false);
         int failed = file_put(paged, slot + page * PAGE, bytes + page * PAGE, (stop - page) * PAGE);
         if (failed != 0)
@@ -217,33 +217,44 @@ static void file_read(struct hs_paged *paged, uint64_t at, uint8_t *bytes, size_
         (void)posix_fadvise(paged->file.fd, (off_t)from, (off_t)n_all, POSIX_FADV_DONTNEED);
 }
 
-/* Reads one window of which not all pages were stored: what the slot has of others is old. */
-static void window_read_part(struct hs_paged *paged, uint64_t slot, uint64_t stored, uint8_t *bytes)
+/* Counts windows from `first` on, at most n, that stand behind each other in the file. */
+static size_t windows_in_a_row(const struct hs_paged_area *area, uint64_t first, size_t n)
 {
-    unsigned first = (unsigned)__builtin_ctzll(stored);
-    unsigned last = PAGES_PER_WINDOW - 1 - (unsigned)__builtin_clzll(stored);
+    size_t count = 0;
 
+    while (count < n && area->stored[first + count] != 0 &&
+           area->slots[first + count] == area->slots[first] + count)
+        count++;
+    return count;
+}
+
+/* Reads n windows that stand behind each other, all of which have something in the file. What their
+ * slots have of pages that were not stored is old. */
+static void windows_read(struct hs_paged *paged, const struct hs_paged_area *area, uint64_t window,
+                         size_t n)
+{
+    uint64_t slot = (uint64_t)(area->slots[window] - 1) * area->window_bytes;
+    uint8_t *bytes = area->bytes + window * area->window_bytes;
+    size_t n_pages = area->window_bytes / PAGE;
+    size_t first = (size_t)__builtin_ctzll(area->stored[window]);
+    size_t last = MAX_PAGES - 1 - (size_t)__builtin_clzll(area->stored[window + n - 1]);
+
+    last += (n - 1) * n_pages;
     file_read(paged, slot + first * PAGE, bytes + first * PAGE, (last - first + 1) * PAGE);
-    for (unsigned page = first; page <= last; page++)
-        if ((stored >> page & 1) == 0)
+    for (size_t page = first; page <= last; page++)
+        if ((area->stored[window + page / n_pages] >> (page % n_pages) & 1) == 0)
             memset(bytes + page * PAGE, 0, PAGE);
 }
 
 void hs_paged_read(struct hs_paged *paged, const struct hs_paged_area *area, uint64_t first,
                    size_t n)
 {
-    for (uint64_t window = first; window < first + n;) {
-        uint8_t *bytes = area->bytes + window * HS_PAGED_WINDOW_BYTES;
-        uint64_t slot = (uint64_t)(area->slots[window] - 1) * HS_PAGED_WINDOW_BYTES;
-        uint64_t n_whole = 0;
-        while (window + n_whole < first + n && area->stored[window + n_whole] == UINT64_MAX &&
-               area->slots[window + n_whole] == area->slots[window] + n_whole)
-            n_whole++;
-        if (n_whole != 0)
-            file_read(paged, slot, bytes, n_whole * HS_PAGED_WINDOW_BYTES);
-        else if (area->stored[window] != 0)
-            window_read_part(paged, slot, area->stored[window], bytes);
-        window += n_whole != 0 ? n_whole : 1;
+    for (size_t done = 0, step; done < n; done += step) {
+        step = windows_in_a_row(area, first + done, n - done);
+        if (step != 0)
+            windows_read(paged, area, first + done, step);
+        else
+            step = 1; /* zeros */
     }
 }
 

@@ -57,11 +57,11 @@ static void what_does_not_fit_goes_to_a_file(void **state)
     /* what is resident gives way to tables, down to its least */
     uint64_t before = image.paged->most;
     assert_int_equal(hs_dump_plan_reserve(&plan, 500 * MIB, "a table", &err), HS_OK);
-    assert_true(image.paged->most * HS_PAGED_WINDOW_BYTES <=
-                before * HS_PAGED_WINDOW_BYTES - 490 * MIB);
+    assert_true(image.paged->most * image.paged->window_bytes <=
+                before * image.paged->window_bytes - 490 * MIB);
     assert_int_equal(hs_dump_plan_reserve(&plan, GIB, "a table", &err), HS_LIMIT);
     assert_non_null(strstr(err.message, "a table"));
-    assert_true(image.paged->most * HS_PAGED_WINDOW_BYTES >= HS_PAGED_MIN_BYTES);
+    assert_true(image.paged->most * image.paged->window_bytes >= HS_PAGED_MIN_BYTES);
     assert_true(budget.peak_bytes <= budget.limit_bytes);
     hs_dump_plan_fini(&plan);
     hs_image_fini(&image);
@@ -95,7 +95,7 @@ static void addresses_for_the_file_are_needed(void **state)
 static void tells_the_least_that_is_needed(void **state)
 {
     assert_int_equal(make(600 * MIB, 12 * GIB), HS_OK);
-    assert_true(image.paged->most * HS_PAGED_WINDOW_BYTES >= 32 * MIB);
+    assert_true(image.paged->most * image.paged->window_bytes >= 32 * MIB);
     tear_down(NULL);
     assert_int_equal(make(300 * MIB, 12 * GIB), HS_LIMIT);
     assert_non_null(strstr(err.message, "12.0 GiB"));

@@ -16,15 +16,24 @@
 #include "fail_each.h"
 
 #define PAGE HS_PAGED_PAGE_BYTES
-#define WINDOW HS_PAGED_WINDOW_BYTES
 
 static struct hs_error err;
 static struct hs_budget budget;
+static uint64_t resident_bytes; /* windows are as large as with so much */
 
 static int set_up(void **state)
 {
     hs_budget_init((uint64_t)256 << 20, NULL, 1, &budget);
     err = (struct hs_error)HS_ERROR_INIT;
+    resident_bytes = 0;
+    return 0;
+}
+
+static int set_up_large_windows(void **state)
+{
+    set_up(state);
+    hs_budget_init((uint64_t)8 << 30, NULL, 1, &budget);
+    resident_bytes = (uint64_t)4 << 30;
     return 0;
 }
 
@@ -37,7 +46,9 @@ static void must(hs_status status)
 static struct hs_paged *make(void)
 {
     struct hs_paged *paged = NULL;
-    must(hs_paged_new(&budget, 0, &paged, &err));
+    must(hs_paged_new(&budget, resident_bytes, &paged, &err));
+    hs_paged_shrink(paged, resident_bytes);
+    assert_int_equal(paged->most * paged->window_bytes, HS_PAGED_MIN_BYTES);
     return paged;
 }
 
@@ -101,7 +112,7 @@ static void reads_as_stored_and_keeps_the_bound(void **state)
     for (size_t page = 0; page < N; page++)
         assert_true(page_agrees(at + page * PAGE, page));
     uint64_t n_forward = paged->n_faults;
-    assert_true(n_forward <= N * PAGE / WINDOW / 4); /* read ahead */
+    assert_true(n_forward <= N * PAGE / paged->window_bytes / 4); /* read ahead */
     for (size_t page = N; page-- > 0;)
         assert_true(page_agrees(at + page * PAGE, page));
     for (size_t i = 0; i < 2000; i++) {
@@ -116,6 +127,49 @@ static void reads_as_stored_and_keeps_the_bound(void **state)
     hs_paged_free(paged);
     assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
     hs_pages_free(bytes, N * PAGE, 1);
+}
+
+/* A word alone brings one window, the smallest that may be; what is read in several places in turn
+ * is read ahead in each. */
+static void windows_are_as_large_as_needed(void **state)
+{
+    enum { N = 16 * 1024, N_WORDS = 2000, N_PLACES = 5 };
+    struct hs_paged *paged = make();
+    uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
+
+    memset(bytes, 1, N * PAGE);
+    must(hs_paged_store(paged, at, bytes, N * PAGE, &err));
+    for (size_t i = 0; i < N_WORDS; i++)
+        assert_int_equal(at[i * 2654435761u % N * PAGE], 1);
+    assert_true(paged->n_faults > N_WORDS / 2);
+    assert_true(paged->read_bytes <= 2 * paged->n_faults * HS_PAGED_MIN_WINDOW_BYTES);
+    uint64_t before = paged->n_faults;
+    for (size_t page = 0; page < N / N_PLACES; page++)
+        for (size_t place = 0; place < N_PLACES; place++)
+            assert_int_equal(at[(place * (N / N_PLACES) + page) * PAGE], 1);
+    assert_true(paged->n_faults - before <= N * PAGE / paged->window_bytes / 4);
+    hs_paged_free(paged);
+    hs_pages_free(bytes, N * PAGE, 1);
+}
+
+/* The number of windows is bounded by that of mappings, not what may be resident. */
+static void windows_grow_with_what_is_resident(void **state)
+{
+    static const struct {
+        uint64_t mib;
+        size_t window_bytes;
+    } all[] = {{1, 16 << 10},     {256, 16 << 10},   {257, 32 << 10},     {1024, 64 << 10},
+               {1025, 128 << 10}, {4096, 256 << 10}, {1 << 20, 256 << 10}};
+
+    hs_budget_init((uint64_t)8 << 30, NULL, 1, &budget);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct hs_paged *paged = NULL;
+        must(hs_paged_new(&budget, all[i].mib << 20, &paged, &err));
+        assert_int_equal(paged->window_bytes, all[i].window_bytes);
+        assert_true(paged->most <= 16384);
+        hs_paged_free(paged);
+    }
+    assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
 }
 
 /* Zeros are on no disk, and neither is what was never stored. */
@@ -542,11 +596,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(reads_as_stored_and_keeps_the_bound, set_up),
+        cmocka_unit_test_setup(windows_are_as_large_as_needed, set_up),
+        cmocka_unit_test_setup(windows_grow_with_what_is_resident, set_up),
         cmocka_unit_test_setup(holes_take_no_disk, set_up),
         cmocka_unit_test_setup(stores_pieces_anywhere, set_up),
+        cmocka_unit_test_setup(stores_pieces_anywhere, set_up_large_windows),
         cmocka_unit_test_setup(kept_pieces_are_written_late, set_up),
+        cmocka_unit_test_setup(kept_pieces_are_written_late, set_up_large_windows),
         cmocka_unit_test_setup(clears_and_uses_its_slots_again, set_up),
         cmocka_unit_test_setup(expected_windows_come_at_once, set_up),
+        cmocka_unit_test_setup(expected_windows_come_at_once, set_up_large_windows),
         cmocka_unit_test_setup(works_through_the_page_cache, set_up),
         cmocka_unit_test_setup(a_full_disk_is_told, set_up),
         cmocka_unit_test_setup(a_lost_file_is_told, set_up),

@@ -11,8 +11,11 @@
  * Reading needs no call: touching a window that is not there raises SIGSEGV, whose handler reads it
  * from the file and makes room by dropping the window that came first (as in GNU libsigsegv). So
  * pointers into an area stay valid, whatever is resident, and the bound holds however the memory is
- * used. Windows that are touched one after the other are read ahead. A system call must not be
- * given such memory: it fails with EFAULT.
+ * used. Windows that are touched one after the other are read ahead, in several places at once. A
+ * system call must not be given such memory: it fails with EFAULT.
+ *
+ * A window is the least that is read for one word: as small as the number of mappings permits that
+ * a process may have, from 16 KiB where up to 256 MiB may be resident to 256 KiB for 4 GiB.
  *
  * One thread at a time: two that touch such memory at once end as by a stray access. The handler is
  * in place while any object is alive; faults elsewhere, and signals that somebody sent, do what
@@ -20,8 +23,8 @@
  * within it the window is zeros and hs_paged_check says so; when the system gives no memory for it,
  * the process ends as by a stray access.
  *
- * Cost: about 5 us and the reading of 256 KiB per window that is not resident; 13 bytes per window
- * of reserved addresses that was ever stored to. */
+ * Cost: about 5 us and the reading of it per window that is not resident; 13 bytes per window of
+ * reserved addresses that was ever stored to. */
 #ifndef HS_BASE_PAGED_H
 #define HS_BASE_PAGED_H
 
@@ -29,16 +32,19 @@
 #include "base/spill.h"
 
 #define HS_PAGED_PAGE_BYTES ((size_t)4096)
-#define HS_PAGED_WINDOW_BYTES (64 * HS_PAGED_PAGE_BYTES) /* a bit of a word for each page */
-#define HS_PAGED_MIN_BYTES (32 * HS_PAGED_WINDOW_BYTES)
+#define HS_PAGED_MAX_WINDOW_BYTES (64 * HS_PAGED_PAGE_BYTES) /* a bit of a word for each page */
+#define HS_PAGED_MIN_WINDOW_BYTES (4 * HS_PAGED_PAGE_BYTES)
+#define HS_PAGED_MIN_BYTES (32 * HS_PAGED_MAX_WINDOW_BYTES)
+#define HS_PAGED_STREAMS 8
 
 struct hs_paged_area {
     uint8_t *bytes; /* owned pages */
     uint64_t n_bytes;
-    uint64_t *stored;   /* owned pages: a word per window, a bit per page that is in the file */
-    uint64_t *resident; /* owned pages: a bit per window */
-    uint64_t *dirty;    /* owned pages: a bit per window that goes to the file when it is dropped */
-    uint32_t *slots;    /* owned pages: of each window, plus 1; 0: none */
+    size_t window_bytes; /* as of what it belongs to */
+    uint64_t *stored;    /* owned pages: a word per window, a bit per page that is in the file */
+    uint64_t *resident;  /* owned pages: a bit per window */
+    uint64_t *dirty; /* owned pages: a bit per window that goes to the file when it is dropped */
+    uint32_t *slots; /* owned pages: of each window, plus 1; 0: none */
 };
 
 struct hs_paged {
@@ -47,14 +53,18 @@ struct hs_paged {
     struct hs_paged_area *areas; /* owned */
     size_t n_areas, areas_capacity;
     struct hs_paged_entry {
+        uint64_t window;
         uint32_t area;
-        uint32_t window;
     } * ring; /* owned pages: windows in the order in which they came */
     size_t ring_capacity, ring_begin, ring_n;
     size_t most; /* windows that may be resident: the capacity, less when it was shrunk */
+    size_t window_bytes;
     uint32_t n_slots;
-    struct hs_paged_entry next_expected; /* behind the last that came: then it is read ahead */
-    uint32_t n_ahead;
+    struct hs_paged_stream {
+        struct hs_paged_entry next; /* behind the last that came: when it is touched, it goes on */
+        uint64_t used_at;           /* of n_faults */
+        size_t n_ahead;             /* windows that were brought at once; 0: none yet */
+    } streams[HS_PAGED_STREAMS];
     uint64_t n_faults, read_bytes, written_bytes;
     uint64_t unsynced_bytes;  /* written through the page cache and still there */
     uint64_t reserved_bytes;  /* of the budget */

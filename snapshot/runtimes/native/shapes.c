@@ -12,8 +12,9 @@
 #include "qt.h"
 
 enum { WORD = 8, TREE_BYTES = 32, STEPS_PER_BLOCK = 16, STEPS = 1 << 20 };
-/* The bounds of reading windows of a copy in a file: each a few times, and some more. */
-enum { PASSES = 4, FAULTS = 4096 };
+/* The bounds of reading windows of a copy in a file: each a few times, and some more. Waiting for
+ * one takes the time of reading so much. */
+enum { PASSES = 5, FAULT_BYTES = 5 << 28, WAIT_BYTES = 1 << 16 };
 
 /* Tells whether the node at `at` has `parent` as its parent. */
 static bool shapes_hangs_below(struct hs_shapes *s, hs_addr at, hs_addr parent)
@@ -171,11 +172,12 @@ hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struc
     shapes.low = map->spans[0].begin;
     shapes.high = map->spans[map->n_spans - 1].end;
     shapes.budget = map->n_blocks * STEPS_PER_BLOCK + STEPS;
-    if (native->dump->image.paged != NULL)
+    const struct hs_paged *paged = native->dump->image.paged;
+    if (paged != NULL)
         shapes.most_faults =
-            native->dump->image.paged->n_faults + FAULTS +
-            PASSES * (hs_image_resident_bytes(&native->dump->image, 0, UINT64_MAX) /
-                      HS_PAGED_WINDOW_BYTES);
+            paged->n_faults +
+            (FAULT_BYTES + PASSES * hs_image_resident_bytes(&native->dump->image, 0, UINT64_MAX)) /
+                (paged->window_bytes + WAIT_BYTES);
     HS_TRY(shapes_nodes(&shapes, err));
     HS_TRY(shapes_bodies(&shapes, err));
     if (!hs_shapes_is_spent(&shapes))
