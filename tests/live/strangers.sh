@@ -3,7 +3,7 @@
 # in a record behind a handle, in a variable of its own, in a key of a thread. A variable that is a
 # handle keeps what is behind it, though a call that runs holds another one that leads there. What
 # only the library has it keeps. Without debug information of the program nobody can tell, and all
-# of them do.
+# of them do. Of two handles of one library that lead to the same, a rule says which only finds it.
 . "$(dirname "$0")/_native.sh"
 need gcc
 
@@ -42,6 +42,22 @@ sys.exit(bad != [])
 PYTHON
 }
 
+# streams CLIENTS LOOP: so many words `clients` and `loop` keep alone, of 40 streams of 3 KiB each.
+streams()
+{
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "roots"
+    python3 - "$work" "$@" <<'PYTHON' || fail "streams: $*"
+import json, sys
+work, of_clients, of_loop = sys.argv[1:]
+roots = json.load(open(work + "/roots.json"))["roots"]
+keeps = {name: sum(root["retained_words"] for root in roots if root["name"].startswith(name))
+         for name in ("clients", "loop")}
+print("streams:", keeps)
+sys.exit(not (eval(of_clients, {}, {"n": keeps["clients"]}) and
+              eval(of_loop, {}, {"n": keeps["loop"]})))
+PYTHON
+}
+
 for options in "-g -O0" "-g -O2" "-O0"; do
     # shellcheck disable=SC2086
     gcc $options -o "$work/strangers" "$fixtures/strangers.c" -L"$work" -lstrangers \
@@ -50,7 +66,15 @@ for options in "-g -O0" "-g -O2" "-O0"; do
     rm -f "$work"/heap.snap.idx
     dump
     case $options in
-    -g*) check "$options" yes ;;
+    -g*)
+        check "$options" yes
+        streams "n == 0" "n < 100"
+        printf 'heapsnap-rules 1\ntype "loop" pointers find\n' >"$work/loop.rules"
+        rm -f "$work"/heap.snap.idx
+        dump --rules "$work/loop.rules"
+        streams "n > 40 * 3000 / 8" "0 < n < 100"
+        check "$options with a rule" yes
+        ;;
     *) check "$options" no ;;
     esac
     leave

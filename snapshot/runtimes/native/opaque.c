@@ -7,6 +7,7 @@
 #include "choose.h"
 #include "ends.h"
 #include "flow.h"
+#include "rules/rules.h"
 
 enum { WORD = 8, NAME_BYTES = 512 };
 /* The most bytes that a library puts before what it hands out: SQLite 8, g_rc_box_new 16. */
@@ -22,6 +23,25 @@ struct opaque {
     bool was_behind;      /* there was such a pointer */
 };
 
+/* Returns the number of the rule by which the pointers in such a record keep nothing that others
+ * keep, as those of a loop of events; 0: none. */
+static uint8_t rule_of(const struct opaque *o, const struct hs_ctype_facts *facts)
+{
+    static const char tag[] = "struct ";
+    const struct hs_rules *rules = o->native->dump->options->rules;
+    const char *const names[] = {
+        facts->name + (strncmp(facts->name, tag, sizeof tag - 1) == 0 ? sizeof tag - 1 : 0),
+        facts->alias};
+
+    for (size_t i = 0; i < 2 && names[i] != NULL; i++) {
+        const struct hs_rule *rule =
+            hs_rules_type(rules, HS_RULE_FIND, HS_RULE_C | HS_RULE_CPP, names[i]);
+        if (rule != NULL)
+            return rule->number;
+    }
+    return 0;
+}
+
 /* Finds the number of the name: the typedef by which the program knows it, or its own. */
 static hs_status name_of(struct opaque *o, hs_ctype pointee, hs_ntype *ret, struct hs_error *err)
 {
@@ -35,6 +55,7 @@ static hs_status name_of(struct opaque *o, hs_ctype pointee, hs_ntype *ret, stru
     (void)snprintf(name, sizeof name, "%.480s" HS_TYPE_OPAQUE,
                    facts.alias == NULL ? facts.name : facts.alias);
     HS_TRY(hs_native_types_of_name(&o->flow->types, name, HS_FORM_RECORD, ret, err));
+    o->flow->types.types[*ret - 1].find_by = rule_of(o, &facts);
     return hs_dict_put(&o->names, pointee, *ret, err);
 }
 

@@ -137,8 +137,11 @@ void hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
     ret->listed = hs_native_listed_of(&scan->native->dump->image, &ret->use);
 
     hs_ntype number = hs_flow_type(scan->flow, block->rank);
-    if (number != 0) /* of those that say themselves what they are, whatever else is known */
-        ret->other_words = hs_native_type_of(&scan->flow->types, number)->other_words;
+    if (number != 0) { /* of those that say themselves what they are, whatever else is known */
+        const struct hs_native_type *own = hs_native_type_of(&scan->flow->types, number);
+        ret->other_words = own->other_words;
+        ret->find_by = own->find_by;
+    }
     ret->left_from = hs_said_left_from(scan, type, block);
     ret->are_pairs = number == 0 && hs_pairs_are(scan->native, block);
     if (type != NULL && !type->is_plain)

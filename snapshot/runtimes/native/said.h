@@ -26,6 +26,7 @@ struct hs_said {
     struct hs_native_use tail_use;
     uint32_t rules;       /* that can hold for a word of it; bits of enum hs_rule_place */
     uint16_t other_words; /* bits: by these an object leads to others without owning them */
+    uint8_t find_by;      /* number of the rule by which no word of it keeps anything; 0: none */
     bool are_pairs;       /* of a number and code: see pairs.h */
     bool has_rest;        /* what lies behind is the allocator's rounding, or text: no pointers */
     bool is_object;       /* an interpreter's */

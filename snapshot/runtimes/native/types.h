@@ -60,6 +60,8 @@ struct hs_native_type {
     bool is_storage;      /* of a vector that is known by its shape: it is its holder's */
     uint16_t other_words; /* bits: the words of an object that lead to others without owning
                              them */
+    uint8_t find_by;      /* of an undescribed record: number of the rule by which its words find;
+                             0: none */
     uint8_t layout;       /* of an object that its library lays out: see hs_layout_of_class; else
                              0 */
     bool owns_alone;      /* a list whose elements nobody else owns */

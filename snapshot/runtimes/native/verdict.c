@@ -124,7 +124,7 @@ static bool is_weak_pointer(const struct word *w)
 {
     uint64_t cleared = w->at / WORD < WORDS_OF_A_MASK ? w->said->words.cleared >> w->at / WORD : 0;
 
-    return (w->slot != NULL && w->slot->is_weak) || (cleared & 1) != 0;
+    return w->said->find_by != 0 || (w->slot != NULL && w->slot->is_weak) || (cleared & 1) != 0;
 }
 
 /* Tells whether the word is of an alternative that is not there. What is a pointer in every
@@ -380,7 +380,7 @@ static uint32_t rules_of_type(const struct hs_said *said)
            rule_if(said->table.control != NULL || (is_array && said->listed.is_any),
                    HS_RULE_AT_EMPTY_BUCKET) |
            rule_if(has_slots && said->sure_end != UINT64_MAX, HS_RULE_AT_SIZE_ALONE) |
-           rule_if(has_slots, HS_RULE_AT_WEAK_POINTER) |
+           rule_if(has_slots || said->find_by != 0, HS_RULE_AT_WEAK_POINTER) |
            rule_if(has_slots, HS_RULE_AT_INACTIVE_ALTERNATIVE) |
            rule_if(has_slots, HS_RULE_AT_UNSURE_UNION) |
            rule_if(type != NULL, HS_RULE_AT_NO_POINTER) |
@@ -437,9 +437,9 @@ static struct hs_word_verdict ask(const struct word *w, uint32_t rules)
             continue;
         struct hs_word_verdict verdict = verdicts[rule];
         if (rule == HS_RULE_AT_WEAK_POINTER)
-            verdict.reason =
-                hs_native_line(w->said->native, HS_REASON_WEAK_POINTER,
-                               w->slot == NULL || !w->slot->is_weak ? 0 : w->slot->weak_by);
+            verdict.reason = hs_native_line(w->said->native, HS_REASON_WEAK_POINTER,
+                                            w->slot != NULL && w->slot->is_weak ? w->slot->weak_by
+                                                                                : w->said->find_by);
         return verdict;
     }
     /* One past the end, where that rule is switched off, is taken to be inside. */
