@@ -36,10 +36,14 @@ static void put_time(uint64_t taken_ns, char *text, size_t n_bytes)
         (void)snprintf(text + n, n_bytes - n, ".%09" PRIu64 "Z", taken_ns % ns_per_s);
 }
 
-/* Writes the name of the service, from the program's path: what stands behind the last slash of the
- * first word, cut at 60 bytes. */
-static void put_service(const struct hs_view *view, char *text, size_t n_bytes)
+/* The program's name stands behind the last slash of the first word. */
+void hs_fleet_service(const struct hs_view *view, const struct hs_fleet_options *options,
+                      char *text, size_t n_bytes)
 {
+    if (options != NULL && options->service != NULL) {
+        (void)snprintf(text, n_bytes, "%s", options->service);
+        return;
+    }
     const char *command = hs_view_string(view, view->facts->command);
     size_t end = strcspn(command, " \t\n"), begin = end;
     while (begin > 0 && command[begin - 1] != '/')
@@ -64,7 +68,7 @@ static hs_status find_place(struct export *x, const char *directory, struct hs_e
 {
     if (gethostname(x->host, sizeof x->host - 1) != 0 || x->host[0] == 0)
         (void)snprintf(x->host, sizeof x->host, "localhost");
-    put_service(x->view, x->service, sizeof x->service);
+    hs_fleet_service(x->view, NULL, x->service, sizeof x->service);
     put_time(x->view->facts->taken_ns, x->time, sizeof x->time);
     x->names.host = x->options->host != NULL ? x->options->host : x->host;
     x->names.service = x->options->service != NULL ? x->options->service : x->service;

@@ -295,8 +295,10 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "dump the process twice, TIME apart: what grew leads"},
     [HS_OPT_WATCH_DIFF] = {"diff", 0, HS_OPTION_FLAG, NULL, NULL, "say after every dump what grew"},
     [HS_OPT_NO_KEYS] = {"no-keys", 0, HS_OPTION_FLAG, NULL, NULL, "keep no key files"},
-    [HS_OPT_WATCH_EXPORT] = {"export", 0, HS_OPTION_CHOICE, "FORMAT", "parquet",
-                             "write every dump as tables into DIR, too: parquet"},
+    [HS_OPT_WATCH_EXPORT] =
+        {"export", 0, HS_OPTION_CHOICE, "FORMAT", "parquet|prometheus",
+         "write every dump as tables into DIR, too (parquet), or the figures of "
+         "the last one (prometheus)"},
     [HS_OPT_PUSH] = {"push", 0, HS_OPTION_TEXT, "URL", NULL,
                      "send the pprof profile of every dump to a profiler"},
     [HS_OPT_PORT] = {"port", 0, HS_OPTION_COUNT, "N", NULL,

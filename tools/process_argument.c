@@ -247,6 +247,18 @@ static hs_status find_process(const char *word, char pid[16], struct hs_error *e
     return hs_hint(err, "say the number of one");
 }
 
+/* Replaces the name of a process by its number, for a command that takes nothing but a process. */
+static hs_status take_name(struct hs_process_argument *ret, struct hs_invocation *inv,
+                           struct hs_error *err)
+{
+    if (inv->n_arguments == 0 || is_number(inv->arguments[0]))
+        return HS_OK;
+    HS_TRY(find_process(inv->arguments[0], ret->pid, err));
+    if (ret->pid[0] != '\0')
+        inv->arguments[0] = ret->pid;
+    return HS_OK;
+}
+
 hs_status hs_process_argument_take(struct hs_process_argument *ret, struct hs_invocation *inv,
                                    struct hs_error *err)
 {
@@ -256,6 +268,8 @@ hs_status hs_process_argument_take(struct hs_process_argument *ret, struct hs_in
     const char *word = inv->arguments[0];
     bool is_again = hs_given(inv, HS_OPT_AGAIN);
     *ret = (struct hs_process_argument){.newest = ""};
+    if (strcmp(inv->command->arguments, "PID") == 0)
+        return take_name(ret, inv, err);
     if (strncmp(inv->command->arguments, taken, strlen(taken)) != 0 || strcmp(word, "-") == 0)
         return HS_OK;
     bool is_file = stat(word, &about) == 0;

@@ -14,7 +14,7 @@ Writer(Program(2, n=3000, n_wide=20), 2, 1e-4).write(os.environ["TRACE"])
 Snap().write("empty.snap")
 END
 stacks="folded pprof speedscope heaptrack callgrind ncdu"
-files="$stacks perfetto hprof v8 dot"
+files="$stacks perfetto hprof v8 dot prometheus"
 ! has_part sql || files+=" sqlite"
 
 # A full disk: exit 5, told once.

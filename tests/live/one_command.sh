@@ -60,6 +60,9 @@ grep -q '"snapshot": "'"$name.$pid.2.snap"'"' "$work/said" ||
     fail "by name: $(head -c 300 "$work/said")"
 [ "$(cksum <"$name.$pid.snap")" = "$before" ] || fail "the first snapshot was replaced"
 kill -0 "$pid" || fail "the target did not survive"
+ask 0 dump "$name" -o "$work/named.snap"
+"$HEAPSNAP" check "$work/named.snap" >/dev/null || fail "dump by name"
+ask 0 doctor "$name"
 echo "by number and by name: dumped, told, nothing replaced"
 
 # Where names are to be had is said of what has none, unless a server was asked.
@@ -127,9 +130,12 @@ mkfifo "$work/second"
 second=$!
 exec 8>"$work/second"
 until grep -q READY "$work/log.second"; do sleep 0.05; done
-ask 2 suspects "$name"
-grep -q "$pid $work/$name" "$work/talk" && grep -q "$second $work/$name" "$work/talk" ||
-    { cat "$work/talk"; fail "several are listed"; }
+for command in suspects "dump -o $work/named.snap" "watch -o $work/series"; do
+    # shellcheck disable=SC2086
+    ask 2 $command "$name"
+    grep -q "$pid $work/$name" "$work/talk" && grep -q "$second $work/$name" "$work/talk" ||
+        { cat "$work/talk"; fail "$command: several are listed"; }
+done
 exec 8>&-
 wait "$second"
 leave

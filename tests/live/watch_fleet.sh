@@ -27,7 +27,8 @@ watching()
     mkdir "$work/snaps"
     chmod 700 "$work/snaps"
     [ -z "${blocked:-}" ] || : >"$work/snaps/host=$blocked"
-    "$HEAPSNAP" watch "$pid" --every 500ms --keep 1 -q -o "$work/snaps" --export parquet "$@" &
+    "$HEAPSNAP" watch "$pid" --every 500ms --keep 1 -q -o "$work/snaps" \
+        --export "${format:-parquet}" "$@" &
     watcher=$!
 }
 
@@ -72,6 +73,21 @@ until_log 'event=warn .*no tables of this dump: cannot make the directory' 2
 until_log event=dump 3
 end_watch "$watcher"
 grep "event=warn.*/proc/" "$work/snaps/watch.log" && fail "the message names a descriptor"
+
+# The figures of the last dump, in one file that a collector may read.
+format=prometheus watching --service "a shop" --mode 644 --no-keys
+until_log event=dump 2
+end_watch "$watcher"
+[ "$(cd "$work/snaps" && echo *.prom)" = heapsnap.prom ] || fail "$(ls "$work/snaps")"
+[ "$(stat -c %a "$work/snaps/heapsnap.prom")" = 644 ] || fail "--mode"
+"$HEAPSNAP" export "$(find "$work/snaps" -name '*.snap')" --to prometheus --service "a shop" |
+    cmp - "$work/snaps/heapsnap.prom" || fail "other figures than of the last dump"
+grep -q '^heapsnap_heap_bytes{service="a shop"} [1-9]' "$work/snaps/heapsnap.prom" || fail "figures"
+! grep 'event=warn' "$work/snaps/watch.log" || fail "a warning"
+status=0
+"$HEAPSNAP" watch "$pid" --export prometheus --tables keys -o "$work/never" 2>"$work/said" ||
+    status=$?
+[ "$status" = 2 ] || fail "--tables of prometheus: $status, $(cat "$work/said")"
 
 for wrong in "--host=h" "--tables=keys" "--no-addresses"; do
     status=0

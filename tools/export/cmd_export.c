@@ -52,7 +52,9 @@ static hs_status write_file(struct hs_tool *tool, const struct hs_invocation *in
                             struct hs_error *err)
 {
     struct hs_out out = {.fd = -1};
-    const struct hs_export_target target = {.out = &out, .of = inv->text[HS_OPT_OF]};
+    struct hs_fleet_options fleet = hs_fleet_options_of(inv);
+    const struct hs_export_target target = {
+        .out = &out, .of = inv->text[HS_OPT_OF], .fleet = &fleet};
     const char *path = inv->text[HS_OPT_DIRECTORY];
     bool is_standard = path == NULL || strcmp(path, "-") == 0;
     HS_TRY(is_standard ? hs_out_open_fd(STDOUT_FILENO, "standard output", &out, err)

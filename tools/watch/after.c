@@ -55,6 +55,31 @@ static hs_status write_tables(const struct after *after, struct hs_error *err)
                           err);
 }
 
+/* Writes the figures of the last dump for a collector, who sees the old file or the new one. */
+static hs_status write_metrics(const struct after *after, struct hs_error *err)
+{
+    struct hs_fleet_options options = hs_fleet_options_of(after->inv);
+    struct hs_out out;
+    const struct hs_export_target target = {.out = &out, .fleet = &options};
+    struct hs_view view;
+    char path[PATH_MAX];
+
+    int n = snprintf(path, sizeof path, "%s/" HS_WATCH_METRICS, after->made->directory);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return hs_fail(err, HS_USAGE, "the name '%.80s...' is too long", path);
+    HS_TRY(hs_view_open(&after->session, after->made->path, HS_VIEW_INDEX, &view, err));
+    hs_status status = hs_out_open_path_as(path, &after->made->tool->access, &out, err);
+    if (status == HS_OK) {
+        status = hs_export_view(&hs_exporter_prometheus, &view, &target, err);
+        status = hs_view_check(&view, status, err);
+        if (status == HS_OK)
+            status = hs_out_commit(&out, err);
+        hs_out_close(&out);
+    }
+    hs_view_close(&view);
+    return status;
+}
+
 static hs_status write_profile_of(struct hs_view *view, int fd, struct hs_error *err)
 {
     struct hs_out out;
@@ -106,7 +131,10 @@ void hs_watch_after_dump(const struct hs_watch_made *made, char *warning, size_t
     }
     if (hs_given(made->inv, HS_OPT_WATCH_EXPORT)) {
         struct hs_error err = HS_ERROR_INIT;
-        note(write_tables(&after, &err), "tables", &err, warning, n_warning);
+        if (made->inv->number[HS_OPT_WATCH_EXPORT] == HS_WATCH_PROMETHEUS)
+            note(write_metrics(&after, &err), "figures", &err, warning, n_warning);
+        else
+            note(write_tables(&after, &err), "tables", &err, warning, n_warning);
     }
     if (made->profile_fd >= 0) {
         struct hs_error err = HS_ERROR_INIT;

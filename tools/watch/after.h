@@ -6,6 +6,9 @@
 
 #include "tool.h"
 
+enum { HS_WATCH_PARQUET, HS_WATCH_PROMETHEUS }; /* as the choices of --export stand in the table */
+#define HS_WATCH_METRICS "heapsnap.prom"
+
 /* Tells whether the command line asks for any of it. */
 bool hs_watch_after_is_wanted(const struct hs_invocation *inv);
 

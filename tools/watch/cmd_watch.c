@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "after.h"
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "commands.h"
@@ -62,10 +63,12 @@ static hs_status check_tables(const struct hs_invocation *inv, struct hs_error *
 {
     static const enum hs_option_id of_tables[] = {HS_OPT_TABLES, HS_OPT_HOST, HS_OPT_SERVICE,
                                                   HS_OPT_NO_ADDRESSES};
-    if (hs_given(inv, HS_OPT_WATCH_EXPORT))
+    bool has_export = hs_given(inv, HS_OPT_WATCH_EXPORT);
+    if (has_export && inv->number[HS_OPT_WATCH_EXPORT] == HS_WATCH_PARQUET)
         return HS_OK;
     for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++)
-        if (hs_given(inv, of_tables[i]) && !(is_name(of_tables[i]) && hs_given(inv, HS_OPT_PUSH)))
+        if (hs_given(inv, of_tables[i]) &&
+            !(is_name(of_tables[i]) && (has_export || hs_given(inv, HS_OPT_PUSH))))
             return hs_fail(err, HS_USAGE, "--%s says something of the tables of --export parquet",
                            hs_options[of_tables[i]].name);
     return HS_OK;

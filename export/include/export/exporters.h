@@ -19,7 +19,8 @@
     exporter(callgrind)  /* for callgrind_annotate and KCachegrind */                              \
     exporter(ncdu)       /* folders for ncdu -f */                                                 \
     exporter(dot)        /* one neighbourhood, for Graphviz */                                     \
-    exporter(sqlite)     /* a database file */
+    exporter(sqlite)     /* a database file */                                                     \
+    exporter(prometheus) /* gauges for a textfile collector */
 /* clang-format on */
 
 /* The names as the choices of an option: a static string. */

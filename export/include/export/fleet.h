@@ -39,6 +39,11 @@ struct hs_fleet_report {
     unsigned n_files;
 };
 
+/* Writes the name of the service that a snapshot is of into `text`: that of the options, which may
+ * be NULL, or the program's, without directories, cut at 60 bytes. */
+void hs_fleet_service(const struct hs_view *view, const struct hs_fleet_options *options,
+                      char *text, size_t n_bytes);
+
 /* Writes the tables below `directory`, which is there; what is missing below it is made. `options`
  * and `ret` may be NULL. HS_USAGE for a name that is empty or too long, HS_FORMAT, HS_IO, HS_LIMIT:
  * then nothing that was there has changed. Cost: `keys`, `leaks` and `types` are passes over the
