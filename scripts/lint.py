@@ -137,7 +137,7 @@ OWNED_HEADERS = {
     "gelf.h": {"symbols"},
     "libelf.h": {"symbols"},
     "sys/ptrace.h": {"target"},
-    "zstd.h": {"format", "target", "parquet", "analysis"},
+    "zstd.h": {"format", "target", "parquet", "analysis", "symbols"},
     "lz4frame.h": {"target"},
     "zlib.h": {"export", "symbols", "viewer"},
     "Zydis/Zydis.h": {"arch"},

@@ -253,6 +253,8 @@ void hs_elf_close(struct hs_elf *elf)
     for (size_t i = 0; i < elf->n_segments; i++)
         hs_elf_view_close_(&elf->segment_contents[i].view);
     hs_free(elf->segment_contents);
+    for (size_t i = 0; i < elf->n_sections; i++)
+        hs_pages_free(elf->sections[i].content.own, elf->sections[i].content.n_bytes, 1);
     hs_free(elf->sections);
     hs_free(elf->symbols);
     hs_table_fini(&elf->by_name);

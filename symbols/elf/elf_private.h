@@ -20,8 +20,12 @@ enum {
  * one. */
 #define ELF_MAX_CONTENT (UINT64_C(2) << 30)
 
+/* ch_type of zstd (gABI, 2022), which neither glibc 2.36 nor libelf 0.188 know. */
+enum { ELF_COMPRESS_ZSTD = 2 };
+
 /* Tells whether a claim is possible: deflate makes at most 1032 bytes of one, so that a larger
- * claim is a lie, not a reason to allocate. */
+ * claim is a lie, not a reason to allocate. zstd can make more, and of debug information does not.
+ */
 static inline bool hs_elf_claim_is_possible_(uint64_t n_claimed_bytes, uint64_t n_packed_bytes)
 {
     return n_claimed_bytes <= ELF_MAX_CONTENT && n_claimed_bytes / 1032 <= n_packed_bytes;
@@ -29,8 +33,9 @@ static inline bool hs_elf_claim_is_possible_(uint64_t n_claimed_bytes, uint64_t 
 
 /* The loaded part of a section. */
 struct elf_content {
-    const uint8_t *bytes; /* libelf's, until elf_end */
+    const uint8_t *bytes; /* libelf's, until elf_end; or `own` */
     size_t n_bytes;
+    uint8_t *own; /* owned pages: what libelf cannot decompress */
     bool tried;
 };
 

@@ -2,7 +2,9 @@
 #include <elf.h>
 #include <gelf.h>
 #include <string.h>
+#include <zstd.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/cursor.h"
 #include "elf_private.h"
@@ -95,12 +97,37 @@ bool hs_elf_section_at(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_se
     return false;
 }
 
+/* Decompresses what is behind the header of a section. */
+static bool section_unzstd(struct elf_section *section, size_t n_bytes)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    const Elf_Data *data = elf_rawdata(section->scn, NULL);
+    void *own = NULL;
+
+    if (data == NULL || data->d_buf == NULL || data->d_size < sizeof(Elf64_Chdr) || n_bytes == 0 ||
+        hs_pages_alloc(n_bytes, 1, &own, &ignored) != HS_OK)
+        return false;
+    size_t n = ZSTD_decompress(own, n_bytes, (const uint8_t *)data->d_buf + sizeof(Elf64_Chdr),
+                               data->d_size - sizeof(Elf64_Chdr));
+    if (n != n_bytes) {
+        hs_pages_free(own, n_bytes, 1);
+        return false;
+    }
+    section->content.own = own;
+    section->content.bytes = own;
+    section->content.n_bytes = n_bytes;
+    return true;
+}
+
 static bool section_decompress(struct elf_section *section, struct hs_effort *effort)
 {
     GElf_Chdr head;
-    return gelf_getchdr(section->scn, &head) != NULL &&
-           hs_elf_claim_is_possible_(head.ch_size, section->seen.n_bytes) &&
-           hs_effort_hold(effort, head.ch_size) && elf_compress(section->scn, 0, 0) >= 0;
+    if (gelf_getchdr(section->scn, &head) == NULL ||
+        !hs_elf_claim_is_possible_(head.ch_size, section->seen.n_bytes) ||
+        !hs_effort_hold(effort, head.ch_size))
+        return false;
+    return head.ch_type == ELF_COMPRESS_ZSTD ? section_unzstd(section, head.ch_size)
+                                             : elf_compress(section->scn, 0, 0) >= 0;
 }
 
 static void section_read(struct elf_section *section, struct hs_effort *effort)
@@ -108,6 +135,8 @@ static void section_read(struct elf_section *section, struct hs_effort *effort)
     section->content.tried = true;
     if (section->seen.is_compressed ? !section_decompress(section, effort)
                                     : !hs_effort_hold(effort, section->seen.n_bytes))
+        return;
+    if (section->content.own != NULL)
         return;
     const Elf_Data *data = elf_rawdata(section->scn, NULL);
     if (data == NULL || data->d_buf == NULL ||

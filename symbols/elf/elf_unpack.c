@@ -3,14 +3,19 @@
 #include <errno.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "elf_private.h"
 #include "elf_view.h"
 
 enum { UNPACK_IN_BYTES = 1 << 14, UNPACK_OUT_BYTES = 1 << 16 };
 
+/* The largest window of zstd: that of its strongest usual level, and what is held besides. */
+enum { UNPACK_WINDOW_LOG = 23 };
+
 struct unpacking {
     z_stream stream;
+    ZSTD_DStream *zstd; /* owned; NULL: `stream` decompresses */
     int fd;
     uint64_t at, end; /* of what is compressed, in the file */
     uint64_t n_left;  /* that are still to come out */
@@ -34,30 +39,54 @@ static bool unpack_take(struct unpacking *u)
     return true;
 }
 
+/* Decompresses from stream.next_in to stream.next_out; false at the end, and of what is damaged. */
+static bool unpack_some(struct unpacking *u)
+{
+    z_stream *s = &u->stream;
+
+    if (u->zstd == NULL)
+        return inflate(s, Z_NO_FLUSH) == Z_OK;
+    ZSTD_inBuffer in = {s->next_in, s->avail_in, 0};
+    ZSTD_outBuffer out = {s->next_out, s->avail_out, 0};
+    size_t left = ZSTD_decompressStream(u->zstd, &out, &in);
+    s->next_in += in.pos;
+    s->avail_in -= (unsigned)in.pos;
+    s->avail_out -= (unsigned)out.pos;
+    return !ZSTD_isError(left) && left != 0;
+}
+
 /* Unpacks a section to exactly the length that it claims. */
 static hs_status unpack_all(struct unpacking *u, struct hs_spill *spill, struct hs_error *err)
 {
-    int state = Z_OK;
+    bool goes_on = true;
 
-    while (u->n_left > 0 && state == Z_OK) {
+    while (u->n_left > 0 && goes_on) {
         if (u->stream.avail_in == 0 && !unpack_take(u))
             break;
         u->stream.next_out = u->out;
         u->stream.avail_out = u->n_left < sizeof u->out ? (unsigned)u->n_left : sizeof u->out;
         unsigned room = u->stream.avail_out;
-        state = inflate(&u->stream, Z_NO_FLUSH);
+        goes_on = unpack_some(u);
         HS_TRY(hs_spill_write(spill, u->out, room - u->stream.avail_out, err));
         u->n_left -= room - u->stream.avail_out;
     }
     return u->n_left == 0 ? HS_OK : hs_fail(err, HS_FORMAT, "a compressed section is damaged");
 }
 
-static hs_status unpack_into(struct unpacking *u, struct hs_spill *spill, struct hs_error *err)
+static hs_status unpack_into(struct unpacking *u, bool is_zstd, struct hs_spill *spill,
+                             struct hs_error *err)
 {
-    if (inflateInit(&u->stream) != Z_OK)
+    hs_status status = HS_OK;
+
+    if (is_zstd ? (u->zstd = ZSTD_createDStream()) == NULL : inflateInit(&u->stream) != Z_OK)
         return hs_fail(err, HS_LIMIT, "no memory to decompress a section");
-    hs_status status = unpack_all(u, spill, err);
-    inflateEnd(&u->stream);
+    if (is_zstd)
+        (void)ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, UNPACK_WINDOW_LOG);
+    status = unpack_all(u, spill, err);
+    if (is_zstd)
+        (void)ZSTD_freeDStream(u->zstd);
+    else
+        inflateEnd(&u->stream);
     return status == HS_OK ? hs_spill_seal(spill, err) : status;
 }
 
@@ -72,7 +101,8 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
         pread(elf->fd, &head, sizeof head, (off_t)section->file_offset) != (ssize_t)sizeof head)
         return hs_fail(err, HS_FORMAT, "cannot read section '%s' of '%s'", section->name,
                        elf->name);
-    if (head.ch_type != ELFCOMPRESS_ZLIB || section->n_bytes < sizeof head ||
+    bool is_zstd = head.ch_type == ELF_COMPRESS_ZSTD;
+    if ((head.ch_type != ELFCOMPRESS_ZLIB && !is_zstd) || section->n_bytes < sizeof head ||
         !hs_elf_claim_is_possible_(head.ch_size, section->n_bytes) ||
         !hs_effort_hold(&elf->effort, head.ch_size))
         return hs_fail(err, HS_FORMAT, "section '%s' of '%s' cannot be unpacked", section->name,
@@ -84,7 +114,7 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
     u->n_left = head.ch_size;
     HS_TRY(hs_spill_open(budget, "debug information", &spill, err));
     spill.is_read_often = true;
-    hs_status status = unpack_into(u, &spill, err);
+    hs_status status = unpack_into(u, is_zstd, &spill, err);
     if (status != HS_OK) {
         hs_spill_close(&spill);
         return status;

@@ -50,8 +50,8 @@ struct elf_view {
     struct elf_view *parts;   /* owned: the two views that it is read from; NULL: of itself */
 };
 
-/* Unpacks a section of zlib's (elf_unpack.c). Fails with HS_FORMAT for others and for damaged ones,
- * HS_IO where the temporary file cannot be written, HS_LIMIT. */
+/* Unpacks a section of zlib's or zstd's (elf_unpack.c). Fails with HS_FORMAT for others and for
+ * damaged ones, HS_IO where the temporary file cannot be written, HS_LIMIT. */
 hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *section,
                          const struct hs_budget *budget, struct hs_spill *ret,
                          struct hs_error *err);

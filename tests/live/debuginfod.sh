@@ -40,6 +40,13 @@ strip "$work/bin/stock"
 (cd "$work/files" && dwz -q -m stocks.dwz -M /nowhere/stocks.dwz stock.debug other.debug) ||
     fail "dwz"
 rm "$work/files/other.debug"
+# The text of both compressed, as some distributions have it.
+objcopy --compress-debug-sections=zstd "$work/files/stock.debug" || fail "zstd"
+objcopy --compress-debug-sections=zlib "$work/files/stocks.dwz" || fail "zlib"
+for one in stock.debug stocks.dwz; do
+    readelf -SW "$work/files/$one" | grep '\.debug_.* C ' >/dev/null ||
+        fail "$one is not compressed"
+done
 # build_id FILE
 build_id()
 {

@@ -59,17 +59,38 @@ static void file_open(struct file *f, size_t n_bytes)
     file_open_with(f, content, n_bytes, 0);
 }
 
-static uint8_t packed[sizeof(Elf64_Chdr) + CONTENT_BYTES];
+static uint8_t packed[sizeof(Elf64_Chdr) + CONTENT_BYTES + 4096];
+static bool is_zstd; /* packs so; else as zlib */
+
+/* A frame of zstd (RFC 8878): one segment, blocks that are not compressed. */
+static size_t pack_zstd(uint8_t *frame)
+{
+    const uint32_t magic = 0xfd2fb528, n_content = CONTENT_BYTES;
+    size_t n = 9;
+    memcpy(frame, &magic, 4);
+    frame[4] = 0xa0;
+    memcpy(frame + 5, &n_content, 4);
+    for (size_t at = 0, n_block; at < CONTENT_BYTES; at += n_block) {
+        n_block = CONTENT_BYTES - at < 65536 ? CONTENT_BYTES - at : 65536;
+        uint32_t head = (uint32_t)n_block << 3 | (at + n_block == CONTENT_BYTES);
+        memcpy(frame + n, &head, 3);
+        memcpy(frame + n + 3, content + at, n_block);
+        n += 3 + n_block;
+    }
+    return n;
+}
 
 /* All of it, compressed; how many bytes that takes. */
 static size_t pack_content(uint64_t n_claimed_bytes)
 {
     const Elf64_Chdr head = {
-        .ch_type = ELFCOMPRESS_ZLIB, .ch_size = n_claimed_bytes, .ch_addralign = 1};
+        .ch_type = is_zstd ? 2 : ELFCOMPRESS_ZLIB, .ch_size = n_claimed_bytes, .ch_addralign = 1};
     uLongf n_bytes = CONTENT_BYTES;
     for (size_t i = 0; i < CONTENT_BYTES; i++)
         content[i] = (uint8_t)(i % 251 + 1);
     memcpy(packed, &head, sizeof(head));
+    if (is_zstd)
+        return sizeof(head) + pack_zstd(packed + sizeof(head));
     assert_int_equal(compress(packed + sizeof(head), &n_bytes, content, CONTENT_BYTES), Z_OK);
     return sizeof(head) + n_bytes;
 }
@@ -332,6 +353,18 @@ static void reports_running_out_of_memory(void **state)
     file_close(&f);
 }
 
+static int with_zstd(void **state)
+{
+    is_zstd = true;
+    return 0;
+}
+
+static int with_zlib(void **state)
+{
+    is_zstd = false;
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +375,8 @@ int main(void)
         cmocka_unit_test(unpacks_where_it_is_told),
         cmocka_unit_test(refuses_to_unpack_what_is_damaged),
         cmocka_unit_test(joins_two_views),
+        cmocka_unit_test_setup_teardown(unpacks_where_it_is_told, with_zstd, with_zlib),
+        cmocka_unit_test_setup_teardown(refuses_to_unpack_what_is_damaged, with_zstd, with_zlib),
         cmocka_unit_test(reports_running_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
