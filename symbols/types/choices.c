@@ -55,6 +55,19 @@ static uint8_t used_by(uint8_t kind)
                                       : HS_CUSED_END;
 }
 
+/* Adds a number of elements, and beside it that for which there is room. */
+static bool choice_use_room(struct hs_cchosen *chosen, const struct ctypes_when *when,
+                            uint64_t number, hs_cvalue_read *read, void *context)
+{
+    uint64_t room;
+    if (!read(context, when->at + (int64_t)when->low, (unsigned)when->high, &room))
+        return false;
+    chosen->used_by = HS_CUSED_ROOM;
+    chosen->used = number;
+    chosen->used_from = room;
+    return true;
+}
+
 /* Adds one more word that tells what is in use. */
 static void choice_use(struct hs_cchosen *chosen, const struct ctypes_when *when, uint64_t number)
 {
@@ -123,6 +136,8 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
             if (is_read)
                 ret->told_by = when->kind == WHEN_TABLE ? HS_CTOLD_TABLE : HS_CTOLD_CODE;
             ret->word = number;
+        } else if (when->kind == WHEN_USED_ROOM) {
+            is_half |= !is_read || !choice_use_room(ret, when, number, read, context);
         } else {
             choice_use(ret, when, number);
             is_half |= !is_read;

@@ -1,7 +1,8 @@
-/* Arrays in records of C of which another member tells how much is in use: { int n; T *a[8]; }, and
- * { unsigned head, tail; T *slot[16]; }. That is known by the names of members alone, so it is
- * asked of the value whether it can be so: of an array of which the first n are all there, no more
- * are said to be. What counts a table's items has holes among the first n, or more items. */
+/* Arrays of records of C of which another member tells how much is in use: { int n; T *a[8]; },
+ * { unsigned head, tail; T *slot[16]; }, and { T **items; size_t len, cap; }. That is known by the
+ * names of members alone, so it is asked of the value whether it can be so: of an array of which
+ * the first n are all there, no more are said to be. What counts a table's items has holes among
+ * the first n, or more items. The room of an array that stands elsewhere must be its block's. */
 #include <string.h>
 
 #include "pool.h"
@@ -33,6 +34,29 @@ static bool counted_is_count(const char *name)
            (n_first < n && n_first <= strlen("num") && COUNTED_IN(whole, own, n_first));
 }
 
+/* "cap", "capacity", "n_alloc", "items_max". */
+static bool counted_is_room(const char *name)
+{
+    static const char *const whole[] = {"cap",   "capacity", "alloc", "allocated", "alloced",
+                                        "room",  "max",      "avail", "asize",     "nalloc",
+                                        "limit", "maxlen",   "space", "reserved"};
+    size_t n;
+    const char *own = hs_ctypes_own_name_(name, &n);
+    const char *last = own + n;
+    while (last > own && last[-1] != '_')
+        last--;
+    return COUNTED_IN(whole, last, (size_t)(own + n - last));
+}
+
+/* "size", which is the room where another member is a count. */
+static bool counted_is_size(const char *name)
+{
+    static const char *const whole[] = {"size", "sz"};
+    size_t n;
+    const char *own = hs_ctypes_own_name_(name, &n);
+    return COUNTED_IN(whole, own, n);
+}
+
 /* The two ends of a ring: 1 and 2; 0: neither. */
 static unsigned counted_ring_end(const char *name)
 {
@@ -44,11 +68,38 @@ static unsigned counted_ring_end(const char *name)
 }
 
 struct counted_found {
-    struct ctypes_member array, count, ring[2];
+    struct ctypes_member array, count, ring[2], room, size;
     uint64_t n_elements;
-    uint8_t n_count_bytes, n_ring_bytes[2];
-    unsigned n_arrays, n_counts, n_ring[2];
+    uint8_t n_count_bytes, n_ring_bytes[2], n_room_bytes, n_size_bytes;
+    unsigned n_arrays, n_counts, n_ring[2], n_rooms, n_sizes;
 };
+
+/* Notes a number by its name; "size" is the count where nothing else is. */
+static void counted_number(const struct ctypes_member *member, uint8_t n_bytes,
+                           struct counted_found *found)
+{
+    unsigned end = counted_ring_end(member->name);
+
+    if (counted_is_size(member->name)) {
+        found->n_sizes++;
+        found->size = *member;
+        found->n_size_bytes = n_bytes;
+    } else if (counted_is_count(member->name)) {
+        found->n_counts++;
+        found->count = *member;
+        found->n_count_bytes = n_bytes;
+    }
+    if (counted_is_room(member->name)) {
+        found->n_rooms++;
+        found->room = *member;
+        found->n_room_bytes = n_bytes;
+    }
+    if (end != 0) {
+        found->n_ring[end - 1]++;
+        found->ring[end - 1] = *member;
+        found->n_ring_bytes[end - 1] = n_bytes;
+    }
+}
 
 static void counted_look(struct hs_ctypes *types, const struct ctypes_member *member,
                          struct counted_found *found)
@@ -61,19 +112,54 @@ static void counted_look(struct hs_ctypes *types, const struct ctypes_member *me
     }
     uint64_t n_bytes = part.kind == HS_CTYPE_SCALAR ? hs_ctypes_size_(types, member->type) : 0;
     bool is_number = n_bytes == 1 || n_bytes == 2 || n_bytes == 4 || n_bytes == 8;
-    if (!is_number || member->offset > INT64_MAX)
-        return;
-    if (counted_is_count(member->name)) {
-        found->n_counts++;
-        found->count = *member;
-        found->n_count_bytes = (uint8_t)n_bytes;
+    if (is_number && member->offset <= INT64_MAX)
+        counted_number(member, (uint8_t)n_bytes, found);
+}
+
+/* Finds the only member that leads to pointers or, where none does, to records of another kind.
+ * Reads what each of
+ * its pointers leads to. */
+static bool counted_find_pointer(struct hs_ctypes *types, const struct ctypes_type *type,
+                                 uint64_t *ret_at)
+{
+    unsigned n_rows = 0, n_records = 0;
+    uint64_t rows_at = 0, records_at = 0;
+
+    for (uint32_t i = 0; i < type->n_members; i++) {
+        const struct ctypes_member member = types->members[type->first_member + i];
+        const struct ctypes_type part = *hs_ctypes_get_(types, member.type);
+        if (part.kind != HS_CTYPE_POINTER || part.of == 0 || member.n_whens != 0)
+            continue;
+        const struct ctypes_type *to = hs_ctypes_get_(types, part.of);
+        uint8_t kind = to->die == type->die && to->file == type->file ? HS_CTYPE_VOID : to->kind;
+        n_rows += kind == HS_CTYPE_POINTER;
+        rows_at = kind == HS_CTYPE_POINTER ? member.offset : rows_at;
+        n_records += kind == HS_CTYPE_RECORD;
+        records_at = kind == HS_CTYPE_RECORD ? member.offset : records_at;
     }
-    unsigned end = counted_ring_end(member->name);
-    if (end != 0) {
-        found->n_ring[end - 1]++;
-        found->ring[end - 1] = *member;
-        found->n_ring_bytes[end - 1] = (uint8_t)n_bytes;
-    }
+    *ret_at = n_rows == 1 ? rows_at : records_at;
+    return n_rows == 1 || (n_rows == 0 && n_records == 1);
+}
+
+/* Says how many elements there are of an array that a pointer of the record leads to, where there
+ * is one count, and one room beside it. */
+static bool counted_elsewhere(struct hs_ctypes *types, const struct ctypes_type *type,
+                              const struct counted_found *found, struct ctypes_counted *ret)
+{
+    bool is_size_room = found->n_rooms == 0;
+    const struct ctypes_member *room = is_size_room ? &found->size : &found->room;
+    const struct ctypes_member *count =
+        is_size_room || found->n_counts == 1 ? &found->count : &found->size;
+    unsigned n_counts = is_size_room ? found->n_counts : found->n_counts + found->n_sizes;
+
+    if (n_counts != 1 || (is_size_room ? found->n_sizes : found->n_rooms) != 1 ||
+        !counted_find_pointer(types, type, &ret->array_at))
+        return false;
+    ret->when = (struct ctypes_when){
+        (int64_t)count->offset, room->offset - count->offset,
+        is_size_room ? found->n_size_bytes : found->n_room_bytes,
+        count == &found->count ? found->n_count_bytes : found->n_size_bytes, WHEN_USED_ROOM};
+    return true;
 }
 
 bool hs_ctypes_counted_by_(struct hs_ctypes *types, const struct ctypes_type *type,
@@ -86,18 +172,23 @@ bool hs_ctypes_counted_by_(struct hs_ctypes *types, const struct ctypes_type *ty
         const struct ctypes_member member = types->members[type->first_member + i];
         counted_look(types, &member, &found);
     }
+    unsigned n_counts = found.n_counts != 0 ? found.n_counts : found.n_sizes;
+    if (found.n_arrays == 0)
+        return counted_elsewhere(types, type, &found, ret);
     if (found.n_arrays != 1 || found.n_elements < COUNTED_LEAST ||
         found.n_elements > COUNTED_MOST || found.array.n_whens != 0)
         return false;
     ret->array_at = found.array.offset;
-    if (found.n_counts == 1 && found.n_ring[0] + found.n_ring[1] == 0) {
-        ret->when = (struct ctypes_when){(int64_t)found.count.offset, 0, found.n_elements,
-                                         found.n_count_bytes, WHEN_COUNTED};
+    if (n_counts == 1 && found.n_ring[0] + found.n_ring[1] == 0) {
+        bool is_size = found.n_counts == 0;
+        ret->when = (struct ctypes_when){
+            (int64_t)(is_size ? found.size.offset : found.count.offset), 0, found.n_elements,
+            is_size ? found.n_size_bytes : found.n_count_bytes, WHEN_COUNTED};
         return true;
     }
     ret->when = (struct ctypes_when){(int64_t)found.ring[0].offset,
                                      found.ring[1].offset - found.ring[0].offset, 0,
                                      found.n_ring_bytes[0], WHEN_DIFFER};
-    return found.n_ring[0] == 1 && found.n_ring[1] == 1 && found.n_counts == 0 &&
+    return found.n_ring[0] == 1 && found.n_ring[1] == 1 && n_counts == 0 &&
            found.n_ring_bytes[0] == found.n_ring_bytes[1];
 }

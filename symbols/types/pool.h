@@ -152,6 +152,8 @@ enum ctypes_when_kind {
     WHEN_DIFFER,  /* the number `low` bytes further on is another one */
     WHEN_USED_END,
     WHEN_USED_COUNT,
+    WHEN_USED_ROOM,   /* a number of elements; that for which there is room is `low` bytes further
+                         on and has `high` bytes */
     WHEN_USED_LAST,   /* the address of the last pointer in use */
     WHEN_USED_HEAD,   /* the number of the first element in use: COUNT is from there */
     WHEN_USED_TAIL,   /* the number of the one behind the last */
@@ -302,8 +304,9 @@ void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *typ
  */
 const char *hs_ctypes_own_name_(const char *name, size_t *ret_n);
 
-/* counted.c: of the array of pointers at `array_at` another member tells what is in use, by a
- * condition from the record's start; that of an element has its number in `low`. */
+/* counted.c: of the array of pointers at `array_at`, or that the pointer there leads to, another
+ * member tells what is in use, by a condition from the record's start; that of an element has its
+ * number in `low`. */
 struct ctypes_counted {
     uint64_t array_at;
     struct ctypes_when when;

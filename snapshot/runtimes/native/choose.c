@@ -8,7 +8,10 @@
 enum { TOLD_WORDS_MAX = 1 << 16 };
 /* The most that an allocator adds, as a share of a block: a ring may end, and go on at its start,
  * before the block ends. */
-enum { ROUNDED_ONE_IN = 4 };
+enum { ROUNDED_ONE_IN = 4, ROUNDED_BYTES = 24 };
+/* The elements at the start of an array that are looked at, and as many of the others; bytes of
+ * each. */
+enum { ROOM_LOOKED_AT = 256, ROOM_ELEMENT_BYTES = 512, WORD = 8 };
 
 void hs_native_told_fini(struct hs_native_told *told)
 {
@@ -157,6 +160,36 @@ struct hs_native_use hs_native_tail_use(const struct hs_ctail *tail,
                                   .is_said = tail->end_at != 0 || tail->is_numbered};
 }
 
+/* Tells whether one of an element's first words is not 0. */
+static bool room_has(const struct hs_heap_block *block, uint64_t at, uint64_t element_bytes)
+{
+    for (uint64_t i = 0; i < element_bytes && i < ROOM_ELEMENT_BYTES; i += WORD)
+        if (hs_load_u64(block->bytes + at + i) != 0)
+            return true;
+    return false;
+}
+
+/* Tells whether a number of elements and a room are those of this array: there is room for no more
+ * in the block, and of the elements in use none is empty, as in a hash table most are. */
+static bool room_is(const struct hs_native_chosen *to, const struct hs_heap_block *block,
+                    uint64_t element_bytes)
+{
+    uint64_t n_bytes, n = to->used;
+
+    if (block->bytes == NULL || element_bytes == 0 || element_bytes % WORD != 0 ||
+        n > to->used_from || !hs_mul_fits(to->used_from, element_bytes, &n_bytes) ||
+        n_bytes > block->n_bytes ||
+        (block->n_bytes - n_bytes > ROUNDED_BYTES &&
+         block->n_bytes - n_bytes > block->n_bytes / ROUNDED_ONE_IN))
+        return false;
+    uint64_t first = n < ROOM_LOOKED_AT ? n : ROOM_LOOKED_AT;
+    uint64_t step = (n - first) / ROOM_LOOKED_AT + 1;
+    for (uint64_t i = 0; i < n; i += i < first ? 1 : step)
+        if (!room_has(block, i * element_bytes, element_bytes))
+            return false;
+    return true;
+}
+
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
                           uint64_t element_bytes, struct hs_native_use *ret)
 {
@@ -173,6 +206,11 @@ bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_hea
         return element_bytes != 0 && hs_mul_fits(to->used_from, element_bytes, &ret->from) &&
                hs_mul_fits(to->used, element_bytes, &ret->end) &&
                (ret->from == 0 || ret->end <= block->n_bytes - block->n_bytes / ROUNDED_ONE_IN);
+    case HS_CUSED_ROOM:
+        if (!room_is(to, block, element_bytes))
+            return false;
+        ret->end = to->used * element_bytes;
+        return true;
     case HS_CUSED_END:
     case HS_CUSED_BEFORE:
         break;

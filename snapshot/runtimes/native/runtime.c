@@ -207,14 +207,13 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
             sizeof *native->counts.rows;
     bool is_cpp = hs_rtti_is_possible(&dump->objects);
     bool is_rust = native->ctypes != NULL && hs_native_rust_object(&dump->objects) != NULL;
-    if (!is_cpp && !is_rust)
+    if (!is_cpp && !is_rust && native->ctypes == NULL)
         return HS_OK;
-    HS_TRY(hs_dump_plan_reserve(&dump->plan,
-                                hs_native_reserves_bits_bytes(n_blocks) +
-                                    (native->ctypes != NULL ? HS_TASKS_BYTES(n_blocks) : 0) +
-                                    hs_sole_bytes(native, n_blocks) +
-                                    hs_native_qt_bytes(&dump->objects, n_blocks),
-                                "what vectors and tasks say", err));
+    HS_TRY(hs_dump_plan_reserve(
+        &dump->plan,
+        hs_native_reserves_bits_bytes(n_blocks) + (is_rust ? HS_TASKS_BYTES(n_blocks) : 0) +
+            hs_sole_bytes(native, n_blocks) + hs_native_qt_bytes(&dump->objects, n_blocks),
+        "what vectors and tasks say", err));
     uint64_t lists_bytes = hs_dump_plan_reserve_most(
         &dump->plan, hs_native_reserves_lists_bytes(n_blocks), "the reserves of vectors");
     native->n_reserves_without_room = hs_native_reserves_without_room(n_blocks, lists_bytes);

@@ -110,6 +110,9 @@ enum hs_cused_by {
                        (hs_ctypes_tail) */
     HS_CUSED_RING,  /* `used_from` is the number of the first one, `used` that of the one behind the
                        last; where they go on at the array's start that is less, or too many */
+    HS_CUSED_ROOM,  /* `used` is the number of elements in use, `used_from` that for which there is
+                       room: by the names of members, so that it is to be believed only where that
+                       is the size of the array, and of the elements in use none is empty */
     HS_CUSED_BEFORE /* as END, but an address outside of the block says nothing */
 };
 
