@@ -155,6 +155,22 @@ static void a_mask_is_a_constant_of_the_program(void **state)
 }
 
 /* One constant for all words, which stands in no data, and for the first and the last block. */
+/* So many constants have one upper half that each word which may be under one asks for all. */
+static void a_search_that_is_cut_leaves_nothing_certain(void **state)
+{
+    enum { N = 64 };
+    const uint64_t upper = UINT64_C(0x5a6b7c8d) << 32;
+
+    f->options.order.most_tries = N * N / 2;
+    for (size_t i = 0; i < N; i++) {
+        f->data[10 + i] = upper | (0x9abcd123 + 0x10107 * i);
+        f->data[10 + N + i] = f->data[10 + i] ^ (lost(0) & ~(uint64_t)UINT32_MAX) ^ 0x1000;
+    }
+    run();
+    assert_true(f->native.is_blind);
+    assert_true(fake_native_notes(f, "disguise was cut"));
+}
+
 static void hide_by(uint64_t (*hide)(hs_addr), size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -291,6 +307,7 @@ int main(void)
         TWICE(each_encoding_alone),
         TWICE(nothing_begins_before_a_part),
         TWICE(a_mask_is_a_constant_of_the_program),
+        TWICE(a_search_that_is_cut_leaves_nothing_certain),
         TWICE(a_constant_that_is_not_known),
         TWICE(a_constant_that_is_added),
         TWICE(a_constant_that_addresses_are_subtracted_from),

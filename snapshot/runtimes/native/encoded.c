@@ -15,6 +15,7 @@ enum { WORD = 8 };
  * room for, are not there yet when this is searched, so that there is so much in any case. */
 #define ENCODED_LEAST_BYTES (UINT64_C(5) << 20)
 #define ENCODED_LEAST_RANGE (UINT64_C(1) << 20)
+#define ENCODED_TRIES (UINT64_C(1) << 26)
 #define ENCODED_TEST_BLOCK_BYTES 128 /* a region of struct hs_dump_order has so many blocks */
 
 static void encoded_fini(struct hs_encoded *e)
@@ -202,8 +203,31 @@ static hs_status mark_all(struct hs_encoded *e)
     return HS_OK;
 }
 
+/* Returns the most look-ups: one for each word of the heap, and those of a second beside. Programs
+ * ask for far fewer. */
+static uint64_t most_tries(const struct hs_encoded *e)
+{
+    uint64_t n_bytes = 0, for_tests = e->scan->native->dump->options->order.most_tries;
+
+    if (for_tests != 0)
+        return for_tests;
+    for (size_t i = 0; i < e->map->n_spans; i++)
+        n_bytes += e->map->spans[i].end - e->map->spans[i].begin;
+    return ENCODED_TRIES + n_bytes / WORD;
+}
+
+/* Says that the search was cut: what it did not find may still be there, so no leak is certain. */
+static hs_status search_was_cut(struct hs_encoded *e)
+{
+    e->scan->native->is_blind = true;
+    return hs_findings_note(&e->scan->native->dump->findings, false, e->err,
+                            "the search for addresses in disguise was cut: too many words look "
+                            "like such" HS_NOTE_NOT_CERTAIN);
+}
+
 static hs_status search(struct hs_encoded *e, size_t n_values)
 {
+    e->most_tries = most_tries(e);
     HS_TRY(hs_encoded_find_lost(e));
     if (e->lengths == 0)
         return HS_OK;
@@ -214,8 +238,12 @@ static hs_status search(struct hs_encoded *e, size_t n_values)
     HS_TRY(hs_encoded_make_before(e, e->err));
     HS_TRY(hs_encoded_make_offsets(e, n_values, e->err));
     HS_TRY(look_for_all(e));
+    if (hs_encoded_is_cut(e))
+        return search_was_cut(e);
     HS_TRY(hs_encoded_judge(e));
     HS_TRY(hs_encoded_judge_runs(e));
+    if (hs_encoded_is_cut(e))
+        return search_was_cut(e);
     HS_TRY(hs_encoded_note_rest(e));
     return mark_all(e);
 }

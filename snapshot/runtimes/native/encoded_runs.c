@@ -151,13 +151,14 @@ static bool is_lost_at(const struct hs_encoded *e, hs_addr address, struct hs_he
 
 /* Counts the words that a constant makes addresses of lost blocks; 0 when too few are. From the
  * middle on: a run may begin with words from elsewhere. */
-static size_t count_hits(const struct hs_encoded *e, const struct tries *t, uint64_t constant)
+static size_t count_hits(struct hs_encoded *e, const struct tries *t, uint64_t constant)
 {
     const struct hs_encoded_run *run = t->run;
     struct hs_heap_block block;
     size_t n_misses = 0;
 
     for (size_t i = 0; i < run->n; i++) {
+        e->n_tries++;
         n_misses += !is_lost_at(
             e, address_of(t->by, run->words[(i + run->n / 2) % run->n], constant), &block);
         if (n_misses > MISSES + i / QUARTERS)
@@ -166,7 +167,7 @@ static size_t count_hits(const struct hs_encoded *e, const struct tries *t, uint
     return run->n - n_misses;
 }
 
-static void try_block(const struct hs_encoded *e, struct tries *t, hs_addr address)
+static void try_block(struct hs_encoded *e, struct tries *t, hs_addr address)
 {
     for (size_t i = 0; i < t->n_anchors; i++) {
         uint64_t word = t->run->words[(i + 1) * t->run->n / (t->n_anchors + 1)];
@@ -252,15 +253,30 @@ static hs_status believe(struct hs_encoded *e, const struct tries *t)
     return HS_OK;
 }
 
-static hs_status try_run(struct hs_encoded *e, struct tries *t, uint64_t n_lost)
+static void try_run(struct hs_encoded *e, struct tries *t)
 {
     struct hs_heap_iterator it = {.map = e->map};
     struct hs_heap_block block;
 
-    for (uint64_t i = 0; hs_scan_next_lost(e->scan, &it, &block); i++)
+    for (uint64_t i = 0;
+         t->n_best < t->run->n && !hs_encoded_is_cut(e) && hs_scan_next_lost(e->scan, &it, &block);
+         i++)
         if (i % t->step == 0)
             try_block(e, t, block.begin);
-    return is_believed(e, t, n_lost) ? believe(e, t) : HS_OK;
+}
+
+/* Believes of the three ways the one that makes most words addresses: where none of the sums has a
+ * carry, most are exclusive or as well. */
+static hs_status judge_run(struct hs_encoded *e, struct tries *t, uint64_t n_lost)
+{
+    struct tries best = {.run = t->run};
+
+    for (; t->by < N_HIDDEN_BY && best.n_best < t->run->n; t->by++) {
+        t->n_best = 0;
+        try_run(e, t);
+        best = t->n_best > best.n_best ? *t : best;
+    }
+    return is_believed(e, &best, n_lost) ? believe(e, &best) : HS_OK;
 }
 
 hs_status hs_encoded_judge_runs(struct hs_encoded *e)
@@ -281,10 +297,7 @@ hs_status hs_encoded_judge_runs(struct hs_encoded *e)
             tries.n_anchors = ANCHORS;
             tries.step = (n_lost * ANCHORS + n_most - 1) / n_most;
         }
-        for (; tries.by < N_HIDDEN_BY; tries.by++) {
-            tries.n_best = 0;
-            HS_TRY(try_run(e, &tries, n_lost));
-        }
+        HS_TRY(judge_run(e, &tries, n_lost));
     }
     return HS_OK;
 }

@@ -134,8 +134,10 @@ struct hs_encoded {
     size_t n_runs;
     uint32_t *counts; /* owned: by strong encoding and group, how many were found */
     struct hs_encoded_place first_at[ENCODED_N];
-    uint64_t n_parts; /* of memory, this time */
-    size_t n_notes;   /* also those that were too many to be kept */
+    uint64_t n_parts;             /* of memory, this time */
+    size_t n_notes;               /* also those that were too many to be kept */
+    uint64_t n_tries, most_tries; /* look-ups that a word asked for, however often memory is gone
+                                     over; beyond the most the search is cut, and nothing certain */
     struct hs_error *err;
 };
 
@@ -153,6 +155,16 @@ void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part);
  * as bases, addresses of pages. */
 enum { ENCODED_CONSTANTS = 1 << 14 };
 hs_status hs_encoded_add_constants(struct hs_encoded *e, const uint8_t *bytes, uint64_t n);
+
+/* Counts a look-up of those that are the same in each range, or of bases of one part. */
+static inline void hs_encoded_try(struct hs_encoded *e)
+{
+    e->n_tries += e->has_before;
+}
+static inline bool hs_encoded_is_cut(const struct hs_encoded *e)
+{
+    return e->n_tries > e->most_tries;
+}
 
 /* Finds what is lost, and takes a sample of it: encoded_lost.c. */
 hs_status hs_encoded_find_lost(struct hs_encoded *e);

@@ -4,7 +4,7 @@
 #include "encoded_search.h"
 #include "flow.h"
 
-enum { WORD = 8, HALF = 4, PAGE = 4096, ROW_BYTES = 64, NEIGHBOURS = 3 };
+enum { WORD = 8, HALF = 4, PAGE = 4096, ROW_BYTES = 64, NEIGHBOURS = 3, LOOKS_OF_BEFORE = 8 };
 enum { UPPER_BITS = 32 };
 enum { SIXTH = 5, IN_TABLE = 4, MOST_STEP = 4 };
 enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023 };
@@ -40,6 +40,7 @@ static void meet(struct hs_encoded *e, unsigned id, uint64_t address, uint64_t b
 {
     struct hs_heap_block block;
 
+    hs_encoded_try(e);
     if (leads_to_lost(e, address, &block)) {
         uint64_t i = block.rank - e->first;
         if (i >= e->n_range || e->found_by[i] != 0)
@@ -136,6 +137,7 @@ static void look_for_mask(struct hs_encoded *e, uint64_t word, hs_addr at)
         size_t slot = (uint32_t)hash;
         for (uint32_t k; (k = hs_table_next_(&e->by_upper, hash, &slot)) != HS_NO_NUMBER;) {
             struct hs_heap_block block;
+            hs_encoded_try(e);
             if (!leads_to_lost(e, word ^ e->constants[k], &block) &&
                 !leads_to_lost(e, (word ^ e->constants[k]) - WORD, &block))
                 continue;
@@ -263,6 +265,7 @@ static void look_for_before(struct hs_encoded *e, const struct hs_encoded_part *
         unsigned number = values[i].sample & (HS_ENCODED_IS_BESIDE - 1);
         struct hs_encoded_sample *sample = &e->samples[number];
         uint64_t distance = sample->begin - word;
+        e->n_tries += LOOKS_OF_BEFORE; /* this is looked for once */
         bool is_beside = (values[i].sample & HS_ENCODED_IS_BESIDE) != 0;
         if (distance > UINT32_MAX)
             continue;
@@ -288,7 +291,7 @@ static hs_addr by_distance(const struct hs_encoded *e, unsigned id, uint32_t hal
 
 /* Tells whether four numbers in a row, one in so many words, all lead to beginnings of blocks, or
  * all beside such, as this one does without its tag. */
-static bool is_in_table(const struct hs_encoded *e, const struct hs_encoded_part *part,
+static bool is_in_table(struct hs_encoded *e, const struct hs_encoded_part *part,
                         const struct hs_encoded_value *value, uint64_t at, uint32_t tag_bits)
 {
     const hs_addr begin = e->samples[value->sample & (HS_ENCODED_IS_BESIDE - 1)].begin;
@@ -304,6 +307,7 @@ static bool is_in_table(const struct hs_encoded *e, const struct hs_encoded_part
                 break;
             uint32_t half = hs_load_u32(part->bytes + there) & ~tag_bits;
             hs_addr address = by_distance(e, value->id, half) - beside;
+            e->n_tries++;
             if (half == last || half < LEAST_OFFSET ||
                 hs_heap_map_resolve(e->map, address, &block) != HS_POINTER_START)
                 break;
@@ -325,7 +329,9 @@ static void look_for_offset(struct hs_encoded *e, const struct hs_encoded_part *
 
     if (half < LEAST_OFFSET || !hs_encoded_may_have(&e->offsets, half))
         return;
-    for (size_t i = 0, n = hs_encoded_find(&e->offsets, half, &values); i < n; i++)
+    size_t n = hs_encoded_find(&e->offsets, half, &values);
+    e->n_tries += n; /* each value is of one part of the bases */
+    for (size_t i = 0; i < n; i++)
         if (tag_bits == 0 || (values[i].id - ENCODED_OFFSET) % ENCODED_UNITS == 0)
             set_hit(e, &values[i], is_in_table(e, part, &values[i], at, tag_bits),
                     part->begin + at);
@@ -387,7 +393,7 @@ void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
     uint64_t last = 0;
 
     e->n_parts++;
-    for (uint64_t at = 0; at + WORD <= part->n_bytes; at += WORD) {
+    for (uint64_t at = 0; at + WORD <= part->n_bytes && !hs_encoded_is_cut(e); at += WORD) {
         uint64_t word = hs_load_u64(part->bytes + at);
         if (e->has_strong && (word | last) != 0) {
             uint64_t found = sixth_bytes(e, word) & ~sixth_of_word;

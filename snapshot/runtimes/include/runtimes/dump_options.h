@@ -15,6 +15,7 @@ struct hs_dump_order {
     uint64_t seed; /* not 0: at random, by this */
     unsigned
         region_bits; /* not 0: by regions of so many bytes (1 << bits), however small the heap */
+    uint64_t most_tries; /* not 0: cut the search for addresses in disguise after so many */
 };
 
 struct hs_dump_options {
