@@ -200,16 +200,6 @@ static uint64_t largest_blocks_words(const struct hs_view *view, const struct wi
 
 /* ---- all memory */
 
-/* Pages that are no heap are no part of the measure, and neither are a few of a heap. */
-static uint64_t unread_words(const struct hs_view *view, uint64_t reached_words)
-{
-    struct hs_unread unread;
-
-    hs_unread_find(view, &unread);
-    uint64_t words = unread.sum.unread_bytes / view->facts->word_bytes;
-    return words > (reached_words + words) / 100 ? words : 0;
-}
-
 /* Adds sizes that a file says, which may be any. */
 static void add_bytes(uint64_t *sum, uint64_t bytes)
 {
@@ -232,14 +222,12 @@ static uint64_t *part_of(struct hs_private_memory *memory, const struct hs_memor
     return &memory->mappings_bytes;
 }
 
-static void find_memory(const struct hs_view *view, uint64_t reached_words,
+static void find_memory(const struct hs_view *view, uint64_t reached_words, bool is_known,
                         struct hs_private_memory *memory)
 {
     const struct hs_snap_facts *facts = view->facts;
-    struct hs_unread unread;
     uint64_t live_bytes = 0, reached_bytes;
 
-    hs_unread_find(view, &unread);
     for (size_t i = 0; i < facts->n_memory; i++) {
         const struct hs_memory_row *row = &facts->memory[i];
         const char *owner = hs_view_string(view, row->owner);
@@ -251,7 +239,7 @@ static void find_memory(const struct hs_view *view, uint64_t reached_words,
                 add_bytes(&memory->absent_bytes, row->n_bytes - row->resident_bytes);
             continue;
         }
-        add_bytes(part_of(memory, row, owner, unread.runtime[0] != '\0'), row->resident_bytes);
+        add_bytes(part_of(memory, row, owner, is_known), row->resident_bytes);
         add_bytes(&memory->all_bytes, row->resident_bytes);
     }
     if (facts->n_memory == 0 || !hs_mul_fits(reached_words, facts->word_bytes, &reached_bytes))
@@ -280,6 +268,7 @@ void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
 {
     struct hs_attribution sum = {.reached_words = hs_index_reached_total(view->index).words};
     struct wide_sets wide = {0};
+    struct hs_unread unread;
 
     for (hs_node node = 0; node < view->n_tree; node++)
         if (hs_view_root_of(view, node) == node)
@@ -290,7 +279,8 @@ void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
     sum.by_more_words = sum.reached_words - sum.by_1_words - sum.by_2_3_words - sum.by_4_8_words;
     sum.to_objects_words =
         sum.reached_words - sum.by_more_words + largest_blocks_words(view, &wide);
-    sum.unread_words = unread_words(view, sum.reached_words);
-    find_memory(view, sum.reached_words, &sum.memory);
+    hs_unread_find(view, &unread);
+    sum.unread_words = unread.counted_words;
+    find_memory(view, sum.reached_words, unread.runtime[0] != '\0', &sum.memory);
     *ret = sum;
 }

@@ -1,6 +1,7 @@
 /* The waste, memory taken and not used, as far as sizes, types and pointers tell. */
 #include "analysis/chunk_pass.h"
 #include "analysis/estimate.h"
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "suspect_finds.h"
 
@@ -133,7 +134,7 @@ static hs_status add_unknown(const struct hs_view *view, const struct usage *usa
                              struct hs_suspects *found, struct hs_error *err)
 {
     uint32_t most = HS_UNTYPED;
-    uint64_t all_words = view->totals->heap_words;
+    uint64_t all_words = hs_unread_whole(view);
     for (uint32_t type = 0; type < view->totals->n_types; type++)
         if (hs_snap_type(view->snap, type)->form == HS_FORM_BYTES &&
             usages[type].n >= UNKNOWN_BLOCKS &&

@@ -7,6 +7,7 @@
 #include "analysis/leak_report.h"
 #include "analysis/root_name.h"
 #include "analysis/root_rows.h"
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "kept_suspects.h"
 #include "outgrown_copies.h"
@@ -177,7 +178,7 @@ static hs_status drop_runtimes(struct hs_view *view, const struct hs_suspect_que
 {
     enum { TIMES = 5, SMALL_BYTES = 4 << 20 };
     uint64_t small = has_large_runtime(view) ? SMALL_BYTES / view->facts->word_bytes : 0;
-    uint64_t least = share_of(view->totals->heap_words, query->threshold_percent * TIMES);
+    uint64_t least = share_of(hs_unread_whole(view), query->threshold_percent * TIMES);
     bool has_own = false;
     size_t n = 0, n_all = found->n;
     hs_status status = HS_OK;
@@ -419,7 +420,7 @@ static hs_status find(struct hs_view *view, const struct hs_suspect_query *query
     hs_auto_free uint8_t *tiers = NULL;
     found->largest_root = HS_NO_NODE;
     found->garbage_type = HS_UNTYPED;
-    found->threshold_words = share_of(view->totals->heap_words, query->threshold_percent);
+    found->threshold_words = share_of(hs_unread_whole(view), query->threshold_percent);
     HS_TRY(find_tiers(view, &tiers, err));
     HS_TRY(add_owners(view, tiers, found, err));
     HS_TRY(hs_suspect_add_folds(view, tiers, found, err));

@@ -113,6 +113,9 @@ def untyped_of_one_size():
     row = of(snap.write())[0]
     check(": 600 blocks of unknown type, mostly 300 of 1.0 KiB each." in row["sentence"],
           row["sentence"])
+    check(row["command"].startswith("heapsnap types ") and " --of '#" in row["command"],
+          "groups by type would be one: " + row["command"])
+    shown(row["command"])
 
 
 def untyped_of_many_sizes():

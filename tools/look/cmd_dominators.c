@@ -4,6 +4,7 @@
 #include "analysis/dominator_rows.h"
 #include "analysis/object_lookup.h"
 #include "analysis/root_name.h"
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "commands.h"
 #include "described.h"
@@ -129,7 +130,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
         .rows = &list,
         .no_total = true,
         .word_bytes = view->facts->word_bytes,
-        .whole = view->totals->heap_words,
+        .whole = hs_unread_whole(view),
         .document =
             HS_PAIRS(HS_TEXT("schema", "heapsnap.dominators/1"), HS_TEXT("snapshot", view->path),
                      HS_COUNT("word_bytes", view->facts->word_bytes), HS_ROWS("nodes", &list)),
@@ -142,7 +143,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
 static uint64_t least_words(const struct hs_invocation *inv, struct hs_view *view, hs_node from,
                             uint64_t max_rows)
 {
-    uint64_t heap = view->totals->heap_words, start = hs_index_retained(view->index, from).words;
+    uint64_t heap = hs_unread_whole(view), start = hs_index_retained(view->index, from).words;
     if (hs_given(inv, HS_OPT_MIN_WORDS) || hs_tool_format(inv) != HS_FORMAT_TABLE ||
         max_rows == UINT64_MAX)
         return hs_tool_min_words(inv, view->facts->word_bytes);

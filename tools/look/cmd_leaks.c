@@ -307,7 +307,6 @@ static void talk_of_unseen(const struct report *r)
 static void talk_closing(struct hs_tool *tool, const struct report *r)
 {
     const struct hs_leak_groups *g = &r->found.groups;
-    hs_unread_talk(r->found.view);
     talk_of_unseen(r);
     if ((r->certainties >> HS_LEAK_POSSIBLE & 1) != 0 && g->on_stack.count != 0)
         hs_talk("%lu of %lu possible words hang on stack slots and registers in which no variable "
@@ -343,8 +342,10 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
     hs_status status = print_rows(tool, inv, r, err);
     hs_rows_fini(&r->rows);
     HS_TRY(status);
-    if (hs_tool_format(inv) == HS_FORMAT_TABLE)
-        talk_closing(tool, r);
+    if (hs_tool_format(inv) != HS_FORMAT_TABLE)
+        return HS_OK;
+    HS_TRY(hs_unread_say(tool, r->found.view, err));
+    talk_closing(tool, r);
     return HS_OK;
 }
 

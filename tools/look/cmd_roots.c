@@ -199,6 +199,8 @@ static hs_status put_merged(struct hs_sink *sink, const struct listing *listing,
             sink, set == 0 ? "[shared: kept by several roots]" : "[shared by other sets of roots]",
             shared_words);
     put_closing(sink, "[unreached]", hs_index_unreached_total(listing->view.index).words);
+    if (listing->attribution.unread_words != 0)
+        put_closing(sink, "[not read]", listing->attribution.unread_words);
     return HS_OK;
 }
 
@@ -259,7 +261,7 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = view->facts->word_bytes,
-        .whole = view->totals->heap_words,
+        .whole = hs_unread_whole(view),
         .document = HS_PAIRS(
             HS_TEXT("schema", "heapsnap.roots/1"), HS_TEXT("snapshot", view->path),
             HS_COUNT("pid", view->facts->pid), HS_COUNT("word_bytes", view->facts->word_bytes),
@@ -398,7 +400,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     if (is_table) {
         HS_TRY(print_attribution(tool, listing, err));
         talk_unattributed(tool, listing);
-        hs_unread_talk(&listing->view);
+        HS_TRY(hs_unread_say(tool, &listing->view, err));
     }
     judge(tool, listing);
     if (listing->has_sites)

@@ -64,23 +64,22 @@ static hs_status print_text(struct hs_tool *tool, const char *first, const char 
     return status;
 }
 
-/* Tells whether the heap of a runtime that is known is not read: that is what its mappings are, and
- * is told of every look. */
-static bool has_unread_runtime(const struct hs_view *view)
-{
-    struct hs_unread unread;
-    hs_unread_find(view, &unread);
-    return unread.runtime[0] != '\0';
-}
-
-/* Writes the verdict where the memory is no live heap; "" where it is, and where it is a heap that
- * is not read, which every look tells. */
-static void verdict_of(const struct listing *listing, char text[HS_BALANCE_TEXT_BYTES])
+/* Writes the verdict where the memory is no live heap, and how many bytes it speaks of: "" where it
+ * is one that has been read. Where the heap of a runtime that is known is not read, that is what
+ * its mappings are. */
+static void verdict_of(const struct listing *listing, char text[HS_BALANCE_TEXT_BYTES],
+                       uint64_t *ret_bytes)
 {
     const struct hs_view *view = &listing->view;
-    bool has_mappings = hs_balance_verdict(&listing->balance) == HS_BALANCE_MAPPINGS;
-    if (has_mappings && has_unread_runtime(view))
-        text[0] = '\0';
+    enum hs_balance_part part = hs_balance_verdict(&listing->balance);
+    struct hs_unread unread;
+    hs_unread_find(view, &unread);
+    bool is_runtimes =
+        unread.runtime[0] != '\0' && (part == HS_BALANCE_MAPPINGS || part == HS_BALANCE_LIVE);
+    *ret_bytes = is_runtimes ? unread.sum.unread_bytes : listing->balance.bytes[part];
+    text[0] = '\0';
+    if (is_runtimes)
+        hs_unread_text(view, text);
     else
         hs_balance_verdict_text(&listing->balance, &listing->mappings, view->facts->word_bytes,
                                 text);
@@ -91,16 +90,16 @@ static void verdict_of(const struct listing *listing, char text[HS_BALANCE_TEXT_
 static hs_status print_balance(struct hs_tool *tool, const struct listing *listing,
                                struct hs_error *err)
 {
-    const struct hs_view *view = &listing->view;
     char text[HS_BALANCE_TEXT_BYTES];
-    if (hs_balance_verdict(&listing->balance) != HS_BALANCE_MAPPINGS || has_unread_runtime(view))
-        hs_unread_talk(view);
+    uint64_t bytes;
     hs_balance_sentence(&listing->balance, text);
     if (text[0] != '\0')
         HS_TRY(print_text(tool, "", text, err));
-    verdict_of(listing, text);
+    verdict_of(listing, text, &bytes);
     if (text[0] != '\0')
         HS_TRY(print_text(tool, " !  ", text, err));
+    if (hs_balance_verdict(&listing->balance) == HS_BALANCE_FREE)
+        HS_TRY(hs_unread_say(tool, &listing->view, err));
     return listing->balance.resident_bytes == 0 ? HS_OK : hs_print(&tool->out, err, "\n");
 }
 
@@ -124,9 +123,9 @@ static hs_status print_none(struct hs_tool *tool, const struct listing *listing,
     hs_suspect_much(view, found->largest_words, much);
     bool is_runtimes = found->largest_words >= found->threshold_words; /* set aside by it */
     (void)snprintf(text, sizeof text,
-                   "no suspect: nothing%s keeps %u %% of the heap; most is kept by "
-                   "%s: %s",
-                   is_runtimes ? " of the program's own" : "", threshold_percent, who, much);
+                   "no suspect: nothing%s keeps %u %% of %s; most is kept by %s: %s",
+                   is_runtimes ? " of the program's own" : "", threshold_percent,
+                   hs_suspect_whole(view), who, much);
     return print_wrapped(tool, "", text, err);
 }
 
@@ -207,18 +206,10 @@ static bool has_bytes(const struct listing *listing, const struct hs_suspect *su
     return suspect->words >= bytes / listing->view.facts->word_bytes;
 }
 
-static bool has_type(const struct hs_view *view, uint32_t type)
-{
-    return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
-}
-
 /* Tells whether a type tells something of what is kept; what is lost is a fault without one. */
 static bool is_telling(const struct hs_view *view, const struct hs_suspect *suspect)
 {
-    const struct hs_accumulated *classes = suspect->at.classes;
-    return suspect->list == HS_SUSPECT_LOST || has_type(view, suspect->type) ||
-           (classes[0].n_blocks != 0 && has_type(view, classes[0].type)) ||
-           (classes[1].n_blocks != 0 && has_type(view, classes[1].type));
+    return suspect->list == HS_SUSPECT_LOST || hs_suspect_tells_type(view, suspect);
 }
 
 static bool is_told(const struct listing *listing, const struct hs_suspect *suspect)
@@ -317,16 +308,19 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     char balance[HS_BALANCE_TEXT_BYTES], of_balance[HS_BALANCE_TEXT_BYTES];
     struct hs_suspect_text garbage = {.sentence = ""};
     hs_balance_sentence(&listing->balance, balance);
-    verdict_of(listing, of_balance);
+    uint64_t verdict_bytes;
+    verdict_of(listing, of_balance, &verdict_bytes);
     if (has_garbage(listing))
         HS_TRY(hs_suspect_write_garbage(view, &listing->found, &garbage, err));
     bool is_garbage = of_balance[0] == '\0' && is_mostly_garbage(listing);
     const char *verdict = is_garbage ? garbage.sentence : of_balance;
+    if (is_garbage)
+        verdict_bytes = listing->found.garbage_words * view->facts->word_bytes;
     struct hs_suspect_listing rows = {.view = &listing->view,
                                       .found = &listing->found,
                                       .growing = &listing->growing,
-                                      .balance = &listing->balance,
-                                      .verdict = hs_or_null(verdict)};
+                                      .verdict = hs_or_null(verdict),
+                                      .verdict_bytes = verdict_bytes};
     const struct hs_list list = {
         .record = &hs_suspects_record, .each = hs_suspect_rows, .context = &rows};
     struct hs_attribution attribution;
@@ -342,6 +336,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_TEXT("schema", "heapsnap.suspects/2"), HS_TEXT("snapshot", view->path),
             HS_COUNT("word_bytes", view->facts->word_bytes),
             HS_COUNT("heap_words", view->totals->heap_words),
+            HS_COUNT("unread_words", attribution.unread_words),
             HS_COUNT("garbage_words", listing->found.garbage_words),
             HS_TEXT("garbage", hs_or_null(garbage.sentence)),
             HS_COUNT("resident_bytes", hs_or_unknown(listing->balance.resident_bytes)),

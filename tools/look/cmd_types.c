@@ -8,6 +8,7 @@
 #include "described.h"
 #include "noun_fields.h"
 #include "open_view.h"
+#include "unread_print.h"
 
 struct line {
     uint64_t cells[HS_TYPES_N];
@@ -70,13 +71,20 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
     struct hs_sizes unreached = hs_index_unreached_total(listing->view.index);
     struct line others = line_of(NULL, &found->others),
                 closing = line_of("[unreached]", &unreached);
+    struct hs_unread unread;
     struct hs_rows rows;
     HS_TRY(hs_rows_of(&listing->view, &hs_noun_types, found, found->n_rows, &rows, err));
     hs_status status = put_types(&rows, listing, sink, err);
     hs_rows_fini(&rows);
     hs_sink_others(sink, found->n_others, &others);
-    if (!listing->is_part)
-        hs_sink_close(sink, &closing);
+    if (listing->is_part)
+        return status;
+    hs_sink_close(sink, &closing);
+    hs_unread_find(&listing->view, &unread);
+    struct line not_read = line_of("[not read]", &(struct hs_sizes){.words = unread.counted_words});
+    not_read.cells[HS_TYPES_objects] = HS_UNKNOWN;
+    if (unread.counted_words != 0)
+        hs_sink_close(sink, &not_read);
     return status;
 }
 
@@ -94,19 +102,24 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     const struct hs_view *view = &listing->view;
     const struct hs_type_rows *rows = &listing->rows;
     struct hs_sizes unreached = hs_index_unreached_total(view->index);
+    struct hs_unread unread;
+    hs_unread_find(view, &unread);
     const struct hs_list list = {.record = &hs_types_record, .each = put_rows, .context = listing};
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = view->facts->word_bytes,
-        .whole = listing->is_part ? sum_of(rows) : view->totals->heap_words,
-        .document = HS_PAIRS(
-            HS_TEXT("schema", "heapsnap.types/1"), HS_TEXT("snapshot", view->path),
-            HS_COUNT("word_bytes", view->facts->word_bytes), HS_ROWS("types", &list),
-            HS_OBJECT("others"), HS_COUNT("count", rows->n_others),
-            HS_COUNT("words", rows->others.words), HS_END, HS_OBJECT("unreached"),
-            HS_COUNT("objects", unreached.objects), HS_COUNT("words", unreached.words), HS_END),
+        .whole = listing->is_part ? sum_of(rows) : hs_unread_whole(view),
+        .document =
+            HS_PAIRS(HS_TEXT("schema", "heapsnap.types/1"), HS_TEXT("snapshot", view->path),
+                     HS_COUNT("word_bytes", view->facts->word_bytes), HS_ROWS("types", &list),
+                     HS_OBJECT("others"), HS_COUNT("count", rows->n_others),
+                     HS_COUNT("words", rows->others.words), HS_END, HS_OBJECT("unreached"),
+                     HS_COUNT("objects", unreached.objects), HS_COUNT("words", unreached.words),
+                     HS_END, HS_COUNT("unread_words", unread.counted_words)),
     };
-    return hs_tool_list(tool, inv, &all, err);
+    HS_TRY(hs_tool_list(tool, inv, &all, err));
+    bool is_told = hs_tool_format(inv) == HS_FORMAT_TABLE && !listing->is_part;
+    return is_told ? hs_unread_say(tool, view, err) : HS_OK;
 }
 
 /* The nodes of WHAT: of a set all its top units, of a type all its blocks. */

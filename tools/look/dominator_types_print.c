@@ -5,6 +5,7 @@
 
 #include "analysis/dominator_types.h"
 #include "analysis/root_name.h"
+#include "analysis/unread.h"
 #include "commands.h"
 
 enum { INDENT_LEVELS = 24, NAME_BYTES = 1024 };
@@ -114,7 +115,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
         .rows = &list,
         .no_total = true,
         .word_bytes = view->facts->word_bytes,
-        .whole = view->totals->heap_words,
+        .whole = hs_unread_whole(view),
         .document = HS_PAIRS(
             HS_TEXT("schema", "heapsnap.dominator_types/1"), HS_TEXT("snapshot", view->path),
             HS_COUNT("word_bytes", view->facts->word_bytes), HS_ROWS("groups", &list)),

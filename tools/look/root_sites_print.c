@@ -5,6 +5,7 @@
 
 #include "analysis/field_path.h"
 #include "analysis/root_name.h"
+#include "analysis/unread.h"
 #include "options.h"
 #include "site_print.h"
 
@@ -151,6 +152,7 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
 {
     const struct listing *listing = context;
     const struct hs_root_rows *rows = listing->rows;
+    struct hs_unread unread;
     for (size_t i = 0; i < rows->n_rows; i++) {
         HS_TRY(put_root(sink, listing->join, &rows->rows[i], &listing->sites->totals[i], err));
         HS_TRY(put_sites(sink, listing, i, err));
@@ -158,6 +160,9 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
     hs_sink_others(sink, rows->n_others, &(struct line){.retained_words = rows->others_words});
     put_closing(sink, "[shared]", rows->shared_words);
     put_closing(sink, "[unreached]", hs_index_unreached_total(listing->join->view->index).words);
+    hs_unread_find(listing->join->view, &unread);
+    if (unread.counted_words != 0)
+        put_closing(sink, "[not read]", unread.counted_words);
     return HS_OK;
 }
 
@@ -170,7 +175,7 @@ hs_status hs_root_sites_sheet(struct hs_tool *tool, const struct hs_invocation *
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = join->view->facts->word_bytes,
-        .whole = join->view->totals->heap_words,
+        .whole = hs_unread_whole(join->view),
     };
     return hs_tool_list(tool, inv, &all, err);
 }

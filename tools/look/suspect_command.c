@@ -76,6 +76,18 @@ static void put_type_command(struct writer *w, const struct hs_view *view, uint3
     hs_suspect_quote(what, w->text, w->n_bytes);
 }
 
+/* Puts the command for what hangs on a place, in groups: by types, and where none is known by
+ * sizes, of which groups by type would be one. */
+static void put_groups_command(struct writer *w, struct hs_view *view,
+                               const struct hs_suspect *suspect)
+{
+    bool has_type = hs_suspect_tells_type(view, suspect);
+    put_begin(w, view, has_type ? "dominators" : "types");
+    put(w, has_type ? "--from " : "--of ");
+    put_what(w, view, suspect->evidence);
+    put(w, has_type ? " --group-by type" : "");
+}
+
 static void write_owner_command(struct writer *w, struct hs_view *view,
                                 const struct hs_suspect *suspect)
 {
@@ -85,11 +97,13 @@ static void write_owner_command(struct writer *w, struct hs_view *view,
         put_type_command(w, view, suspect->type);
         return;
     }
-    put_begin(w, view, is_path ? "paths" : "dominators");
-    put(w, is_path ? "--to " : "--from ");
+    if (!is_path) {
+        put_groups_command(w, view, suspect);
+        return;
+    }
+    put_begin(w, view, "paths");
+    put(w, "--to ");
     put_what(w, view, suspect->evidence);
-    if (!is_path)
-        put(w, " --group-by type");
 }
 
 /* The ways from each of its roots. */

@@ -189,8 +189,7 @@ static hs_status put_memory(struct hs_sink *sink, const struct hs_suspect_listin
     const struct line line = {
         .list = "memory",
         .sentence = list->verdict,
-        .words =
-            list->balance->bytes[hs_balance_verdict(list->balance)] / list->view->facts->word_bytes,
+        .words = list->verdict_bytes / list->view->facts->word_bytes,
         .objects = HS_UNKNOWN,
         .roots = &none,
         .count = HS_UNKNOWN,

@@ -2,7 +2,6 @@
 #ifndef HS_LOOK_SUSPECT_ROWS_H
 #define HS_LOOK_SUSPECT_ROWS_H
 
-#include "analysis/balance.h"
 #include "analysis/suspects.h"
 #include "compare/growing.h"
 #include "report/listing.h"
@@ -12,9 +11,9 @@ struct hs_suspect_listing {
     struct hs_view *view;
     const struct hs_suspects *found;
     const struct hs_growing *growing; /* comes first, if it is there */
-    const struct hs_balance *balance;
-    const char *verdict;         /* comes next: the memory is no live heap; NULL: it is */
-    const struct hs_suspect *at; /* the one whose row is written */
+    const char *verdict;              /* comes next: the memory is no live heap; NULL: it is */
+    uint64_t verdict_bytes;           /* what it speaks of */
+    const struct hs_suspect *at;      /* the one whose row is written */
 };
 
 /* Puts the rows: `each` of a list of hs_suspects_record, with a struct hs_suspect_listing. */

@@ -5,6 +5,7 @@
 
 #include "analysis/field_path.h"
 #include "analysis/root_name.h"
+#include "analysis/unread.h"
 #include "base/append.h"
 #include "base/units.h"
 #include "suspect_writer.h"
@@ -28,16 +29,17 @@ void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text)
     text[0] = '\0';
     put_bytes(&w, view, words);
     put(&w, ", ");
-    put_percent(&w, words, view->totals->heap_words);
-    put(&w, " of the heap");
+    put_percent(&w, words, hs_unread_whole(view));
+    put(&w, " of %s", hs_suspect_whole(view));
+}
+
+const char *hs_suspect_whole(const struct hs_view *view)
+{
+    bool is_read = hs_unread_whole(view) == view->totals->heap_words;
+    return is_read ? "the heap" : "heap and unread memory";
 }
 
 /* ---- what */
-
-static bool has_type(const struct hs_view *view, uint32_t type)
-{
-    return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
-}
 
 static bool is_opaque(const struct hs_view *view, uint32_t type)
 {
@@ -93,10 +95,35 @@ static void put_guess(struct writer *w, const char *name, uint64_t n)
              NAME_COLUMNS);
 }
 
+/* "11 pieces of mappings (heap of Ruby, 10.1 MiB)", "one piece of a mapping (anonymous, 64.0 MiB)"
+ */
+static void put_pieces(struct writer *w, const char *name, uint64_t n)
+{
+    static const char anonymous[] = "[anon";
+    size_t n_bytes = strlen(name), begin = n_bytes != 0 && name[0] == '[';
+    size_t end = begin != 0 && name[n_bytes - 1] == ']' ? n_bytes - 1 : n_bytes;
+    bool is_anonymous = strncmp(name, anonymous, sizeof anonymous - 1) == 0;
+    char inner[NAME_COLUMNS + 1];
+
+    begin = is_anonymous ? sizeof anonymous - 1 : begin;
+    (void)snprintf(inner, sizeof inner, "%s%.*s", is_anonymous ? "anonymous" : "",
+                   (int)(end > begin ? end - begin : 0), name + begin);
+    if (n == 1)
+        put(w, "one piece of a mapping (");
+    else
+        put(w, "%lu pieces of mappings (", (unsigned long)n);
+    put_name(w, inner, NAME_COLUMNS);
+    put(w, ")");
+}
+
 /* "200000 struct node of 32 B", "one char[] of 1.2 MiB", "5 blocks of unknown type, 48 B each". */
 static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n,
                        uint64_t each_words)
 {
+    if (type != HS_UNTYPED && hs_snap_type(view->snap, type)->form == HS_FORM_MAPPING) {
+        put_pieces(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), n);
+        return;
+    }
     bool is_known = has_type(view, type);
     const char *name =
         type == HS_UNTYPED ? "" : hs_view_string(view, hs_snap_type(view->snap, type)->name);

@@ -34,14 +34,20 @@ uint64_t hs_suspect_n_waiting(const struct hs_view *view, const struct hs_suspec
  * self". */
 const char *hs_suspect_place(const struct hs_view *view, const struct hs_suspect *suspect);
 
-/* "1.3 MiB, 88.0 % of the heap". `text` has HS_SUSPECT_MUCH_BYTES. */
+/* "1.3 MiB, 88.0 % of the heap", or of "heap and unread memory". `text` has HS_SUSPECT_MUCH_BYTES.
+ */
 enum { HS_SUSPECT_MUCH_BYTES = 96 };
 void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text);
+/* Names what its percentages are of: "the heap", or "heap and unread memory". */
+const char *hs_suspect_whole(const struct hs_view *view);
 
 /* Writes what a collector has yet to free: "1.3 MiB, 88.0 % of the heap is garbage, which its
  * collector will free". */
 hs_status hs_suspect_write_garbage(const struct hs_view *view, const struct hs_suspects *found,
                                    struct hs_suspect_text *ret, struct hs_error *err);
+
+/* Tells whether a type tells something of what is kept, more than the size of its blocks. */
+bool hs_suspect_tells_type(const struct hs_view *view, const struct hs_suspect *suspect);
 
 /* Writes the command alone, of which `text` has room for n_bytes (suspect_command.c). */
 hs_status hs_suspect_write_command(struct hs_view *view, const struct hs_suspect *suspect,

@@ -23,6 +23,19 @@ void hs_suspect_put_name(struct writer *w, const char *name, size_t columns)
     w->status = status;
 }
 
+bool hs_suspect_has_type(const struct hs_view *view, uint32_t type)
+{
+    return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
+}
+
+bool hs_suspect_tells_type(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    const struct hs_accumulated *classes = suspect->at.classes;
+    return has_type(view, suspect->type) ||
+           (classes[0].n_blocks != 0 && has_type(view, classes[0].type)) ||
+           (classes[1].n_blocks != 0 && has_type(view, classes[1].type));
+}
+
 static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);

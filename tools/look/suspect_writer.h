@@ -21,6 +21,10 @@ struct writer {
 void hs_suspect_put_name(struct writer *w, const char *name, size_t columns);
 #define put_name hs_suspect_put_name
 
+/* Tells whether a type is more than the size of its blocks. */
+bool hs_suspect_has_type(const struct hs_view *view, uint32_t type);
+#define has_type hs_suspect_has_type
+
 /* Puts a share of a whole in percent, rounded to tenths: "88.0 %". */
 void hs_suspect_put_percent(struct writer *w, uint64_t part, uint64_t whole);
 #define put_percent hs_suspect_put_percent

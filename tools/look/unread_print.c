@@ -1,21 +1,30 @@
 #include "unread_print.h"
 
+#include <stdio.h>
+
 #include "base/units.h"
 
-void hs_unread_talk(const struct hs_view *view)
+void hs_unread_text(const struct hs_view *view, char text[HS_UNREAD_TEXT_BYTES])
 {
     struct hs_unread unread;
     char bytes[HS_UNIT_TEXT_BYTES];
 
+    text[0] = '\0';
     hs_unread_find(view, &unread);
     if (!unread.is_worth_saying)
         return;
     hs_format_bytes(unread.sum.unread_bytes, bytes);
-    if (unread.runtime[0] != 0)
-        hs_talk("%u %% of the process's own memory (%s) is not read: the heap of %s is not "
-                "supported yet",
-                unread.percent, bytes, unread.runtime);
-    else
-        hs_talk("%u %% of the process's own memory (%s) is not read: no known allocator has it",
-                unread.percent, bytes);
+    bool is_known = unread.runtime[0] != '\0';
+    (void)snprintf(text, HS_UNREAD_TEXT_BYTES,
+                   "%u %% of the process's own memory (%s) is not read: %s%.300s%s", unread.percent,
+                   bytes, is_known ? "the heap of " : "no known allocator has it", unread.runtime,
+                   is_known ? " is not supported yet" : "");
+}
+
+hs_status hs_unread_say(struct hs_tool *tool, const struct hs_view *view, struct hs_error *err)
+{
+    char text[HS_UNREAD_TEXT_BYTES];
+
+    hs_unread_text(view, text);
+    return text[0] == '\0' ? HS_OK : hs_tool_say(tool, err, "%s", text);
 }

@@ -6,6 +6,7 @@
 
 #include "analysis/block_name.h"
 #include "analysis/object_lookup.h"
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "base/append.h"
 #include "base/units.h"
@@ -106,7 +107,7 @@ void hs_what_if_answers_fini(struct hs_what_if_answers *answers)
 
 static double percent_of(const struct hs_view *view, uint64_t words)
 {
-    uint64_t all = view->totals->heap_words;
+    uint64_t all = hs_unread_whole(view);
     return all == 0 ? 0 : 100.0 * (double)words / (double)all;
 }
 

@@ -22,6 +22,11 @@ function bytesText(bytes) {
   return (at === 0 ? bytes : bytes.toFixed(1)) + ' ' + units[at];
 }
 
+/* What percentages of tables are of: the heap, and memory that is not read, as hs_unread_whole has it. */
+function wholeWords() {
+  return hs.data.info.words + (hs.data.roots.unread_words || 0);
+}
+
 function percent(part, whole) {
   return whole > 0 ? (100 * part / whole).toFixed(1) + ' %' : '';
 }

@@ -175,7 +175,7 @@ rootColumns = heap => [...plainColumns(heap), { head: 'let go', text: () => '',
 const GROUPS = ['root', 'module', 'unit', 'kind', 'thread', 'frame'];
 async function groupRoots(by, place) {
   if (by === 'root') return show();
-  const heap = hs.data.info.words, found = await hs.api(`roots?group_by=${by}&limit=${MOST}`);
+  const heap = wholeWords(), found = await hs.api(`roots?group_by=${by}&limit=${MOST}`);
   const rows = table({ rows: found.roots, sorted: 1, what: row => row.id, select: row => say(command('roots', '--group-by', by)), columns: [
     { head: by, name: true, text: row => row.name },
     sizeColumn('retained', row => row.retained_words, heap),

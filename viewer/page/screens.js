@@ -84,7 +84,7 @@ function largestKeys(keys) {
 }
 
 function drawOverview() {
-  const heap = hs.data.info.words;
+  const heap = wholeWords();
   const roots = hs.data.roots.roots.slice(0, 8);
   const lateKeys = hs.late?.('keys'), tree = lateKeys ? null : treeCanvas(hs.keys, key => go('tree', key), tip, ['treemap', 'icicle'],
     'the table below has the largest in words, the screen Tree all');
@@ -104,10 +104,10 @@ function openInTree(row) {
 }
 
 function drawRoots() {
-  const { roots, sets, shared, others, unreached } = hs.data.roots, heap = hs.data.info.words;
+  const { roots, sets, shared, others, unreached, unread_words } = hs.data.roots, heap = wholeWords();
   const rows = table({ columns: rootColumns(heap), rows: roots, sorted: 2,
     select: row => say(command('paths', '--to', row.id)), what: row => row.id, open: hs.visit ? null : openInTree,
-    foot: ['total: roots, shared, others and unreached', '', size(heap), '100.0 %'].concat(Array(5).fill('')) });
+    foot: ['total: roots, shared, others and unreached' + (unread_words ? ', and not read' : ''), '', size(heap), '100.0 %'].concat(Array(5).fill('')) });
   const shown = wordsOf(roots.map(row => row.retained_words));
   return { table: rows, element: make('div', {}, searchTools(rows),
     make('p', { class: 'soft' }, `${grouped(roots.length)} roots shown: ${size(shown)}`
@@ -176,7 +176,7 @@ function drawTree(argument) {
 
 /* Sets as rows, roots as columns: the roots that take part in most of what is shared come first. */
 function drawShared() {
-  const { sets, roots, other_sets, shared } = hs.data.roots, heap = hs.data.info.words;
+  const { sets, roots, other_sets, shared } = hs.data.roots, heap = wholeWords();
   const names = new Map(roots.map(root => [root.id, root.name])), weight = new Map();
   for (const set of sets)
     for (const id of set.roots) weight.set(id, (weight.get(id) || 0) + set.retained_words);
@@ -191,14 +191,14 @@ function drawShared() {
       text: set => set.roots.includes(id) ? names.get(id) || hs.data.set_roots[id] || id : '' }))] });
   rows.element.querySelectorAll('th').forEach((th, i) => { if (i >= 4) th.classList.add('tall'); });
   return { table: rows, element: make('div', {}, searchTools(rows),
-    make('p', { class: 'soft' }, `Shared by several roots: ${size(shared.retained_words)}, ${percent(shared.retained_words, heap)} of the heap`
+    make('p', { class: 'soft' }, `Shared by several roots: ${size(shared.retained_words)}, ${percent(shared.retained_words, heap)}`
       + (other_sets.count > 0 ? `; ${grouped(other_sets.count)} more sets have ${size(other_sets.retained_words)}` : '') + `. A set is freed when all of its roots let go.`
       + (weight.size > columns.length ? ` Columns: of ${grouped(weight.size)} roots the ${columns.length} that take part in most.` : '')),
     rows.element) };
 }
 
 function drawTypes() {
-  const { types, others, unreached } = hs.data.types, heap = hs.data.info.words;
+  const { types, others, unreached } = hs.data.types, heap = wholeWords();
   const rows = table({ rows: types, sorted: 5, what: row => 'type:' + row.type, select: row => say(command('paths', '--to', 'type:' + row.type)), columns: [
     { head: 'type', name: true, text: row => row.type },
     { head: 'kind', text: row => row.kind },

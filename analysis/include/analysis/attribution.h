@@ -38,9 +38,7 @@ struct hs_attribution {
      * HS_ATTRIBUTED_MODULES. */
     uint64_t to_files_words, to_objects_words, to_modules_words;
     struct hs_private_memory memory;
-    /* The resident words of the process's private memory outside the heap that was read, which no
-     * root owns. 0 below one percent of both together: every process has some pages of its own. */
-    uint64_t unread_words;
+    uint64_t unread_words; /* that no root owns: hs_unread.counted_words */
 };
 
 /* Returns words in percent of what is reached and what was not read; and of all private memory. */

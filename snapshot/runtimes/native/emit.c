@@ -3,15 +3,18 @@
 
 #include "base/units.h"
 #include "emit.h"
+#include "foreign.h"
 #include "guess.h"
 
 enum { WORD = 8, NAME_BYTES = 320 };
 
-/* Finds the type of a mapping: "[anon 64 MiB]", or the file that is mapped and its size. */
-static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flow, hs_addr address,
-                                   hs_ntype *ret, struct hs_error *err)
+/* Finds the type of a mapping: "[anon 64 MiB]", "[heap of Ruby 10.1 MiB]", or the file that is
+ * mapped and its size. */
+static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flow,
+                                   const struct hs_heap_block *block, hs_ntype *ret,
+                                   struct hs_error *err)
 {
-    const struct hs_mapping *mapping = hs_target_mapping_at(&native->dump->target, address);
+    const struct hs_mapping *mapping = hs_target_mapping_at(&native->dump->target, block->begin);
     const char *path = mapping == NULL ? "" : hs_mapping_path(&native->dump->target, mapping);
     char name[NAME_BYTES], size[HS_UNIT_TEXT_BYTES];
 
@@ -19,7 +22,10 @@ static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flo
         snprintf(name, sizeof name, "[anon]");
     else {
         hs_format_bytes(mapping->end - mapping->begin, size);
-        if (path[0] == '\0')
+        if (hs_native_is_foreign(native, block))
+            snprintf(name, sizeof name, "[%.200s %s]",
+                     hs_strtab_get(&native->dump->strings, native->foreign.name), size);
+        else if (path[0] == '\0')
             snprintf(name, sizeof name, "[anon %s]", size);
         else
             snprintf(name, sizeof name, "[%.200s %s]", path, size);
@@ -35,7 +41,7 @@ static hs_status emit_plain_type(struct hs_native *native, struct hs_flow *flow,
     char text[NAME_BYTES];
 
     if ((block->span->states & HS_BLOCK_MAPPING) != 0)
-        return emit_mapping_type(native, flow, block->begin, ret, err);
+        return emit_mapping_type(native, flow, block, ret, err);
     hs_str name = hs_heaps_pool_name(&native->dump->heaps, block->span);
     if (name != 0) {
         snprintf(text, sizeof text, "%.300s", hs_strtab_get(&native->dump->strings, name));

@@ -119,6 +119,7 @@ static hs_status add_root(struct foreign_find *f)
     HS_TRY(hs_strtab_add(&native->dump->strings, "private mappings", &leaf.group_unit, f->err));
     HS_TRY(hs_native_name(native, &leaf.group_variable, f->err, "heap of %.64s", f->name));
     leaf.root.module = leaf.group_module;
+    native->foreign.name = leaf.group_variable;
     for (size_t i = 0; i < map->n_spans; i++)
         if (map->spans[i].owner == HS_OWNER_MAPPING &&
             hs_range_set_find(&native->foreign.ranges, map->spans[i].begin) != NULL)

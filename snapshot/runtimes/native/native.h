@@ -77,6 +77,7 @@ struct hs_native {
     bool is_large;                    /* blocks are gone through by region: see queue.h */
     struct hs_native_foreign {
         struct hs_range_set ranges; /* owned: see foreign.h */
+        hs_str name;                /* "heap of Ruby" */
     } foreign;
     uint64_t n_copy_looks; /* for the library that a variable was copied from */
 };
