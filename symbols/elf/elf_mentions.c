@@ -230,11 +230,13 @@ static hs_status look_at_data(struct mention_search *s)
             is_loaded && section->type == SHT_PROGBITS && (section->flags & SHF_EXECINSTR) == 0;
         if (is_loaded && (section->flags & SHF_WRITE) != 0)
             hit_add(s, section->vaddr, 0, true);
+        s->function = ELF_HIT_IN_DATA;
         if (is_loaded && elf->is_dyn && strcmp(section->name, ".rela.dyn") == 0)
             HS_TRY(look_at_words(s, section, sizeof(Elf64_Rela), offsetof(Elf64_Rela, r_addend),
                                  is_relative));
         else if (is_data && !elf->is_dyn)
             HS_TRY(look_at_words(s, section, MENTIONS_WORD_BYTES, 0, NULL));
+        s->function = 0;
     }
     return s->status;
 }

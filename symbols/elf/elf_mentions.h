@@ -13,9 +13,11 @@ enum { ELF_MENTIONS_REACH = 1 << 16 };
  * `end` at least, and the border is another mention's. */
 struct elf_hit {
     hs_addr at, end;
-    uint32_t function; /* from 1; 0: a relocation or a section */
+    uint32_t function; /* from 1; 0: a section begins; ELF_HIT_IN_DATA: a word of data has it */
     bool is_border;
 };
+
+#define ELF_HIT_IN_DATA UINT32_MAX
 
 struct elf_mentions {
     struct elf_hit *hits; /* owned: by at */

@@ -132,15 +132,16 @@ static uint32_t poll_winner(const struct poll *poll)
     return 0;
 }
 
-/* Tells whether a function is of another file than `source`: by a text, or because those of
- * `source`, which stand together, are neither before it nor behind. What it uses is not static
- * there, and may be defined anywhere. */
+/* Tells whether a function may be of another file than `source`: it is by a text, or those of
+ * `source`, which stand together, are neither before it nor behind (`main`, whose code stands
+ * before all other, has none before it). What it uses may be no static variable, and be defined
+ * anywhere.
+ */
 static bool is_elsewhere(const struct elf_function *function, uint32_t source)
 {
     if (function->source != 0 && function->source != ELF_SOURCES && !function->is_by_place)
         return function->source != source;
-    return function->before != 0 && function->after != 0 && function->before != source &&
-           function->after != source;
+    return function->before != source && function->after != source;
 }
 
 static void users_tell(const struct objects *o, size_t n, struct hs_elf_object *ret,
@@ -178,13 +179,16 @@ static void object_of(const struct objects *o, size_t border, hs_addr begin,
     hs_addr symbol = next_symbol(o->names, begin); /* what is mentioned in it is not of this */
     size_t first = HS_FIRST_NOT(at, o->borders[border].first_hit, end, m->hits[at].at < begin);
     uint32_t source = 0;
+    bool in_data = false;
 
     *ret = (struct hs_elf_object){.begin = begin};
-    for (size_t i = first; i < end && n < USERS_MAX && m->hits[i].at < symbol; i++)
-        if (m->hits[i].function != 0)
+    for (size_t i = first; i < end && n < USERS_MAX && m->hits[i].at < symbol; i++) {
+        in_data |= m->hits[i].function == ELF_HIT_IN_DATA;
+        if (m->hits[i].function != 0 && m->hits[i].function != ELF_HIT_IN_DATA)
             o->users[n++] = m->hits[i].function;
+    }
     users_tell(o, n, ret, &source);
-    if (source != 0)
+    if (source != 0 && !in_data) /* a table has it, and any file may have that */
         ret->file = all->files + m->sources.all[source - 1].name;
 }
 

@@ -9,19 +9,22 @@
 #include "symbols/elf_objects.h"
 
 enum { TEXT = 0x1000, RODATA = 0x2000, DATA = 0x3000, FRAMES = 0x4000, FRAMES_BYTES = 0x400 };
+enum { MOVED = 0x5000 };
 
 /* Functions of 32 bytes each:
  *
- *   1000  lea rdi,[3010]; mov rax,[rdi+0x18]; mov [rdi+0x20],rax; ret
+ *   1000  lea rdi,[3010]; mov rax,[rdi+0x18]; mov [rdi+0x20],rax; mov rax,[30b8]; ret
  *   1020  mov rax,[3028]; mov rcx,[3040]; lea rsi,["src/dict.c"]; lea rdx,[".cc"]; ret
  *   1040  mov [3040],rax; lea rsi,["dict.h"]; ret   `use_it`
  *   1060  mov rax,[3080]; lea rsi,["other.c"]; ret
- *   1080  mov rax,[3080]; ret
+ *   1080  mov rax,[3080]; mov rax,[30b8] twice; mov rax,[30c0]; ret
  *   10a0  mov rax,[3088]; lea rsi,["other.c"]; mov rax,[3068] twice (in `table`); ret
  *   10c0  mov rax,[3098] twice; mov rax,[30a8]; lea rsi,["other.c"]; ret
  *   10e0  mov rax,[3098]; lea rsi,["src/dict.c"]; ret
  *   1100  mov rax,[30a8]; ret
- *   1120  lea rsi,["src/dict.c"]; ret */
+ *   1120  lea rsi,["src/dict.c"]; ret
+ *
+ * A word of data has the address 30c0. */
 static const uint8_t text[0x140] = {
     [0x00] = 0x48,
     0x8d,
@@ -38,6 +41,13 @@ static const uint8_t text[0x140] = {
     0x89,
     0x47,
     0x20,
+    0x48,
+    0x8b,
+    0x05,
+    0xa2,
+    0x20,
+    0x00,
+    0x00,
     0xc3,
     [0x20] = 0x48,
     0x8b,
@@ -105,6 +115,27 @@ static const uint8_t text[0x140] = {
     0x1f,
     0,
     0,
+    0x48,
+    0x8b,
+    0x05,
+    0x2a,
+    0x20,
+    0x00,
+    0x00,
+    0x48,
+    0x8b,
+    0x05,
+    0x23,
+    0x20,
+    0x00,
+    0x00,
+    0x48,
+    0x8b,
+    0x05,
+    0x24,
+    0x20,
+    0x00,
+    0x00,
     0xc3,
     [0xa0] = 0x48,
     0x8b,
@@ -185,6 +216,9 @@ static const uint8_t text[0x140] = {
 /* 2000 "src/dict.c", 200b ".cc", 2010 "dict.h", 2020 "other.c" */
 static const char rodata[0x40] = "src/dict.c\0.cc\0\0dict.h\0\0\0\0\0\0\0\0\0\0other.c";
 
+static const uint8_t relocation[sizeof(Elf64_Rela)] = {
+    [0] = 0xf0, 0x30, [8] = R_X86_64_RELATIVE, [16] = 0xc0, 0x30};
+
 static size_t put_word(uint8_t *at, size_t n, uint32_t word)
 {
     memcpy(at + n, &word, sizeof word);
@@ -226,18 +260,21 @@ static void make(struct elf_writer *w, uint8_t frames[FRAMES_BYTES], size_t n_ma
     size_t data = elf_writer_section(w, ".bss", SHT_NOBITS, DATA, NULL, 0x100);
     size_t eh = elf_writer_section(w, ".eh_frame", SHT_PROGBITS, FRAMES, frames,
                                    make_frames(frames, n_marks));
+    size_t moved =
+        elf_writer_section(w, ".rela.dyn", SHT_RELA, MOVED, relocation, sizeof relocation);
     elf_writer_segment(w, PT_LOAD, PF_R | PF_X, TEXT, sizeof text, code);
     elf_writer_segment(w, PT_LOAD, PF_R, RODATA, sizeof rodata, texts);
     elf_writer_segment(w, PT_LOAD, PF_R | PF_W, DATA, 0x100, 0);
     elf_writer_segment(w, PT_LOAD, PF_R, FRAMES, FRAMES_BYTES, eh);
+    elf_writer_segment(w, PT_LOAD, PF_R, MOVED, sizeof relocation, moved);
     elf_writer_symbol(w, "use_it", STT_FUNC, STB_GLOBAL, TEXT + 0x40, 0x20, (uint16_t)code);
     elf_writer_symbol(w, "table", STT_OBJECT, STB_GLOBAL, DATA + 0x60, 0x10, (uint16_t)data);
     elf_writer_finish(w);
     elf_writer_section_header(w, data)->sh_flags |= SHF_WRITE;
 }
 
-static const hs_addr places[] = {0x3010, 0x3028, 0x3030, 0x3040, 0x3050,
-                                 0x3070, 0x3080, 0x3088, 0x3098, 0x30a8};
+static const hs_addr places[] = {0x3010, 0x3028, 0x3030, 0x3040, 0x3050, 0x3070,
+                                 0x3080, 0x3088, 0x3098, 0x30a8, 0x30b8, 0x30c0};
 enum { PLACES = sizeof places / sizeof *places };
 
 static hs_status find(struct elf_writer *w, struct hs_elf_objects *ret, struct hs_error *err)
@@ -256,12 +293,15 @@ static hs_status find(struct elf_writer *w, struct hs_elf_objects *ret, struct h
 
 static void tells_objects_and_their_users(void **state)
 {
-    static const hs_addr begins[PLACES] = {0x3010, 0x3010, 0x3010, 0x3040, 0x3040,
-                                           0x3070, 0x3080, 0x3088, 0x3098, 0x30a8};
+    static const hs_addr begins[PLACES] = {0x3010, 0x3010, 0x3010, 0x3040, 0x3040, 0x3070,
+                                           0x3080, 0x3088, 0x3098, 0x30a8, 0x30b8, 0x30c0};
     static const char *const files[PLACES] = {"src/dict.c", "src/dict.c", "src/dict.c",
                                               "src/dict.c", "src/dict.c", NULL, "other.c",
                                               "other.c",
                                               /* used from both files, so of neither */
+                                              NULL, NULL,
+                                              /* by code before that of all files, as main's is; and
+                                               * a table of any file has it */
                                               NULL, NULL};
     static struct elf_writer w;
     struct hs_elf_objects objects;
