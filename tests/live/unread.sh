@@ -65,7 +65,7 @@ grep -q 'less than the 50 % of --fail-unless-attributed' "$work/said" || fail "w
 leave
 
 # An allocator that is recognised is called by its name everywhere, not in dump and info alone.
-build collector -DCOLLECTOR -rdynamic
+build collector -DCOLLECTOR=GC_malloc -rdynamic
 start "$work/collector" 16
 dump
 says info "Boehm's collector (collector) (its heap is not read)"
@@ -73,6 +73,16 @@ for command in roots leaks suspects; do
     says "$command" "9[0-9] % $told: the heap of Boehm's collector (collector)"
 done
 leave
+
+# By what its functions are called, and by the program's name where these are hidden.
+build moz -DCOLLECTOR=moz_arena_malloc -rdynamic
+cp "$work/unread" "$work/js102"
+for known in 'moz:mozjemalloc (moz)' 'js102:SpiderMonkey (js102)'; do
+    start "$work/${known%%:*}" 16
+    "$HEAPSNAP" doctor "$pid" >"$work/said" 2>&1 || fail "doctor"
+    grep -qF "${known#*:}" "$work/said" || { cat "$work/said"; fail "doctor: $known"; }
+    leave
+done
 
 start "$work/unread" 16
 dump
