@@ -198,6 +198,28 @@ static void short_items_are_numbers(void **state)
     }
 }
 
+/* The set of bits, or the hash, of a node of a context's map is a number, even where what was left
+ * beside it makes it look like an address; its items lead to what the map has. */
+static void bits_of_map_nodes_are_numbers(void **state)
+{
+    enum { AT_ITEM = AT_BASIC_SIZE + 1, AT_BITS = 3, FIRST_ITEM = 4 };
+    const char *const names[] = {"hamt_bitmap_node", "hamt_collision_node", "hamt_other"};
+    uint32_t number;
+
+    for (unsigned i = 0; i < 3; i++) {
+        hs_python_classes_fini(&classes);
+        put_type(FIRST, 210, names[i], 0);
+        words[FIRST + AT_TYPE_FLAGS] = 0;
+        words[FIRST + AT_BASIC_SIZE] = FIRST_ITEM * sizeof words[0];
+        words[FIRST + AT_ITEM] = sizeof words[0];
+        assert_int_equal(hs_python_class(&view, &classes, at(FIRST), &number, &err), HS_OK);
+        const struct py_class *class = &classes.all[number];
+        assert_string_equal(class->name, names[i]);
+        assert_int_equal(class->owning >> AT_BITS & 1, i == 2);
+        assert_true(hs_python_items_lead(class));
+    }
+}
+
 /* A class that says it is a list and is shorter than one is none: its items are not looked for. */
 static void short_objects_are_of_no_kind(void **state)
 {
@@ -302,12 +324,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(versions_are_known_or_not),  TEST(tables_say_no_more_than_there_is),
-        TEST(only_identifiers_are_names), TEST(types_that_lie_are_none),
-        TEST(numbers_of_types_are_none),  TEST(short_objects_are_of_no_kind),
-        TEST(short_items_are_numbers),    TEST(lines_end_with_their_table),
-        TEST(lines_of_older_versions),    TEST(walks_end_when_too_much_is_asked),
-        TEST(what_lies_costs_nothing),
+        TEST(versions_are_known_or_not),        TEST(tables_say_no_more_than_there_is),
+        TEST(only_identifiers_are_names),       TEST(types_that_lie_are_none),
+        TEST(numbers_of_types_are_none),        TEST(short_objects_are_of_no_kind),
+        TEST(bits_of_map_nodes_are_numbers),    TEST(short_items_are_numbers),
+        TEST(lines_end_with_their_table),       TEST(lines_of_older_versions),
+        TEST(walks_end_when_too_much_is_asked), TEST(what_lies_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
