@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/append.h"
 #include "short_way.h"
+#include "type_rank.h"
 
 enum { MOST_STEPS = 4096 };
 
@@ -313,6 +314,26 @@ hs_status hs_name_cycle(struct hs_view *view, hs_node block, char **ret, struct 
     }
     hs_path_fold_fini(&fold);
     return status;
+}
+
+hs_status hs_cycle_hidden(struct hs_view *view, hs_node block, uint32_t *ret, struct hs_error *err)
+{
+    hs_node way[HS_SHORT_WAY_STEPS];
+    size_t n;
+
+    *ret = HS_UNTYPED;
+    HS_TRY(hs_short_way(view, block, block, way, &n, err));
+    for (size_t i = 0; i < n && *ret == HS_UNTYPED; i++) {
+        struct hs_node_facts facts;
+        HS_TRY(hs_view_facts(view, way[i], &facts, err));
+        if (facts.type == HS_UNTYPED)
+            continue;
+        const struct hs_type *type = hs_snap_type(view->snap, facts.type);
+        if (type->form == HS_FORM_PYTHON && type->tag == HS_TAG_HIDDEN &&
+            !hs_type_is_part(hs_view_string(view, type->name), type->form))
+            *ret = facts.type;
+    }
+    return HS_OK;
 }
 
 void hs_fold_indices(char *text)

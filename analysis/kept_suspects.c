@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 11
+#define KEPT_SUSPECTS_VERSION 12
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -228,6 +228,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     text(c, &row->bulk_place);
     text(c, &row->within_place);
     text(c, &row->cycle);
+    type(c, &row->hidden);
     node(c, &row->holder_root);
     text(c, &row->site);
     SMALL(c, row->site_percent, 101);
@@ -235,7 +236,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1936 && sizeof(struct hs_accumulation) == 1104 &&
+static_assert(sizeof(struct hs_suspect) == 1944 && sizeof(struct hs_accumulation) == 1104 &&
               sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

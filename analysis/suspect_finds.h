@@ -44,6 +44,11 @@ hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,
 /* Tells whether blocks are Python's objects. O(types). */
 bool hs_suspect_has_python(const struct hs_view *view);
 
+/* Finds among what is lost the class of Python that tells most, where what most of `words` hangs on
+ * is a part of an object (the items of an array); NULL: it is none. */
+const struct hs_leak_group *hs_suspect_lost_class(const struct hs_leak_report *report,
+                                                  uint64_t words);
+
 /* Finds what Python's collector has yet to find, among leaks of both certainties. */
 hs_status hs_suspect_find_garbage(const struct hs_leak_report *report, struct hs_suspects *found,
                                   struct hs_error *err);

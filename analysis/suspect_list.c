@@ -17,6 +17,7 @@ hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list
         .list = list,
         .objects = HS_SUSPECT_UNKNOWN,
         .type = HS_UNTYPED,
+        .hidden = HS_UNTYPED,
         .evidence = HS_NO_NODE,
         .entry = HS_NO_NODE,
         .at = {.top = HS_NO_NODE,

@@ -267,22 +267,27 @@ static struct hs_accumulated telling_part(const struct hs_leak_report *report,
 static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_suspects *found,
                                 struct hs_error *err)
 {
-    const struct hs_leak_group *group = &report->groups.groups[0], *second;
+    const uint64_t words = report->groups.totals[HS_LEAK_CERTAIN].words;
+    const struct hs_leak_group *group = hs_suspect_lost_class(report, words), *second;
+    if (group == NULL)
+        group = &report->groups.groups[0];
     struct hs_suspect *suspect;
     HS_TRY(hs_suspect_add(found, HS_SUSPECT_LOST, &suspect, err));
-    suspect->words = report->groups.totals[HS_LEAK_CERTAIN].words;
+    suspect->words = words;
     suspect->objects = report->groups.totals[HS_LEAK_CERTAIN].count;
     suspect->certainty = HS_EXACT;
     suspect->type = group->type;
     suspect->count = group->count;
     suspect->each_words = group->words_each;
-    suspect->held_words = group->held_words;
+    suspect->held_words = group->held_words >= group->words ? group->held_words : words;
     suspect->at.n_heads = group->heads;
     suspect->evidence = group->first;
     HS_TRY(hs_outgrown_copies_find(report, suspect->words, suspect, err));
     HS_TRY(hs_name_cycle(report->view, group->first, &suspect->cycle, err));
-    if (suspect->cycle != NULL)
+    if (suspect->cycle != NULL) {
         hs_fold_indices(suspect->cycle);
+        HS_TRY(hs_cycle_hidden(report->view, group->first, &suspect->hidden, err));
+    }
     if (suspect->n_copies == 0)
         suspect->at.bulk = telling_part(report, group);
     second = suspect->n_copies != 0 ? NULL : second_of(report, suspect->words);

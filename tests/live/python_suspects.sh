@@ -60,6 +60,9 @@ for python in $(pythons 3.13 3.14); do
         told pages "100 lxml.etree._ElementUnicodeResult" " xmlNode" "__main__.Index.titles"
     fi
     if "$python" -c "import numpy" 2>"$work/talk"; then
+        told unseen "Lost" "__main__.Cell" "mesh.cells.data[*] leads back" \
+            "collector does not look into numpy.ndarray"
+        told chains "is garbage" "__main__.Chain"
         told views "views() local camera" "200 numpy.ndarray" ".base.data"
     fi
 done

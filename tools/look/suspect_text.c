@@ -554,6 +554,17 @@ static void put_cycle(struct writer *w, const char *cycle)
     put(w, " leads back. ");
 }
 
+/* Tells of a cycle that Python's collector never sees: it frees what it can follow alone. */
+static void put_hidden_cycle(struct writer *w, const struct hs_view *view,
+                             const struct hs_suspect *suspect)
+{
+    put_cycle(w, suspect->cycle);
+    put(w, "Python's collector does not look into ");
+    put_name(w, hs_view_string(view, hs_snap_type(view->snap, suspect->hidden)->name),
+             NAME_COLUMNS);
+    put(w, ", so it never frees them. ");
+}
+
 /* Adds what is lost by another fault: ", and 20000 Circle, 232 B each with what hangs on it" */
 static void put_second_fault(struct writer *w, const struct hs_view *view,
                              const struct hs_accumulated *fault)
@@ -606,8 +617,10 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
         put(w, ", %lu of them at the top", (unsigned long)suspect->at.n_heads);
     put_second_fault(w, view, &suspect->at.parts[0]);
     put(w, ". ");
-    if (suspect->type != HS_UNTYPED &&
-        hs_snap_type(view->snap, suspect->type)->form == HS_FORM_PYTHON)
+    if (suspect->hidden != HS_UNTYPED)
+        put_hidden_cycle(w, view, suspect);
+    else if (suspect->type != HS_UNTYPED &&
+             hs_snap_type(view->snap, suspect->type)->form == HS_FORM_PYTHON)
         put(w, "More references to it are counted than there are: C code has not given one back "
                "(Py_DECREF); under heapsnap record it has the line that made it. ");
     else

@@ -25,6 +25,10 @@ hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, bool
  * them counts who refers to it: only of these a cycle is the reason why they are lost. */
 hs_status hs_name_cycle(struct hs_view *view, hs_node block, char **ret, struct hs_error *err);
 
+/* Finds on such a way the first object of Python that its collector does not look into: nothing
+ * frees the cycle then. HS_UNTYPED: there is none. */
+hs_status hs_cycle_hidden(struct hs_view *view, hs_node block, uint32_t *ret, struct hs_error *err);
+
 /* Replaces the indices of a way by stars: "[17].key" by "[*].key". */
 void hs_fold_indices(char *text);
 

@@ -159,6 +159,8 @@ struct hs_suspect {
     char *bulk_place;      /* owned: the way from a member to at.bulk, ".__traceback__.tb_frame";
                               NULL: not known */
     char *cycle;           /* owned: lost: the way from one of these to itself; NULL: none found */
+    uint32_t hidden;       /* lost: the type on that way into which Python's collector does not look;
+                              HS_UNTYPED: none is known */
     hs_node holder_root;   /* joint, lost: the root that `holder` begins with; 0: none */
     char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
     uint64_t site_percent; /* of the samples of it */

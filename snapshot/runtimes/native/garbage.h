@@ -4,7 +4,11 @@
  * refer to it has an owner that gave up its reference without saying so: the collector leaves it
  * and all that it leads to alone for ever. The others are garbage that it has yet to find. It finds
  * them the same way (`subtract_refs` and `move_unreachable` of CPython's gcmodule.c), among what
- * was made since it last looked. */
+ * was made since it last looked.
+ *
+ * It does not look into objects of types without tp_traverse, numpy's arrays of objects among them:
+ * what these refer to has references that it does not see. Where that leads back to them, nobody
+ * frees any of it. */
 #ifndef HS_NATIVE_GARBAGE_H
 #define HS_NATIVE_GARBAGE_H
 

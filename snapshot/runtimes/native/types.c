@@ -130,7 +130,10 @@ hs_status hs_native_types_of_object(struct hs_native_types *types,
         return HS_OK;
     HS_TRY(interpreter->model->describe(interpreter->state, number, &what, err));
     struct hs_native_type type = {
-        .type = {.name = what.name, .form = HS_FORM_PYTHON, .stride_bytes = what.stride_bytes},
+        .type = {.name = what.name,
+                 .tag = what.is_hidden ? HS_TAG_HIDDEN : 0,
+                 .form = HS_FORM_PYTHON,
+                 .stride_bytes = what.stride_bytes},
         .members = what.members,
         .n_members = what.n_members,
     };

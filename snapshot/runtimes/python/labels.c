@@ -375,9 +375,11 @@ hs_status hs_python_describe(const void *state, uint32_t type, struct hs_object_
     *ret = (struct hs_object_type){0};
     if (type < names->n_classes) {
         labels = &names->of_class[type];
+        ret->is_hidden = !s->classes.all[type].has_gc;
     } else if (type - names->n_classes < PY_N_BLOCK_KINDS) {
         unsigned kind = (unsigned)(type - names->n_classes);
         ret->name = names->of_part[kind == PY_BLOCK_UNKNOWN ? PY_BLOCK_ITEMS : kind];
+        ret->is_hidden = kind == PY_BLOCK_REFERENCES;
         ret->stride_bytes = kind == PY_BLOCK_ITEMS || kind == PY_BLOCK_REFERENCES ? PY_WORD : 0;
         return HS_OK;
     } else {

@@ -299,6 +299,7 @@ static void words_of_object(const struct py_state *s, const struct py_class *cla
     ret->links = class->links;
     ret->weak = class->weak;
     ret->is_tracked = class->has_gc;
+    ret->is_hidden = !class->has_gc;
     if (class->has_gc)
         ret->n_references = references_of(s, block->bytes + class->object_at);
     if ((class->object_at + class->n_bytes) / PY_WORD > MASK_WORDS)
@@ -344,6 +345,7 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
 
     *ret = (struct hs_object_words){.n_owning = UINT64_MAX, .is_exact = true};
     ret->is_part = kind != PY_BLOCK_OBJECT;
+    ret->is_hidden = kind == PY_BLOCK_REFERENCES; /* numpy's arrays tell the collector nothing */
     switch (kind) {
     case PY_BLOCK_OBJECT:
         words_of_object(s, &s->classes.all[number], block, ret);

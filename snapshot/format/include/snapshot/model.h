@@ -206,6 +206,8 @@ const char *hs_type_form_name(unsigned form);
 /* Tells whether a type has a name of an undescribed record. */
 bool hs_type_is_opaque(const char *name, unsigned form);
 
+enum { HS_TAG_HIDDEN = 1 }; /* of Python's types: the collector does not look into these objects */
+
 struct hs_type {
     hs_str name; /* "closure Stm.observe", "block tag 0, 3 fields", "string", "struct dict",
                     "dictEntry *[]", "block of 48 bytes" */

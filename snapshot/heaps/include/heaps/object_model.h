@@ -31,6 +31,7 @@ struct hs_object_words {
     uint64_t weak;   /* what a weak reference refers to; the first of an object's weak references */
     bool is_tracked; /* the collector frees it when it is in an unused cycle: until then nothing
                         may lead to it, though it is not lost */
+    bool is_hidden;  /* the collector does not look at what it refers to */
     uint64_t n_references; /* what the object's own count says of owning words; 0: not told */
 };
 
@@ -77,6 +78,7 @@ struct hs_object_type {
     uint64_t stride_bytes;                  /* of a list of equal elements; else 0 */
     const struct hs_object_member *members; /* borrowed from the model; by ascending offset */
     size_t n_members;
+    bool is_hidden; /* the collector does not look at what such blocks refer to */
 };
 
 /* The number of elements that an object says it has, and where they are. */
