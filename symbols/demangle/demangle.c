@@ -134,6 +134,33 @@ static size_t foreign_put(struct demangle_out *out, const char *name)
     return out->n;
 }
 
+/* Puts the name of a variable or a function of Cython, "__pyx_v_3pkg_3mod_cache" as
+ * "pkg.mod.cache": behind the mark come the module's parts and the classes, each with its length.
+ * 0 when it is none. */
+static size_t cython_put(struct demangle_out *out, const char *name)
+{
+    enum { MARK = 8, MOST_DIGITS = 3 };
+    const char *at = name + MARK;
+
+    if (strncmp(name, "__pyx_v_", MARK) != 0 && strncmp(name, "__pyx_f_", MARK) != 0)
+        return 0;
+    while (*at >= '1' && *at <= '9') {
+        size_t n = 0, n_digits = strspn(at, "0123456789");
+        for (size_t i = 0; i < n_digits && i < MOST_DIGITS; i++)
+            n = n * 10 + (size_t)(at[i] - '0');
+        const char *part = at + n_digits;
+        if (n_digits > MOST_DIGITS || strnlen(part, n + 2) < n + 2 || part[n] != '_')
+            return out->n = 0;
+        for (size_t i = 0; i < n; i++)
+            hs_demangle_put_(out, part[i]);
+        hs_demangle_put_(out, '.');
+        at = part + n + 1;
+    }
+    if (out->n != 0)
+        hs_demangle_put_text_(out, at);
+    return out->n;
+}
+
 size_t hs_demangle(const char *name, char *out, size_t n_out)
 {
     assert(n_out > 0);
@@ -141,7 +168,7 @@ size_t hs_demangle(const char *name, char *out, size_t n_out)
     bool is_foreign = name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
     if (hs_is_ocaml_symbol(name))
         ocaml_put(&o, name);
-    else if (!is_foreign || foreign_put(&o, name) == 0)
+    else if (is_foreign ? foreign_put(&o, name) == 0 : cython_put(&o, name) == 0)
         hs_demangle_put_text_(&o, name);
     out[o.n] = '\0';
     return o.n;
