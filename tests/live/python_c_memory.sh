@@ -7,7 +7,7 @@
 . "$(dirname "$0")/_python.sh"
 need g++
 
-g++ -O1 -shared -fPIC -s -o "$work/c_memory.so" "$fixtures/c_memory.cpp" || fail "building"
+g++ -O1 -shared -fPIC -s -o "$work/c_memory.abi3.so" "$fixtures/c_memory.cpp" || fail "building"
 cat >"$work/app.py" <<'PYTHON'
 import ctypes, sys
 lib = ctypes.CDLL(sys.argv[1])
@@ -17,16 +17,32 @@ lib.new_registry.argtypes, lib.add_to_registry.argtypes = [ctypes.c_void_p], [ct
 model = ctypes.c_void_p(lib.new_model())
 registry = ctypes.c_void_p(lib.new_registry(model))
 lib.add_to_registry(registry, model)
+
+# A list that the interpreter had among its free ones, and that C alone has now.
+lib.keep.argtypes = [ctypes.py_object]
+def lend():
+    free = [[] for _ in range(40)]
+    del free
+    rows = []
+    rows.extend("row %d" % i for i in range(2000))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(rows))
+    lib.keep(rows)
+def scrub(depth):
+    """Others work on the stack, where the list's address is left."""
+    taken, others, further = depth, depth, depth
+    return scrub(depth - 1) if depth > 0 else (taken, others, further)
+lend()
+scrub(60)
 print("READY", flush=True)
 sys.stdin.readline()
 PYTHON
 
-# check PYTHON: of 51 layers each has 100,000 bytes of values, and the registry one such block
+# check PYTHON: the variable of C alone keeps its 2000 texts, in a list; of 51 layers each has 100,000 bytes of values, and the registry one such block
 check()
 {
     "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
     "$HEAPSNAP" leaks "$work/heap.snap" --json -n 0 >"$work/leaks.json" || fail "$1: leaks"
-    python3 - "$work/roots.json" "$work/leaks.json" <<'PYTHON' || fail "$1"
+    python3 - "$work/roots.json" "$work/leaks.json" "$(minor "$1")" <<'PYTHON' || fail "$1"
 import json, sys
 roots, leaks = (json.load(open(path)) for path in sys.argv[1:3])
 kept = {root["name"]: root["retained_words"] for root in roots["roots"]}
@@ -39,6 +55,10 @@ for name, least in ("__main__.model", model), ("__main__.registry", registry):
     print(f"  {name}: {found} words, at least {least}")
     if not least <= found <= least + 200: # an object of ctypes and its parts
         bad.append(name)
+rows = kept.get("c_memory._rows", 0) if int(sys.argv[3]) >= 11 else 2000 * 8
+print(f"  c_memory._rows: {rows} words, at least {2000 * 8}")
+if rows < 2000 * 8:
+    bad.append("c_memory._rows")
 bad += [group for group in leaks["groups"] if group["certainty"] == "certain" and
         group["words"] > values]
 print("\n".join(f"FAILED: {what}" for what in bad))
@@ -50,7 +70,7 @@ n_checked=0
 for python in $(pythons 3.14); do
     "$python" -c 'import ctypes' 2>/dev/null || continue
     echo "$python:"
-    start "$python" "$work/app.py" "$work/c_memory.so"
+    start "$python" "$work/app.py" "$work/c_memory.abi3.so"
     dump
     check "$python"
     leave

@@ -137,6 +137,9 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
         set_class(native, how, is_end, &leaf->root);
     if (!hs_edge_is_sure(leaf->root.edge_class))
         ; /* doubtful, and why is known */
+    else if (python.model != NULL && python.model->is_left != NULL &&
+             python.model->is_left(python.state, &block, leaf->root.address))
+        hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_LEFT_BEHIND);
     else if (is_interpreters(native, &python, leaf, &block))
         hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
     else if (is_owned_by_other(native, leaf, &block))

@@ -135,7 +135,10 @@ static hs_status add_slot(const struct thread *t, const struct frame *f, hs_addr
 
     if (!hs_python_may_look(&t->s->view, 1) || value == 0 || hs_python_is_named(t->s, value))
         return HS_OK;
-    (void)snprintf(text, sizeof text, "%s() %s", f->is.function, name);
+    if (f->is.library != PY_LIBRARY_NONE && hs_python_is_loop(t->s, value))
+        (void)snprintf(text, sizeof text, PY_LOOP_NAME);
+    else
+        (void)snprintf(text, sizeof text, "%s() %s", f->is.function, name);
     HS_TRY(hs_strtab_add(&t->s->dump->strings, text, &leaf.root.name, err));
     if (f->is.library == PY_LIBRARY_STANDARD) {
         hs_python_lower_borrowed(&leaf);

@@ -133,11 +133,13 @@ static hs_status add_variable(const struct locals *l, const struct local *local,
     if (hs_python_is_named(s, it->value))
         return HS_OK;
     bool is_name = hs_python_identifier(&s->view, it->key, false, name, sizeof name);
+    bool is_loop =
+        local->name == 0 && hs_python_is_loop(s, it->value); /* asyncio's policy has it */
     (void)snprintf(text, sizeof text, "%s%s%s",
                    local->name == 0 ? "[thread-local]"
                                     : hs_strtab_get(&s->dump->strings, local->name),
                    is_name ? "." : "", is_name ? name : "[...]");
-    HS_TRY(hs_strtab_add(&s->dump->strings, text, &leaf.root.name, err));
+    HS_TRY(hs_strtab_add(&s->dump->strings, is_loop ? PY_LOOP_NAME : text, &leaf.root.name, err));
     return hs_python_add_root(s, &leaf, it->value, false, err);
 }
 

@@ -15,17 +15,19 @@
 #include "python.h"
 #include "symbols/elf.h"
 
-static bool find_runtime(const struct hs_object *object, hs_addr *ret)
+static bool find_runtime(const struct hs_object *object, hs_addr *ret, uint64_t *ret_bytes)
 {
     struct hs_live_symbol symbol;
     struct hs_elf_section section;
 
     if (hs_object_find(object, "_PyRuntime", &symbol)) {
         *ret = symbol.address;
+        *ret_bytes = symbol.size;
         return true;
     }
     if (hs_elf_section_named(object->elf, ".PyRuntime", &section) && section.vaddr != 0) {
         *ret = section.vaddr + object->bias;
+        *ret_bytes = section.n_bytes;
         return true;
     }
     return false;
@@ -43,9 +45,10 @@ static bool is_pypy(const struct hs_object *object)
 const struct hs_object *hs_python_object(const struct hs_objects *objects)
 {
     hs_addr runtime;
+    uint64_t n_bytes;
 
     for (size_t i = 0; i < objects->n; i++)
-        if (find_runtime(&objects->objects[i], &runtime) || is_pypy(&objects->objects[i]))
+        if (find_runtime(&objects->objects[i], &runtime, &n_bytes) || is_pypy(&objects->objects[i]))
             return &objects->objects[i];
     return NULL;
 }
@@ -266,7 +269,8 @@ bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *te
         bool is_other = is_pypy(p.object);
         if (is_other && text[0] == '\0')
             (void)snprintf(text, n, "pypy: a Python whose heap is not known");
-        if (is_other || !find_runtime(p.object, &p.runtime) || p.runtime == ret->runtime)
+        if (is_other || !find_runtime(p.object, &p.runtime, &p.runtime_bytes) ||
+            p.runtime == ret->runtime)
             continue;
         if (!believe(&own, &p, reason, sizeof reason)) {
             if (text[0] == '\0')

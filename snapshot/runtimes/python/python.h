@@ -275,6 +275,7 @@ hs_addr hs_python_dict_value(const struct py_view *view, hs_addr dict, const cha
 struct py_interpreter {
     const struct hs_object *object; /* whose it is; NULL: none */
     hs_addr runtime;                /* _PyRuntime */
+    uint64_t runtime_bytes;
     hs_addr first;                  /* the main interpreter's state */
     hs_addr modules;                /* its sys.modules */
     unsigned n_more;                /* others in the process, which are not read */
@@ -287,6 +288,11 @@ const struct hs_object *hs_python_object(const struct hs_objects *objects);
  * text[n] when no version is known and fits: then nothing is to be believed; "" when there is none
  * at all. */
 bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n);
+
+/* ---- tasks.c: what asyncio has */
+#define PY_LOOP_NAME "asyncio event loop"
+/* Tells whether an object is an event loop of asyncio, or of uvloop. */
+bool hs_python_is_loop(const struct py_state *s, hs_addr object);
 
 /* ---- labels.c, shapes.c */
 /* A name, and those of the words of a block that have one. */

@@ -477,6 +477,24 @@ static hs_str object_variable_name(const void *state, hs_addr variable,
                : 0;
 }
 
+/* Tells whether a word of the interpreter's state leads to an object of a kind of which it has
+ * lists of free ones, from 3.11 to 3.13: behind those that are free now stand the addresses of
+ * objects that it has given out again. What it truly has of these kinds has a name (sys.modules),
+ * or is kept all the same. */
+static bool object_is_left(const void *state, const struct hs_heap_block *block, hs_addr slot)
+{
+    const struct py_state *s = state;
+    uint64_t known = s->blocks.known[block->rank];
+
+    if (s->view.layout->minor < 11 || s->view.layout->minor > 13 ||
+        slot - s->interpreter.runtime >= s->interpreter.runtime_bytes ||
+        hs_python_known_kind(known) != PY_BLOCK_OBJECT)
+        return false;
+    const struct py_class *class = &s->classes.all[hs_python_known_number(known)];
+    return class->kind == PY_LIST || class->kind == PY_TUPLE || class->kind == PY_FLOAT ||
+           (class->kind == PY_DICT && !is_of_interned(s, block->begin + class->object_at));
+}
+
 const struct hs_object_model hs_python_objects = {
     .knows_parts = true,
     .type = hs_python_type,
@@ -487,5 +505,6 @@ const struct hs_object_model hs_python_objects = {
     .named = object_named,
     .is_own = object_is_own,
     .is_part = object_is_part,
+    .is_left = object_is_left,
     .variable_name = object_variable_name,
 };

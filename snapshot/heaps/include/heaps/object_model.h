@@ -115,6 +115,9 @@ struct hs_object_model {
     /* Is the block a part of an object that has it for itself (the items of a list, the table of a
      * dictionary)? Only objects lead to such a part. May be NULL. */
     bool (*is_part)(const void *state, const struct hs_heap_block *block);
+    /* Tells whether a variable's word may be left from when the interpreter had the block among its
+     * free ones. May be NULL. */
+    bool (*is_left)(const void *state, const struct hs_heap_block *block, hs_addr slot);
     /* Returns the name of a variable of the interpreter that has no symbol, by what it leads to; 0:
      * not known. May be NULL. */
     hs_str (*variable_name)(const void *state, hs_addr variable,
