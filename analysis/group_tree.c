@@ -631,6 +631,16 @@ static uint32_t object_of(const struct hs_group_tree *tree, uint32_t of, uint32_
     return of;
 }
 
+/* Tells whether it is an object of Python that is no collection, and has its memory of C by itself:
+ * a connection of sqlite3, a context of ssl. */
+static bool is_object_of_c(const struct hs_group_tree *tree, uint32_t group)
+{
+    uint32_t kind = tree->groups[group].kind;
+
+    return is_of_python(tree->kinds, kind) && !tree->kinds->are_parts[kind] &&
+           hs_rank_is_class(rank_of(tree, group));
+}
+
 /* Finds the group below one that most of its words are in: a quarter of all at least, and more
  * than its own. What hangs on objects of a library that have a name, and has none, is these. */
 static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t group,
@@ -648,9 +658,11 @@ static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t 
     if (best == group || groups[best].own_words < groups[group].words / LEAST_PART)
         return (struct hs_accumulated){0};
     uint32_t named = best;
-    while (is_untyped(tree->kinds, groups[best].kind) && named != group && !is_opaque(tree, named))
+    while (is_untyped(tree->kinds, groups[best].kind) && named != group &&
+           !is_opaque(tree, named) && !is_object_of_c(tree, named))
         named = groups[named].parent;
-    best = is_opaque(tree, named) ? named : best;
+    if (is_opaque(tree, named) || (named != group && is_object_of_c(tree, named)))
+        best = named;
     if (best == group)
         return (struct hs_accumulated){0};
     best = object_of(tree, best, group);
@@ -727,6 +739,25 @@ static uint32_t entries_of(const struct hs_group_tree *tree, uint32_t group)
     return best;
 }
 
+/* Finds below a class the object of C, other than of that class, by which it has memory without a
+ * type: the group above blocks of none that has most. HS_NO_GROUP: there is none. */
+static uint32_t object_of_c_below(const struct hs_group_tree *tree, uint32_t class)
+{
+    const struct hs_group *groups = tree->groups;
+    uint32_t best = HS_NO_GROUP;
+
+    for (uint32_t i = class + 1; i < tree->n; i++) {
+        uint32_t above = groups[i].parent;
+        if (is_untyped(tree->kinds, groups[i].kind) && above > class &&
+            is_below(tree, above, class) && is_object_of_c(tree, above) &&
+            (best == HS_NO_GROUP || groups[above].words > groups[best].words))
+            best = above;
+    }
+    return best == HS_NO_GROUP || groups[best].words < groups[class].words / LEAST_PART
+               ? HS_NO_GROUP
+               : best;
+}
+
 /* Tells by the class of entries what they keep together. True when there is such a class. */
 static bool take_entries(const struct hs_group_tree *tree, unsigned percent, struct way *way,
                          struct hs_accumulation *at)
@@ -742,7 +773,9 @@ static bool take_entries(const struct hs_group_tree *tree, unsigned percent, str
         at->members = at->n_steps - 1;
         follow(tree, percent, way, at);
         at->steps[at->members].words += tree->groups[shared[i]].words;
-        at->bulk = step_of(tree, shared[i]);
+        uint32_t object = object_of_c_below(tree, class);
+        at->bulk = step_of(tree, object == HS_NO_GROUP ? shared[i] : object);
+        at->bulk_top = object == HS_NO_GROUP ? HS_NO_NODE : tree->groups[object].top;
         return true;
     }
     return false;

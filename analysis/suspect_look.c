@@ -131,16 +131,18 @@ static bool has_type(const struct hs_view *view, uint32_t type)
 }
 
 /* Tells whether members stand in each other, a few at a time: views of Python and the arrays that
- * they are of. Then the outermost are what there is so many of. In other languages they may be a
- * list or the entries of a bucket, and all count. */
+ * they are of; or the outermost are the entries of one collection: the titles in a list, which keep
+ * the pages that they are of. Then the outermost are what there is so many of. In other languages
+ * they may be a list or the entries of a bucket, and all count. */
 static bool is_nested(const struct hs_view *view, const struct hs_accumulation *at)
 {
     enum { LEAST = 8, MOST_EACH = 4, OWN_PERCENT = 90 };
     const struct hs_accumulated *members = &at->steps[at->members];
+    bool are_entries = at->n_direct >= at->n_heads / 10 * 9 && at->n_direct / 10 * 9 <= at->n_heads;
     return members->type != HS_UNTYPED &&
            hs_snap_type(view->snap, members->type)->form == HS_FORM_PYTHON &&
            at->n_heads >= LEAST && members->n_blocks > at->n_heads &&
-           members->n_blocks / MOST_EACH < at->n_heads &&
+           (members->n_blocks / MOST_EACH < at->n_heads || are_entries) &&
            members->words / 100 * OWN_PERCENT > members->own_words;
 }
 

@@ -46,6 +46,7 @@ for python in $(pythons 3.13 3.14); do
     told events "serve() local channel" "2000 _asyncio.Future" "channel.closed._waiters"
     told feeder "feeder() local pipeline" "2000 dict" "pipeline.jobs.queue"
     told cycles "is garbage" "__main__.Session" "handler.__self__ leads back"
+    told timers "asyncio event loop" "2000 __main__.Request" "_scheduled"
     calm
     n_checked=$((n_checked + 1))
     [ "$n_checked" = 1 ] || continue # the rest is the same in all versions
@@ -55,6 +56,8 @@ for python in $(pythons 3.13 3.14); do
     told receivers "__main__.signal" "__main__.Order" "signal.receivers"
     told documents "__main__.client" "2000 dict, " " in all" \
         "at __main__.client.cache"
+    told parsers "2000 __main__.Feed" "pyexpat.xmlparser at .parser"
+    told texts "100 __main__.Text," "__main__.Index.titles"
     told widgets "2001 __main__.Widget" "at __main__.window.listeners"
     if "$python" -c "import lxml.etree" 2>"$work/talk"; then
         told pages "100 lxml.etree._ElementUnicodeResult" " xmlNode" "__main__.Index.titles"
