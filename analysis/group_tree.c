@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "group_objects.h"
 #include "tree_walk.h"
 #include "type_rank.h"
 
@@ -47,16 +48,10 @@ static bool is_of_class(const struct hs_group_kinds *kinds, uint32_t above, uint
     return hs_rank_is_class(kinds->ranks[above]) && !hs_rank_is_class(kinds->ranks[kind]);
 }
 
-static bool is_of_python(const struct hs_group_kinds *kinds, uint32_t kind)
-{
-    return kinds->types[kind] != HS_UNTYPED &&
-           hs_snap_type(kinds->view->snap, kinds->types[kind])->form == HS_FORM_PYTHON;
-}
-
 /* Tells whether a block is a part of the object of Python's that is above it. */
 static bool is_part_of(const struct hs_group_kinds *kinds, uint32_t above, uint32_t kind)
 {
-    return kinds->are_parts[kind] && is_of_python(kinds, above);
+    return kinds->are_parts[kind] && hs_group_is_of_python(kinds, above);
 }
 
 /* The group that a block of this kind is in when it stands below one of group `above`: one of those
@@ -166,24 +161,12 @@ hs_status hs_group_walk_place(const struct hs_group_place *place, struct hs_tree
     return HS_OK;
 }
 
-/* Tells whether nothing is known of the words of a kind: what it may be is a guess, or no more than
- * a name. */
-static bool is_untyped(const struct hs_group_kinds *kinds, uint32_t kind)
-{
-    uint32_t type = kinds->types[kind];
-    if (kind == HS_KIND_UNTYPED || type == HS_UNTYPED)
-        return kind == HS_KIND_UNTYPED;
-    const struct hs_type *of = hs_snap_type(kinds->view->snap, type);
-    return of->form == HS_FORM_BYTES ||
-           hs_type_is_opaque(hs_view_string(kinds->view, of->name), of->form);
-}
-
 static void sum_up(struct hs_group_tree *tree)
 {
     for (size_t i = tree->n; i-- > 0;) {
         struct hs_group *group = &tree->groups[i];
         group->words += group->own_words;
-        if (is_untyped(tree->kinds, group->kind))
+        if (hs_group_is_untyped(tree->kinds, group->kind))
             tree->untyped_words += group->own_words;
         if (group->parent != HS_NO_GROUP)
             tree->groups[group->parent].words += group->words;
@@ -458,18 +441,6 @@ static unsigned choose_members(const struct hs_accumulation *at)
 
 enum { JUMP_TIMES = 4, ALIKE_TIMES = 3, LEAST_PART = 4 };
 
-static enum hs_type_rank rank_of(const struct hs_group_tree *tree, uint32_t group)
-{
-    return (enum hs_type_rank)tree->kinds->ranks[tree->groups[group].kind];
-}
-
-static bool is_below(const struct hs_group_tree *tree, uint32_t group, uint32_t above)
-{
-    while (group != HS_NO_GROUP && group > above)
-        group = tree->groups[group].parent;
-    return group == above;
-}
-
 /* Finds the group whose type tells most, the outermost of equals, among one and those below it that
  * have about as many blocks (a third of those that do not stand in each other to the triple of all)
  * and a quarter of its words. */
@@ -479,13 +450,13 @@ static uint32_t best_below(const struct hs_group_tree *tree, uint32_t jump,
     const struct hs_group *groups = tree->groups;
     uint64_t n = groups[jump].n_blocks, least_words = groups[jump].words / LEAST_PART;
     uint32_t best = jump;
-    *ret_rank = rank_of(tree, jump);
+    *ret_rank = hs_group_rank(tree, jump);
     for (uint32_t i = jump + 1; i < tree->n; i++) {
         bool is_alike = groups[i].n_blocks >= groups[jump].n_heads / ALIKE_TIMES &&
                         groups[i].n_blocks / ALIKE_TIMES <= n && groups[i].words >= least_words;
-        if (!is_alike || !is_below(tree, i, jump))
+        if (!is_alike || !hs_group_is_below(tree, i, jump))
             continue;
-        enum hs_type_rank rank = rank_of(tree, i);
+        enum hs_type_rank rank = hs_group_rank(tree, i);
         if (rank > *ret_rank || (rank == *ret_rank && groups[i].steps < groups[best].steps)) {
             best = i;
             *ret_rank = rank;
@@ -592,7 +563,7 @@ static uint32_t emptied_below(const struct hs_group_tree *tree, uint32_t group)
 {
     for (uint32_t i = group + 1; i < tree->n; i++)
         if (tree->groups[i].n_blocks >= tree->groups[group].n_blocks / 2 && is_emptied(tree, i) &&
-            is_below(tree, i, group))
+            hs_group_is_below(tree, i, group))
             return i;
     return HS_NO_GROUP;
 }
@@ -609,9 +580,10 @@ static uint32_t own_class_beside(const struct hs_group_tree *tree, uint32_t best
 {
     uint64_t n = tree->groups[best].n_blocks;
     for (uint32_t i = group + 1; i < tree->n; i++)
-        if (rank_of(tree, i) > rank_of(tree, best) && is_as_many(tree->groups[i].n_blocks, n) &&
+        if (hs_group_rank(tree, i) > hs_group_rank(tree, best) &&
+            is_as_many(tree->groups[i].n_blocks, n) &&
             tree->groups[i].words >= tree->groups[group].words / LEAST_PART &&
-            is_below(tree, i, group))
+            hs_group_is_below(tree, i, group))
             best = i;
     return best;
 }
@@ -622,23 +594,14 @@ static uint32_t object_of(const struct hs_group_tree *tree, uint32_t of, uint32_
 {
     const struct hs_group *groups = tree->groups;
     uint64_t least = groups[of].n_blocks / LEAST_PART;
-    if (!is_of_python(tree->kinds, groups[of].kind) || hs_rank_is_class(rank_of(tree, of)))
+    if (!hs_group_is_of_python(tree->kinds, groups[of].kind) ||
+        hs_rank_is_class(hs_group_rank(tree, of)))
         return of;
     for (uint32_t i = groups[of].parent;
          i != group && i != HS_NO_GROUP && groups[i].n_blocks >= least; i = groups[i].parent)
-        if (hs_rank_is_class(rank_of(tree, i)))
+        if (hs_rank_is_class(hs_group_rank(tree, i)))
             return own_class_beside(tree, i, group);
     return of;
-}
-
-/* Tells whether it is an object of Python that is no collection, and has its memory of C by itself:
- * a connection of sqlite3, a context of ssl. */
-static bool is_object_of_c(const struct hs_group_tree *tree, uint32_t group)
-{
-    uint32_t kind = tree->groups[group].kind;
-
-    return is_of_python(tree->kinds, kind) && !tree->kinds->are_parts[kind] &&
-           hs_rank_is_class(rank_of(tree, group));
 }
 
 /* Finds the group below one that most of its words are in: a quarter of all at least, and more
@@ -653,15 +616,15 @@ static struct hs_accumulated bulk_of(const struct hs_group_tree *tree, uint32_t 
         return step_of(tree, emptied);
     }
     for (uint32_t i = group + 1; i < tree->n; i++)
-        if (groups[i].own_words > groups[best].own_words && is_below(tree, i, group))
+        if (groups[i].own_words > groups[best].own_words && hs_group_is_below(tree, i, group))
             best = i;
     if (best == group || groups[best].own_words < groups[group].words / LEAST_PART)
         return (struct hs_accumulated){0};
     uint32_t named = best;
-    while (is_untyped(tree->kinds, groups[best].kind) && named != group &&
-           !is_opaque(tree, named) && !is_object_of_c(tree, named))
+    while (hs_group_is_untyped(tree->kinds, groups[best].kind) && named != group &&
+           !is_opaque(tree, named) && !hs_group_is_of_c(tree, named))
         named = groups[named].parent;
-    if (is_opaque(tree, named) || (named != group && is_object_of_c(tree, named)))
+    if (is_opaque(tree, named) || (named != group && hs_group_is_of_c(tree, named)))
         best = named;
     if (best == group)
         return (struct hs_accumulated){0};
@@ -675,7 +638,7 @@ static bool has_plain_name(const struct hs_group_tree *tree, uint32_t group)
 {
     const struct hs_view *view = tree->kinds->view;
     uint32_t type = tree->kinds->types[tree->groups[group].kind];
-    return rank_of(tree, group) != HS_RANK_LIBRARY ||
+    return hs_group_rank(tree, group) != HS_RANK_LIBRARY ||
            strchr(hs_view_string(view, hs_snap_type(view->snap, type)->name), '<') == NULL;
 }
 
@@ -696,10 +659,11 @@ static struct hs_accumulated peer_of(const struct hs_group_tree *tree, uint32_t 
             bool is_peer = groups[i].parent == groups[at].parent && i != at &&
                            groups[i].kind != groups[group].kind &&
                            is_as_many(groups[i].n_blocks, n) &&
-                           rank_of(tree, i) > HS_RANK_COLLECTION && has_plain_name(tree, i);
+                           hs_group_rank(tree, i) > HS_RANK_COLLECTION && has_plain_name(tree, i);
             if (is_peer &&
-                (best == HS_NO_GROUP || rank_of(tree, i) > rank_of(tree, best) ||
-                 (rank_of(tree, i) == rank_of(tree, best) && groups[i].words > groups[best].words)))
+                (best == HS_NO_GROUP || hs_group_rank(tree, i) > hs_group_rank(tree, best) ||
+                 (hs_group_rank(tree, i) == hs_group_rank(tree, best) &&
+                  groups[i].words > groups[best].words)))
                 best = i;
         }
     }
@@ -717,47 +681,6 @@ static void begin_at(const struct hs_group_tree *tree, uint32_t group, struct wa
     }
 }
 
-/* Finds the class of the entries that keep blocks without a type together. A list or dict of Python
- * leads to objects alone: memory of C that hangs on it hangs on several of its entries, as what
- * connections of a library share, or seem to by old words. HS_NO_GROUP: there is no such class. */
-static uint32_t entries_of(const struct hs_group_tree *tree, uint32_t group)
-{
-    enum { LEAST = 8 };
-    const struct hs_group *groups = tree->groups;
-    uint32_t above = group == HS_NO_GROUP ? group : groups[group].parent, best = HS_NO_GROUP;
-    if (above == HS_NO_GROUP || !is_untyped(tree->kinds, groups[group].kind) ||
-        !is_of_python(tree->kinds, groups[above].kind) || rank_of(tree, above) > HS_RANK_BUILTIN ||
-        groups[group].words < groups[above].words / LEAST_PART)
-        return HS_NO_GROUP;
-    for (uint32_t i = above + 1; i < tree->n; i++) {
-        bool is_entry = groups[i].parent == above && groups[i].n_blocks >= LEAST &&
-                        is_of_python(tree->kinds, groups[i].kind) &&
-                        hs_rank_is_class(rank_of(tree, i));
-        if (is_entry && (best == HS_NO_GROUP || groups[i].words > groups[best].words))
-            best = i;
-    }
-    return best;
-}
-
-/* Finds below a class the object of C, other than of that class, by which it has memory without a
- * type: the group above blocks of none that has most. HS_NO_GROUP: there is none. */
-static uint32_t object_of_c_below(const struct hs_group_tree *tree, uint32_t class)
-{
-    const struct hs_group *groups = tree->groups;
-    uint32_t best = HS_NO_GROUP;
-
-    for (uint32_t i = class + 1; i < tree->n; i++) {
-        uint32_t above = groups[i].parent;
-        if (is_untyped(tree->kinds, groups[i].kind) && above > class &&
-            is_below(tree, above, class) && is_object_of_c(tree, above) &&
-            (best == HS_NO_GROUP || groups[above].words > groups[best].words))
-            best = above;
-    }
-    return best == HS_NO_GROUP || groups[best].words < groups[class].words / LEAST_PART
-               ? HS_NO_GROUP
-               : best;
-}
-
 /* Tells by the class of entries what they keep together. True when there is such a class. */
 static bool take_entries(const struct hs_group_tree *tree, unsigned percent, struct way *way,
                          struct hs_accumulation *at)
@@ -766,14 +689,14 @@ static bool take_entries(const struct hs_group_tree *tree, unsigned percent, str
     const uint32_t shared[] = {way->passed[at->members], is_one ? way->parts[0] : HS_NO_GROUP,
                                is_one ? way->parts[1] : HS_NO_GROUP};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
-        uint32_t class = entries_of(tree, shared[i]);
+        uint32_t class = hs_group_entries_of(tree, shared[i]);
         if (class == HS_NO_GROUP)
             continue;
         begin_at(tree, class, way, at);
         at->members = at->n_steps - 1;
         follow(tree, percent, way, at);
         at->steps[at->members].words += tree->groups[shared[i]].words;
-        uint32_t object = object_of_c_below(tree, class);
+        uint32_t object = hs_group_of_c_below(tree, class);
         at->bulk = step_of(tree, object == HS_NO_GROUP ? shared[i] : object);
         at->bulk_top = object == HS_NO_GROUP ? HS_NO_NODE : tree->groups[object].top;
         return true;
@@ -789,7 +712,8 @@ static void find_steps(const struct hs_group_tree *tree, unsigned percent, struc
     follow(tree, percent, way, at);
     uint32_t class = choose_class(tree, way->passed, at);
     at->members = choose_members(at);
-    if (class == HS_NO_GROUP || rank_of(tree, class) <= rank_of(tree, way->passed[at->members]))
+    if (class == HS_NO_GROUP ||
+        hs_group_rank(tree, class) <= hs_group_rank(tree, way->passed[at->members]))
         return;
     begin_at(tree, class, way, at);
     at->members = at->n_steps - 1;

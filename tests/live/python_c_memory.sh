@@ -37,7 +37,8 @@ print("READY", flush=True)
 sys.stdin.readline()
 PYTHON
 
-# check PYTHON: the variable of C alone keeps its 2000 texts, in a list; of 51 layers each has 100,000 bytes of values, and the registry one such block
+# check PYTHON: the variable of C alone keeps its 2000 texts, in a list; of 51 layers each has
+# 100,000 bytes of values, and the registry one such block
 check()
 {
     "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"

@@ -289,7 +289,7 @@ const struct hs_object *hs_python_object(const struct hs_objects *objects);
  * at all. */
 bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n);
 
-/* ---- tasks.c: what asyncio has */
+/* ---- loops.c */
 #define PY_LOOP_NAME "asyncio event loop"
 /* Tells whether an object is an event loop of asyncio, or of uvloop. */
 bool hs_python_is_loop(const struct py_state *s, hs_addr object);

@@ -33,26 +33,6 @@ static bool is_coroutine(const struct py_state *s, hs_addr object)
     return class != NULL && class->kind == PY_GENERATOR;
 }
 
-bool hs_python_is_loop(const struct py_state *s, hs_addr object)
-{
-    static const char *const bases[] = {"AbstractEventLoop", "uvloop.loop.Loop"};
-    const struct py_class *class = class_at(s, object);
-    hs_addr type = class == NULL || !class->is_type ? 0 : class->address;
-    char name[PY_NAME_BYTES];
-
-    for (int i = 0; i < PY_MAX_CHAIN && type != 0 && type % PY_WORD == 0; i++) {
-        if (!hs_python_may_look(&s->view, 1))
-            return false;
-        if (hs_python_string(&s->view, hs_python_word(&s->view, type + PY_AT_TYPE_NAME), name,
-                             sizeof name))
-            for (size_t k = 0; k < sizeof bases / sizeof *bases; k++)
-                if (strcmp(name, bases[k]) == 0)
-                    return true;
-        type = hs_python_word(&s->view, type + PY_AT_TYPE_BASE);
-    }
-    return false;
-}
-
 /* ---- what a coroutine waits for */
 
 /* Returns a coroutine's frame, if it waits or has yet to begin; 0: it runs, or has ended. */
