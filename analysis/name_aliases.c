@@ -122,22 +122,6 @@ static int compare_pairs(const void *left, const void *right)
     return (a->target > b->target) - (a->target < b->target);
 }
 
-static hs_status find_pairs(struct search *search, struct hs_error *err)
-{
-    struct hs_view *view = search->view;
-    for (size_t i = 0; i < search->n_targets; i++) {
-        struct hs_row row = hs_index_predecessors(view->index, search->targets[i].node);
-        hs_node source;
-        for (unsigned k = 0; k < HS_ALIAS_SOURCES && hs_row_next(&row, &source); k++)
-            if (source >= view->n_tree && hs_index_is_reached(view->index, source))
-                HS_TRY(add_pair(search, source, i, err));
-        HS_TRY(hs_row_check(&row, err));
-    }
-    if (search->n_pairs > 1)
-        qsort(search->pairs, search->n_pairs, sizeof *search->pairs, compare_pairs);
-    return HS_OK;
-}
-
 /* Tells whether it hangs below a root of the group; taken for granted far below. */
 static bool hangs_below(const struct search *search, hs_node node, uint16_t group)
 {
@@ -148,6 +132,27 @@ static bool hangs_below(const struct search *search, hs_node node, uint16_t grou
         node = hs_index_idom(view->index, node);
     }
     return node != HS_NO_NODE;
+}
+
+static hs_status find_pairs(struct search *search, struct hs_error *err)
+{
+    struct hs_view *view = search->view;
+    for (size_t i = 0; i < search->n_targets; i++) {
+        struct hs_row row = hs_index_predecessors(view->index, search->targets[i].node);
+        hs_node source;
+        unsigned n_looks = 0, n_others = 0; /* what it owns itself may be thousands of tasks */
+        while (n_looks++ < HS_ALIAS_LOOKS && n_others < HS_ALIAS_SOURCES &&
+               hs_row_next(&row, &source))
+            if (source >= view->n_tree && hs_index_is_reached(view->index, source) &&
+                !hangs_below(search, source, search->targets[i].group)) {
+                n_others++;
+                HS_TRY(add_pair(search, source, i, err));
+            }
+        HS_TRY(hs_row_check(&row, err));
+    }
+    if (search->n_pairs > 1)
+        qsort(search->pairs, search->n_pairs, sizeof *search->pairs, compare_pairs);
+    return HS_OK;
 }
 
 static bool is_slot(const struct search *search, hs_addr address)

@@ -50,6 +50,7 @@ for python in $(pythons 3.13 3.14); do
     calm
     n_checked=$((n_checked + 1))
     [ "$n_checked" = 1 ] || continue # the rest is the same in all versions
+    told waiting " x task Channel.until_closed() local self" "another object refers to it"
     told callers "2000 x task Caller.call() local rows" "keep"
     told errors "__main__.reporter" "2000 frame parse()" "at .rows" "reporter.errors"
     told defaults "__main__.publish" "2000 __main__.Order" "publish.__defaults__"

@@ -53,9 +53,10 @@ struct hs_name_aliases {
 };
 
 /* Finds these references for n groups of roots at once, ret[i] for the i-th. Looks at the referrers
- * of what their slots lead to, at most HS_ALIAS_SOURCES of each, in order of memory: each chunk is
- * decoded once. */
+ * of what their slots lead to, at most HS_ALIAS_SOURCES of each that the roots do not own, among
+ * HS_ALIAS_LOOKS, in order of memory: each chunk is decoded once. */
 #define HS_ALIAS_SOURCES 1000
+#define HS_ALIAS_LOOKS (1 << 16)
 #define HS_ALIAS_PAIRS ((size_t)1 << 20)
 hs_status hs_name_aliases_find(struct hs_view *view, const struct hs_reserve_roots *groups,
                                size_t n, struct hs_name_aliases *ret, struct hs_error *err);

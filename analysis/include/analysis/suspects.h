@@ -156,13 +156,13 @@ struct hs_suspect {
                                         these count, where that is fewer; n_spare 0: not so */
     char *holder;                    /* owned: "server.db[0].dict"; NULL: not known */
     char *class_holders[2];          /* owned: the same for at.classes */
-    char *bulk_place;      /* owned: the way from a member to at.bulk, ".__traceback__.tb_frame";
-                              NULL: not known */
-    char *cycle;           /* owned: lost: the way from one of these to itself; NULL: none found */
-    uint32_t hidden;       /* lost: the type on that way into which Python's collector does not look;
-                              HS_UNTYPED: none is known */
-    hs_node holder_root;   /* joint, lost: the root that `holder` begins with; 0: none */
-    char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
+    char *bulk_place;    /* owned: the way from a member to at.bulk, ".__traceback__.tb_frame";
+                            NULL: not known */
+    char *cycle;         /* owned: lost: the way from one of these to itself; NULL: none found */
+    uint32_t hidden;     /* lost: the type on that way into which Python's collector does not look;
+                            HS_UNTYPED: none is known */
+    hs_node holder_root; /* joint, lost: the root that `holder` begins with; 0: none */
+    char *site;          /* owned: where most of it was allocated (sampled); NULL: not known */
     uint64_t site_percent; /* of the samples of it */
     enum hs_suspect_waste waste;
     hs_node evidence; /* the node to look at; HS_NO_NODE: none */
