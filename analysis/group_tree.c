@@ -308,8 +308,8 @@ static uint64_t words_apart(const struct hs_group_tree *tree, uint32_t above, hs
     uint64_t words = 0;
     if (!is_part_of(tree->kinds, above, kind))
         return hs_node_order_words(order, child);
-    struct hs_row row = hs_node_order_row(order, child);
-    for (hs_node inner; hs_row_next(&row, &inner);)
+    struct hs_node_children children = hs_node_order_children(order, child);
+    for (hs_node inner; hs_node_children_next(&children, &inner);)
         words += hs_node_order_words(order, inner);
     return words;
 }
@@ -325,13 +325,13 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
     if (group == HS_NO_GROUP)
         group = above;
     *ret = group;
-    struct hs_row row = hs_node_order_row(order, node);
+    struct hs_node_children children = hs_node_order_children(order, node);
     uint32_t members_kind = tree->groups[walk->members].kind;
     bool is_member = group == walk->members && kind == members_kind;
-    if (!is_member && (row.n == 0 || row.n < walk->at->n_direct))
+    if (!is_member && (children.n == 0 || children.n < walk->at->n_direct))
         return HS_OK;
     uint64_t n_direct = 0, below_words = 0;
-    for (hs_node child; hs_row_next(&row, &child);) {
+    for (hs_node child; hs_node_children_next(&children, &child);) {
         uint32_t child_kind = kind_of(tree->kinds, child);
         n_direct +=
             child_kind == members_kind && find_group(tree, group, members_kind) == walk->members;

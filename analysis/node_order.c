@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-#define BYTES_A_NODE (sizeof(uint16_t) + sizeof(uint32_t))
+#define BYTES_A_NODE (sizeof(uint32_t) + sizeof(uint32_t))
 
 static uint64_t n_bits_words(const struct hs_view *view)
 {
@@ -55,19 +55,29 @@ static void read_retained(struct hs_node_order *order)
     }
 }
 
+static uint32_t row_of(uint64_t place, hs_node only)
+{
+    if (only != HS_NO_NODE)
+        return (uint32_t)only;
+    if (place == HS_INDEX_NO_ROW)
+        return 0;
+    return place < UINT32_MAX - HS_NODE_ORDER_PLACE ? (uint32_t)place | HS_NODE_ORDER_PLACE
+                                                    : UINT32_MAX;
+}
+
 static void read_rows(struct hs_node_order *order)
 {
     const struct hs_view *view = order->view;
     uint64_t places[HS_INDEX_RUN];
+    hs_node only[HS_INDEX_RUN];
 
     for (hs_node first = 0; first < view->n_nodes; first += HS_INDEX_RUN) {
-        hs_index_run_places(view->index, first, places);
+        hs_index_run_rows(view->index, first, places, only);
         for (uint64_t i = 0; i < n_in_run(view, first); i++) {
-            bool is_near = places[i] < HS_NODE_ORDER_FAR;
             order->dominates[(first + i) / 64] |= (uint64_t)(places[i] != HS_INDEX_NO_ROW)
                                                   << (first + i) % 64;
-            if (order->places != NULL)
-                order->places[first + i] = (uint16_t)(is_near ? places[i] : HS_NODE_ORDER_FAR);
+            if (order->rows != NULL)
+                order->rows[first + i] = row_of(places[i], only[i]);
         }
     }
 }
@@ -89,7 +99,7 @@ static void read_tiers(struct hs_node_order *order)
 static hs_status read_all(struct hs_node_order *order, bool with_tiers, struct hs_error *err)
 {
     const struct hs_view *view = order->view;
-    void *dominates = NULL, *doubtful = NULL, *places = NULL, *retained = NULL;
+    void *dominates = NULL, *doubtful = NULL, *rows = NULL, *retained = NULL;
 
     HS_TRY(hs_progress_tell(view->session.progress, "reading what nodes retain", 0, 0, err));
     HS_TRY(take(view, n_bits_words(view), sizeof *order->dominates, 4, &dominates, err));
@@ -99,9 +109,10 @@ static hs_status read_all(struct hs_node_order *order, bool with_tiers, struct h
     if (with_tiers)
         HS_TRY(take(view, n_bits_words(view), sizeof *order->doubtful, 4, &doubtful, err));
     order->doubtful = doubtful;
-    if (hs_budget_left_bytes(view->session.budget) / 4 >= view->n_nodes * BYTES_A_NODE) {
-        HS_TRY(take(view, view->n_nodes, sizeof *order->places, 1, &places, err));
-        order->places = places;
+    if (view->n_nodes < HS_NODE_ORDER_PLACE &&
+        hs_budget_left_bytes(view->session.budget) / 4 >= view->n_nodes * BYTES_A_NODE) {
+        HS_TRY(take(view, view->n_nodes, sizeof *order->rows, 1, &rows, err));
+        order->rows = rows;
         HS_TRY(take(view, view->n_nodes, sizeof *order->retained, 1, &retained, err));
         order->retained = retained;
     }
@@ -133,7 +144,7 @@ void hs_node_order_fini(struct hs_node_order *order)
     if (view != NULL) {
         give_back(view, order->dominates, n_bits_words(view), sizeof *order->dominates);
         give_back(view, order->doubtful, n_bits_words(view), sizeof *order->doubtful);
-        give_back(view, order->places, view->n_nodes, sizeof *order->places);
+        give_back(view, order->rows, view->n_nodes, sizeof *order->rows);
         give_back(view, order->retained, view->n_nodes, sizeof *order->retained);
     }
     *order = (struct hs_node_order){0};
@@ -150,8 +161,10 @@ struct hs_row hs_node_order_row(const struct hs_node_order *order, hs_node node)
 {
     if (order->dominates != NULL && !has_bit(order->dominates, node))
         return (struct hs_row){0};
-    if (order->places != NULL && order->places[node] != HS_NODE_ORDER_FAR)
-        return hs_index_dominated_at(order->view->index, node, order->places[node]);
+    if (order->rows != NULL && order->rows[node] != UINT32_MAX &&
+        order->rows[node] >= HS_NODE_ORDER_PLACE)
+        return hs_index_dominated_at(order->view->index, node,
+                                     order->rows[node] - HS_NODE_ORDER_PLACE);
     return hs_index_dominated(order->view->index, node);
 }
 

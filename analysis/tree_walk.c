@@ -11,7 +11,8 @@ enum {
 /* A node whose children are being visited. */
 struct waiting {
     struct hs_row children; /* still to come */
-    hs_node largest;        /* which is visited last; HS_NO_NODE: they come in order */
+    hs_node largest;        /* which is visited last; HS_NO_NODE: they come in order. An only
+                             * child may be here alone */
     uint32_t given;         /* to the node */
 };
 
@@ -28,7 +29,11 @@ static void go_to(const struct hs_tree_walk *walk, hs_node node, unsigned n_wait
 {
     hs_node child;
     uint64_t most = 0;
-    at->largest = HS_NO_NODE;
+    at->largest = walk->order != NULL ? hs_node_order_only_child(walk->order, node) : HS_NO_NODE;
+    if (at->largest != HS_NO_NODE) {
+        at->children = (struct hs_row){0};
+        return;
+    }
     at->children = walk->order != NULL ? hs_node_order_row(walk->order, node)
                                        : hs_index_dominated(walk->view->index, node);
     if (at->children.n <= 1 || n_waiting < FREELY_WAITING)

@@ -40,7 +40,21 @@ void hs_index_run_words(struct hs_index *index, hs_node first, uint64_t ret[HS_I
     memset(ret + i, 0, (HS_INDEX_RUN - i) * sizeof *ret);
 }
 
-void hs_index_run_places(struct hs_index *index, hs_node first, uint64_t ret[HS_INDEX_RUN])
+/* Reads the child of a row that has one; HS_NO_NODE for others, the cursor behind either. */
+static hs_node run_only_child(struct hs_cursor *cursor, hs_node node, uint64_t n_nodes)
+{
+    if (cursor->bytes[cursor->at] != 1) {
+        hs_packed_skip_row(cursor, 1);
+        return HS_NO_NODE;
+    }
+    cursor->at++;
+    hs_node child = node + (uint64_t)hs_zigzag_decode(hs_packed_number(cursor));
+    cursor->failed |= child >= n_nodes;
+    return cursor->failed ? HS_NO_NODE : child;
+}
+
+void hs_index_run_rows(struct hs_index *index, hs_node first, uint64_t places[HS_INDEX_RUN],
+                       hs_node only[HS_INDEX_RUN])
 {
     struct hs_cursor cursor;
     unsigned n, i = 0;
@@ -48,16 +62,21 @@ void hs_index_run_places(struct hs_index *index, hs_node first, uint64_t ret[HS_
     if (run_begin(index, INDEX_DOMINATED, first, &cursor, &n))
         for (; i < n; i++) {
             bool is_empty = hs_cursor_left(&cursor) != 0 && cursor.bytes[cursor.at] == 0;
-            ret[i] = is_empty ? HS_INDEX_NO_ROW : cursor.at;
+            only[i] = HS_NO_NODE;
+            places[i] = is_empty ? HS_INDEX_NO_ROW : cursor.at;
             if (is_empty)
                 cursor.at++;
+            else if (hs_cursor_left(&cursor) != 0)
+                only[i] = run_only_child(&cursor, first + i, index->file.header->n_nodes);
             else
-                hs_packed_skip_row(&cursor, 1);
+                cursor.failed = true;
         }
     if (i == 0 || !run_holds(index, &cursor))
         i = 0;
-    for (; i < HS_INDEX_RUN; i++)
-        ret[i] = HS_INDEX_NO_ROW;
+    for (; i < HS_INDEX_RUN; i++) {
+        places[i] = HS_INDEX_NO_ROW;
+        only[i] = HS_NO_NODE;
+    }
 }
 
 void hs_index_run_tiers(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN])

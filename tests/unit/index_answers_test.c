@@ -83,10 +83,17 @@ static bool owners_are_right(struct hs_index *index)
     return right;
 }
 
+static hs_node only_child(struct hs_row row)
+{
+    hs_node child;
+    return row.n == 1 && hs_row_next(&row, &child) ? child : HS_NO_NODE;
+}
+
 /* The same answers, a page at once. */
 static bool runs_are_right(struct hs_index *index)
 {
     uint64_t n_nodes = hs_index_n_nodes(index), words[HS_INDEX_RUN], places[HS_INDEX_RUN];
+    hs_node only[HS_INDEX_RUN];
     struct hs_index_in_order tiers = {.index = index, .read = hs_index_run_tiers};
     struct hs_index_in_order is_reached = {.index = index, .read = hs_index_run_reached};
     uint32_t sets[HS_INDEX_RUN];
@@ -96,14 +103,15 @@ static bool runs_are_right(struct hs_index *index)
         if (at == 0) {
             hs_index_run_words(index, node, words);
             hs_index_run_sets(index, node, sets);
-            hs_index_run_places(index, node, places);
+            hs_index_run_rows(index, node, places, only);
         }
         struct hs_row expected = hs_index_dominated(good, node);
         right = words[at] == hs_index_retained(good, node).words &&
                 sets[at] == hs_index_set_of(good, node) &&
                 hs_index_next(&tiers, node) == hs_index_tier(good, node) &&
                 hs_index_next(&is_reached, node) == hs_index_is_reached(good, node) &&
-                (places[at] == HS_INDEX_NO_ROW) == (expected.n == 0);
+                (places[at] == HS_INDEX_NO_ROW) == (expected.n == 0) &&
+                only[at] == only_child(expected);
         if (right && expected.n != 0)
             right = row_equals(hs_index_dominated_at(index, node, places[at]), expected);
     }

@@ -129,7 +129,7 @@ struct hs_sizes hs_index_unreached_total(const struct hs_index *index);
 struct hs_row hs_index_predecessors(struct hs_index *index, hs_node node);
 /* Returns the children in the dominator tree, by ascending node. */
 struct hs_row hs_index_dominated(struct hs_index *index, hs_node node);
-/* Finds the row of a node that begins at a place of which hs_index_run_places told: for whoever
+/* Finds the row of a node that begins at a place of which hs_index_run_rows told: for whoever
  * comes to rows in no order, and spares the search in a page. */
 struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64_t place);
 
@@ -139,8 +139,10 @@ struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64
 #define HS_INDEX_NO_ROW UINT64_MAX
 /* Reads the words of hs_index_retained. */
 void hs_index_run_words(struct hs_index *index, hs_node first, uint64_t ret[HS_INDEX_RUN]);
-/* Reads where the rows of hs_index_dominated begin; HS_INDEX_NO_ROW for an empty one. */
-void hs_index_run_places(struct hs_index *index, hs_node first, uint64_t ret[HS_INDEX_RUN]);
+/* Reads where the rows of hs_index_dominated begin, HS_INDEX_NO_ROW for an empty one, and of those
+ * with one child which it is, HS_NO_NODE for others. */
+void hs_index_run_rows(struct hs_index *index, hs_node first, uint64_t places[HS_INDEX_RUN],
+                       hs_node only[HS_INDEX_RUN]);
 void hs_index_run_tiers(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN]);
 /* Tells which nodes are reached, 1 or 0. */
 void hs_index_run_reached(struct hs_index *index, hs_node first, uint8_t ret[HS_INDEX_RUN]);
