@@ -131,7 +131,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             return
         self.send_response(200)
-        if kind == "other":
+        if kind in ("other", "bomb"):
             data = open(os.environ["OTHER"], "rb").read()
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
@@ -152,13 +152,22 @@ with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
     server.serve_forever()
 PYTHON
 gcc -g -O1 -Wl,--build-id -Dmain=entry -shared -fPIC -o "$work/other.so" "$work/stock.c"
-for kind in other elsewhere slow endless; do
+# The right build-id, and 96 MiB of debug information in 96 KiB.
+head -c 96M /dev/zero >"$work/zeros"
+objcopy --decompress-debug-sections --update-section .debug_info="$work/zeros" \
+    "$work/files/stock.debug" "$work/bomb.so" &&
+    objcopy --compress-debug-sections=zlib "$work/bomb.so" || fail "a bomb"
+rm "$work/zeros"
+for kind in other bomb elsewhere slow endless; do
     : >"$work/port"
-    KIND=$kind OTHER=$work/other.so python3 "$work/server.py" >"$work/port" &
+    other=$work/other.so
+    [ $kind != bomb ] || other=$work/bomb.so
+    KIND=$kind OTHER=$other python3 "$work/server.py" >"$work/port" &
     server=$!
     until [ -s "$work/port" ]; do sleep 0.05; done
     case $kind in
     other) told="is of another build" ;;
+    bomb) told="claims more than its bytes on the disk can hold" ;;
     elsewhere) told="" ;;
     *) told="symbol servers took more than 2 s" ;;
     esac
