@@ -55,6 +55,14 @@ sizes_are "C++"
 grep -q '^container .* recent: Order\[\]: 500 elements, room for 4096$' "$work/text" ||
     { cat "$work/text"; fail "no line of a container"; }
 
+# What is in a bucket of a table of Abseil has its type, and what was there has none.
+"$HEAPSNAP" types "$work/heap.snap" --json -n 0 | python3 -c '
+import json, sys
+found = [row["objects"] for row in json.load(sys.stdin)["types"] if row["type"] == "Ticket"]
+print("tickets", found)
+sys.exit(found != [int(sys.argv[1])])' "$(awk '$1 == "TICKETS" {print $2}' "$work/log")" ||
+    fail "what is in a table of Abseil"
+
 # By type they are as many, with as many elements.
 "$HEAPSNAP" types "$work/heap.snap" --group-by container -n 0 >"$work/text" || fail "types"
 total=$(awk '$1 == "SIZE" {n++; sum += $4} END {print n, sum}' "$work/log")

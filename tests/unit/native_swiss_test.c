@@ -72,6 +72,66 @@ static void other_blocks_are_none(void **state)
     }
 }
 
+/* A table of abseil with `n` buckets of which every third has something, the first one at the
+ * `align`ed place behind their bytes, which is *ret_at. */
+static struct hs_heap_block flat_of(uint64_t n, uint64_t align, uint64_t *ret_at)
+{
+    uint64_t first_at = (n + GROUP + align - 1) / align * align;
+    memset(bytes, 0xaa, sizeof bytes);
+    memset(bytes, DELETED, n + GROUP); /* which is what an empty one has here */
+    for (uint64_t i = 0; i < n; i++)
+        bytes[i] = i % 3 == 0 ? (uint8_t)(i % 0x80) : i % 3 == 1 ? DELETED : 0xfe;
+    bytes[n] = EMPTY; /* the end */
+    for (uint64_t i = 0; i < GROUP - 1 && i < n; i++)
+        bytes[n + 1 + i] = bytes[i];
+    *ret_at = first_at;
+    return (struct hs_heap_block){.bytes = bytes, .n_bytes = first_at + n * ELEMENT};
+}
+
+static void flat_tables_are_found_by_their_bytes(void **state)
+{
+    struct hs_swiss_table table;
+    for (uint64_t n = 1; n < MOST; n = 2 * n + 1)
+        for (uint64_t align = 1; align <= GROUP; align *= 2) {
+            uint64_t at;
+            struct hs_heap_block block = flat_of(n, align, &at);
+            assert_true(hs_flat_table_at(&block, ELEMENT, at, &table));
+            assert_int_equal(table.n_buckets, n);
+            for (uint64_t i = 0; i < n; i++)
+                assert_int_equal(hs_swiss_table_has(&table, at + i * ELEMENT + 8), i % 3 == 0);
+            assert_false(hs_swiss_table_has(&table, at - 1));
+            assert_false(hs_swiss_table_has(&table, at + n * ELEMENT));
+            assert_false(hs_swiss_table_has(&table, UINT64_MAX));
+            block.n_bytes--;
+            assert_false(hs_flat_table_at(&block, ELEMENT, at, &table));
+        }
+}
+
+static void other_blocks_are_no_flat_tables(void **state)
+{
+    static const struct {
+        uint64_t at;
+        uint8_t byte;
+    } odd[] = {{3, DELETED + 1}, {8, 1}, {31, 0xfe}};
+    struct hs_swiss_table table;
+    uint64_t at;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        const struct hs_heap_block block = flat_of(31, 8, &at);
+        bytes[odd[i].at] = odd[i].byte;
+        if (odd[i].at + 32 < 32 + GROUP - 1 && i == 0)
+            bytes[odd[i].at + 32] = odd[i].byte;
+        assert_false(hs_flat_table_at(&block, ELEMENT, at, &table));
+    }
+    const struct hs_heap_block block = flat_of(31, 8, &at), unread = {.n_bytes = 4096};
+    for (uint64_t other = 0; other <= block.n_bytes; other++)
+        if (other < at - 1 || other >= at + GROUP)
+            assert_false(hs_flat_table_at(&block, ELEMENT, other, &table));
+    assert_false(hs_flat_table_at(&block, UINT64_MAX, at, &table));
+    assert_false(hs_flat_table_at(&block, 0, at, &table));
+    assert_false(hs_flat_table_at(&block, ELEMENT, UINT64_MAX, &table));
+    assert_false(hs_flat_table_at(&unread, ELEMENT, at, &table));
+}
+
 static void hugest_elements(void **state)
 {
     struct hs_swiss_table table;
@@ -87,6 +147,8 @@ int main(void)
         cmocka_unit_test(tables_are_found_by_their_bytes),
         cmocka_unit_test(what_is_in_a_bucket),
         cmocka_unit_test(other_blocks_are_none),
+        cmocka_unit_test(flat_tables_are_found_by_their_bytes),
+        cmocka_unit_test(other_blocks_are_no_flat_tables),
         cmocka_unit_test(hugest_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,6 +171,24 @@ bool hs_fits_swiss_table(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
+bool hs_fits_flat_table(struct hs_fit *f, const struct hs_heap_block *block,
+                        const struct hs_native_type *type, uint64_t offset)
+{
+    struct hs_swiss_table table;
+    uint64_t n_full = 0;
+
+    if (!hs_flat_table_at(block, type->n_bytes, offset, &table) || !hs_fit_may_look(f, block))
+        return false;
+    for (uint64_t at = offset; at < offset + table.n_bytes; at += type->n_bytes) {
+        if (!hs_swiss_table_has(&table, at))
+            continue;
+        n_full++;
+        if (!fits_one(f, block->bytes + at, type))
+            return false;
+    }
+    return n_full != 0;
+}
+
 bool hs_fits_numbered(struct hs_fit *f, const struct hs_heap_block *block,
                       const struct hs_native_type *type, uint64_t offset)
 {

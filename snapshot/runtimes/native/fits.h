@@ -41,6 +41,11 @@ bool hs_fits_numbered(struct hs_fit *fit, const struct hs_heap_block *block,
 bool hs_fits_mostly(struct hs_fit *fit, const struct hs_heap_block *block,
                     const struct hs_native_type *type);
 
+/* Tells whether it is a hash table of abseil whose elements are of this type, the first one at
+ * `offset`. */
+bool hs_fits_flat_table(struct hs_fit *fit, const struct hs_heap_block *block,
+                        const struct hs_native_type *type, uint64_t offset);
+
 /* Tells whether it is a hash table of Rust whose elements are of this type, and `offset` where its
  * bytes are. */
 bool hs_fits_swiss_table(struct hs_fit *fit, const struct hs_heap_block *block,

@@ -317,22 +317,6 @@ static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *blo
     return HS_OK;
 }
 
-/* Returns the elements in use behind a record: its own numbers say it, or its owner. */
-static struct hs_native_use flow_tail_use(const struct flow *f, const struct hs_heap_block *block,
-                                          hs_ntype record, uint64_t element_bytes)
-{
-    struct hs_native_use use = hs_native_tail_use(
-        &hs_native_type_of(&f->result->types, record)->tail, block, element_bytes);
-    const struct hs_native_use said =
-        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
-
-    if (said.from > use.from)
-        use.from += (said.from - use.from + element_bytes - 1) / element_bytes * element_bytes;
-    if (said.end < use.end)
-        use.end = said.end;
-    return use;
-}
-
 /* Flows from the elements behind a record. */
 static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *block, hs_ntype record,
                                 struct hs_error *err)
@@ -345,13 +329,17 @@ static hs_status flow_from_tail(struct flow *f, const struct hs_heap_block *bloc
     const struct hs_native_type element = *hs_native_type_of(&f->result->types, number);
     if (!element.has_pointees)
         return HS_OK;
-    const struct hs_native_use use = flow_tail_use(f, block, record, element.n_bytes);
+    const struct hs_native_use use = hs_flow_tail_use_(f, block, record, element.n_bytes);
+    const struct hs_ctail *tail = &hs_native_type_of(&f->result->types, record)->tail;
+    struct hs_swiss_table table;
+    bool is_table =
+        tail->is_table && hs_flat_table_of(block, element.n_bytes, tail->at_bytes, &table);
     for (uint64_t at = use.from, i = 0; at < use.end; at += element.n_bytes, i++) {
         if (i % TAIL_PART == 0) { /* past what was never touched */
             uint64_t next = hs_flow_touched(f->native, block, at & ~(HS_FLOW_PART - 1));
             at += next > at ? (next - at) / element.n_bytes * element.n_bytes : 0;
         }
-        if (at < use.end)
+        if (at < use.end && (!is_table || hs_swiss_table_has(&table, at)))
             HS_TRY(flow_from_value(f, block, &element, at, err));
     }
     return HS_OK;

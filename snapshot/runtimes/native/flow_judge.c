@@ -91,9 +91,10 @@ static struct claim claim_of(const struct flow *f, const struct hs_heap_block *b
     struct claim claim = {.type = type, .strength = strength_of(f, block, type, is_array)};
     const bool has_owner =
         hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes).is_said;
-    bool is_said = type->is_table || type->tail.is_numbered || (is_array && has_owner);
+    bool is_counted = type->tail.is_numbered || type->tail.is_table;
+    bool is_said = type->is_table || is_counted || (is_array && has_owner);
     /* A holder that says how much of the block is in use speaks of what follows this header. */
-    bool is_header = type->tail.element != 0 && !type->tail.is_numbered && has_owner;
+    bool is_header = type->tail.element != 0 && !is_counted && has_owner;
     bool is_number = type->type.form == HS_FORM_SCALAR;
     /* Links lead to the head of a list as to a node; a node has a block of its own. */
     bool is_part_of_other = type->is_node && claim.strength == HS_FLOW_BEGINNING;

@@ -70,12 +70,53 @@ static hs_status look_numbered(struct flow *f, const struct hs_heap_block *block
                : hs_flow_give_(f, block, many, err);
 }
 
+/* Looks for a hash table of abseil, to whose buckets, behind their bytes, the pointer leads, and
+ * gives the block that type, unless it has a stronger one. *ret: it is such a table. */
+static hs_status look_flat(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                           hs_ctype pointee, bool *ret, struct hs_error *err)
+{
+    struct hs_native_types *types = &f->result->types;
+    struct hs_swiss_table table;
+    hs_ntype one, many;
+
+    *ret = false;
+    if (offset % WORD != 0 || !hs_flow_may_have_type_(block) ||
+        !hs_flat_table_of(block, 1, offset, &table)) /* which costs next to nothing */
+        return HS_OK;
+    HS_TRY(hs_native_types_of_ctype(types, pointee & ~HS_FLOW_MAY_BE_END, false, &one, err));
+    const struct hs_native_type *type = one == 0 ? NULL : hs_native_type_of(types, one);
+    if (type == NULL || !hs_fits_flat_table(&f->fit, block, type, offset))
+        return HS_OK;
+    HS_TRY(hs_native_types_of_flat(types, type->ctype, offset, &many, err));
+    *ret = many != 0;
+    return many == 0 || !hs_flow_is_stronger_(f, block, many, hs_flow_type(f->result, block->rank))
+               ? HS_OK
+               : hs_flow_give_(f, block, many, err);
+}
+
 hs_status hs_flow_look_within_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                                hs_ctype pointee, struct hs_error *err)
 {
-    bool is_numbered = false;
+    bool is_told = false;
 
     if (offset != 0)
-        HS_TRY(look_numbered(f, block, offset, pointee, &is_numbered, err));
-    return is_numbered ? HS_OK : hs_flow_look_(f, block, offset, pointee, err);
+        HS_TRY(look_numbered(f, block, offset, pointee, &is_told, err));
+    if (offset != 0 && !is_told)
+        HS_TRY(look_flat(f, block, offset, pointee, &is_told, err));
+    return is_told ? HS_OK : hs_flow_look_(f, block, offset, pointee, err);
+}
+
+struct hs_native_use hs_flow_tail_use_(const struct flow *f, const struct hs_heap_block *block,
+                                       hs_ntype record, uint64_t element_bytes)
+{
+    struct hs_native_use use = hs_native_tail_use(
+        &hs_native_type_of(&f->result->types, record)->tail, block, element_bytes);
+    const struct hs_native_use said =
+        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
+
+    if (said.from > use.from)
+        use.from += (said.from - use.from + element_bytes - 1) / element_bytes * element_bytes;
+    if (said.end < use.end)
+        use.end = said.end;
+    return use;
 }

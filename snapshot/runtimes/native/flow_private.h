@@ -90,6 +90,9 @@ hs_status hs_flow_look_(struct flow *f, const struct hs_heap_block *block, uint6
 /* Does the same, also of an array that has the number of its elements before them. */
 hs_status hs_flow_look_within_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                                hs_ctype pointee, struct hs_error *err);
+/* Returns the elements in use behind a record: its own numbers say it, or its owner. */
+struct hs_native_use hs_flow_tail_use_(const struct flow *f, const struct hs_heap_block *block,
+                                       hs_ntype record, uint64_t element_bytes);
 
 /* ---- flow_judge.c */
 bool hs_flow_is_weak_(const struct flow *f, hs_ntype type);

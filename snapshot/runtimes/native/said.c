@@ -93,6 +93,8 @@ static void said_by_type(const struct hs_scan *scan, struct hs_said *said)
     if (type->tail_type != 0 && block->bytes != NULL) {
         said->tail = hs_native_type_of(&scan->flow->types, type->tail_type);
         said->tail_use = hs_native_tail_use(&type->tail, block, said->tail->n_bytes);
+        if (type->tail.is_table)
+            (void)hs_flat_table_of(block, said->tail->n_bytes, type->tail.at_bytes, &said->table);
     }
     said->end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
     if (said->end > block->n_bytes)

@@ -21,7 +21,8 @@ enum types_key {
     KEY_NUMBERED,
     KEY_FINDER,
     KEY_ELEMENTS,
-    KEY_SLOTTED
+    KEY_SLOTTED,
+    KEY_FLAT
 };
 #define KEY_SHIFT 60
 #define WORD 8
@@ -393,10 +394,11 @@ hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype,
     return HS_OK;
 }
 
-hs_status hs_native_types_of_numbered(struct hs_native_types *types, hs_ctype ctype,
-                                      uint64_t at_bytes, hs_ntype *ret, struct hs_error *err)
+/* Finds the type of elements of `ctype` behind `at_bytes` that are none of them. */
+static hs_status types_of_behind(struct hs_native_types *types, enum types_key kind, hs_ctype ctype,
+                                 uint64_t at_bytes, hs_ntype *ret, struct hs_error *err)
 {
-    uint64_t key = types_key(KEY_NUMBERED, ctype | at_bytes << 32);
+    uint64_t key = types_key(kind, ctype | at_bytes << 32);
     hs_ntype element, listed;
 
     *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
@@ -412,13 +414,28 @@ hs_status hs_native_types_of_numbered(struct hs_native_types *types, hs_ctype ct
         .ctype = of->ctype,
         .n_bytes = at_bytes,
         .said_bytes = at_bytes,
-        .tail = {.element = of->ctype, .at_bytes = at_bytes, .is_numbered = true},
+        .tail = {.element = of->ctype,
+                 .at_bytes = at_bytes,
+                 .is_numbered = kind == KEY_NUMBERED,
+                 .is_table = kind == KEY_FLAT},
         .tail_type = element,
         .has_pointees = of->has_pointees,
         .is_open = true,
     };
     HS_TRY(types_add(types, &type, ret, err));
     return hs_dict_put(&types->by_key, key, *ret, err);
+}
+
+hs_status hs_native_types_of_numbered(struct hs_native_types *types, hs_ctype ctype,
+                                      uint64_t at_bytes, hs_ntype *ret, struct hs_error *err)
+{
+    return types_of_behind(types, KEY_NUMBERED, ctype, at_bytes, ret, err);
+}
+
+hs_status hs_native_types_of_flat(struct hs_native_types *types, hs_ctype ctype, uint64_t at_bytes,
+                                  hs_ntype *ret, struct hs_error *err)
+{
+    return types_of_behind(types, KEY_FLAT, ctype, at_bytes, ret, err);
 }
 
 hs_status hs_native_types_of_tail(struct hs_native_types *types, hs_ntype record, hs_ntype *ret,

@@ -109,6 +109,10 @@ hs_status hs_native_types_counted(struct hs_native_types *types, hs_ctype ctype,
  * their number. */
 hs_status hs_native_types_of_numbered(struct hs_native_types *types, hs_ctype ctype,
                                       uint64_t at_bytes, hs_ntype *ret, struct hs_error *err);
+/* The hash table of abseil whose buckets of `ctype` begin at `at_bytes` (at most 2^28) of the block
+ * (swiss.h): written as an array. */
+hs_status hs_native_types_of_flat(struct hs_native_types *types, hs_ctype ctype, uint64_t at_bytes,
+                                  hs_ntype *ret, struct hs_error *err);
 /* Finds the type of what stands behind a record of this type, from now on its tail_type; 0: none.
  */
 hs_status hs_native_types_of_tail(struct hs_native_types *types, hs_ntype record, hs_ntype *ret,

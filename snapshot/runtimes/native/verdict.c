@@ -104,13 +104,14 @@ static bool is_spare(const struct word *w)
     return w->at < w->said->use.from || w->at >= w->said->use.end || w->is_spare_tail;
 }
 
-/* Tells whether the word is in a bucket that has no element: in a table of Rust or of Qt 6, in an
- * array of which a list says what is in use. */
+/* Tells whether the word is in a bucket that has no element: in a table of Rust, abseil or Qt 6, in
+ * an array of which a list says what is in use. */
 static bool is_in_empty_bucket(const struct word *w)
 {
     const struct hs_said *said = w->said;
 
-    return (said->table.control != NULL && !hs_swiss_table_has(&said->table, w->at)) ||
+    return (said->table.control != NULL && w->at >= said->table.first_at &&
+            !hs_swiss_table_has(&said->table, w->at)) ||
            (said->type != NULL && said->type->is_array &&
             !hs_native_listed_has(&said->listed, w->at / said->type->n_bytes));
 }

@@ -291,6 +291,7 @@ struct hs_ctail {
                                  behind the last; 0: it has none */
     bool is_one;      /* of one element, which may be all: an array of such records is one, too */
     bool is_numbered; /* the word before the first element is how many there are */
+    bool is_table;    /* a byte for each before the first element says whether it is there */
 };
 bool hs_ctypes_tail(struct hs_ctypes *types, hs_ctype type, struct hs_ctail *ret);
 
