@@ -9,7 +9,7 @@ says()
 {
     local program=$1 text
     shift
-    start "$work/sentences" "$program"
+    start "$work/${binary:-sentences}" "$program"
     rm -f "$work"/heap.snap*
     dump
     COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/suspects" || fail "$program: suspects"
@@ -38,3 +38,7 @@ says lost "Lost, .* (1999|2000) blocks of 40 bytes, perhaps Leaf"
 says thrown "2000 TimedOut \(thrown\), "
 says cleared "10000 Quote .* at cleared::feeds\[\*\]\.rep_\." \
     "They are cleared, and kept for the next use: their 10 containers count 0 elements\."
+
+g++ -std=c++17 -O2 -g -o "$work/pair" "$fixtures/sentences_pair.cpp" || fail "building pair"
+binary=pair says pair "work local monitor.table \(.* alone keeps " "(1999|2000) Connection, " \
+    "table->rows\."

@@ -7,8 +7,9 @@
 enum {
     WORD = 8,
     COUNTS_BYTES = 16, /* of a shared_ptr's counts, before the object in one block with them */
-    LEAST_BYTES = 24,  /* of a record that its size says anything of */
-    LARGE_BYTES = 96,  /* and of one of which no pointer need lead to a block */
+    LEAST_BYTES = 16,  /* of a record that its size and words say anything of */
+    SMALL_BYTES = 24,  /* of one whose size says so little that two pointers must lead to blocks */
+    LARGE_BYTES = 96,  /* of one of which no pointer need lead to a block */
 };
 
 /* A record within a block. */
@@ -46,7 +47,8 @@ static bool agrees(const struct hs_native *native, hs_ctype record, const struct
             return false;
         n_leading += how == HS_POINTER_START;
     }
-    return !is_cut && (n_leading != 0 || seat->n_bytes >= LARGE_BYTES);
+    size_t least = seat->n_bytes < SMALL_BYTES ? 2 : seat->n_bytes < LARGE_BYTES ? 1 : 0;
+    return !is_cut && n_leading >= least;
 }
 
 /* Tells whether a record fills a block from `at` on, and its words agree. */

@@ -5,9 +5,9 @@
  *
  * A word of the frame that no variable has is such a variable's when it leads to a block that has
  * the size of what the variable leads to, and whose words agree: its pointers lead to memory, one
- * of them at least to the start of a block (of a large record none need do so), and no other word
- * leads to one. A word that more than one of the variables may be is nobody's. Arguments are left
- * out: what they lead to is somebody else's.
+ * of them at least to the start of a block (of a large record none need do so, of one of two words
+ * both must), and no other word leads to one. A word that more than one of the variables may be is
+ * nobody's. Arguments are left out: what they lead to is somebody else's.
  *
  * Limit: plain pointers, and records of one or two words as smart pointers are, that lead to one
  * record; of a container of three words, taken apart likewise, nothing is told. */
