@@ -70,17 +70,42 @@ static bool put_step(const struct hs_view *view, const struct hs_path_step *step
     return has_name;
 }
 
+static bool is_part_at(const struct hs_view *view, const struct hs_path_step *step)
+{
+    char place[HS_FIELD_NAME_BYTES];
+
+    (void)hs_field_name(view, step->type, step->offset_words, place, sizeof place);
+    return hs_field_is_part(view, step->type, place);
+}
+
+/* Puts what stands between the root and the first place of a path. A root that is described, not
+ * named, is set apart: "goroutine 1, sleep in main.main: main.Server.bus". */
+static void put_start(const struct hs_view *view, const char *root, const struct hs_path_step *step,
+                      char *text, size_t n_bytes)
+{
+    const struct hs_type *type = hs_snap_type(view->snap, step->type);
+    const char *name = hs_view_string(view, type->name);
+
+    if (type->form == HS_FORM_GO && strchr(root, ' ') != NULL)
+        hs_append(text, n_bytes, ": %s", name[0] == '[' || strchr(name, ' ') != NULL ? "" : name);
+}
+
 size_t hs_field_path(const struct hs_view *view, const char *root, const struct hs_path_fold *fold,
                      char *text, size_t n_bytes)
 {
-    bool has_name = false;
+    bool has_name = false, has_begun = false;
     (void)snprintf(text, n_bytes, "%s", root);
     for (size_t i = 0; i < fold->n_steps; i++) {
         const struct hs_path_step *step = &fold->steps[i];
         if (step->node == HS_NO_NODE)
             hs_append(text, n_bytes, "->...");
-        else if (step->offset_words != HS_NO_OFFSET)
-            has_name |= put_step(view, step, text, n_bytes);
+        if (step->node == HS_NO_NODE || step->offset_words == HS_NO_OFFSET)
+            continue;
+        if (!has_begun && !is_part_at(view, step)) {
+            put_start(view, root, step, text, n_bytes);
+            has_begun = true;
+        }
+        has_name |= put_step(view, step, text, n_bytes);
     }
     if (has_name)
         return strlen(text);

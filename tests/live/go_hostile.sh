@@ -47,6 +47,25 @@ while bucket and len(buckets) < 1000:
     buckets.append(bucket)
     bucket = words(bucket + 8, 1)[0]
 specials = [special for special in (words(at + 128, 1)[0] for at in spans) if special]
+def fails(change):
+    """Writes other words, and returns how a dump ends."""
+    old = {at: words(at, 1)[0] for at in change}
+    try:
+        for at, word in change.items():
+            memory.seek(at)
+            memory.write(struct.pack("<Q", word))
+        return subprocess.run([heapsnap, "dump", str(pid), "-o", work + "/one.snap"],
+                              stderr=subprocess.PIPE).returncode
+    finally:
+        for at, word in old.items():
+            memory.seek(at)
+            memory.write(struct.pack("<Q", word))
+
+# Pages that are free lead to records which other spans have since: those of another arena.
+first = next(i for i, word in enumerate(words(arena + 2097152, 8192)) if word)
+if fails({arena + 2097152 + 8 * first: heap}):
+    sys.exit("the heap is not found where its first page is free")
+
 # An address in a record, by kind: which words of it are damaged.
 places = [
     lambda: module + 8 * random.randrange(69),

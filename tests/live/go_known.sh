@@ -45,6 +45,11 @@ else: # without symbols a package has one row
     found = keeps.get("variables of package main", 0)
     if abs(found - there) > 4096 + there / 50:
         bad.append(f"package main keeps {found} bytes, not {there}")
+# What several lead to: main's goroutine before the variables and goroutines that it shares it with.
+for name, root in (("alarms", "timers of main.(*alarm).ring"), ("server", "goroutine main.main"),
+                   ("textures", "finalizers of main.texture")):
+    if abs(keeps.get(root, 0) - said[name]) > 24576 + said[name] / 20:
+        bad.append(f"{root} keeps {keeps.get(root, 0)} bytes, not {said[name]}")
 if keeps.get("goroutine main.stuck", 0) < 50 * 20480:
     bad.append(f"50 goroutines keep {keeps.get('goroutine main.stuck', 0)} bytes")
 proofs = {proof["what"]: proof for proof in info["proofs"]}

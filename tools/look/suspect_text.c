@@ -65,10 +65,22 @@ static const char *const plurals[][2] = {
     {"closure", "closures"},
 };
 
+/* Tells whether a root is called by several things that keep the memory together. */
+static bool is_plural(const char *name)
+{
+    static const char *const begins[] = {"variables of ", "timers of ", "finalizers of ",
+                                         "cleanups", "weak handles"};
+
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Writes the name of n blocks of a type: "map-nodes", "blocks (tag 0, 2 fields)", "struct node". */
 static void put_kind(struct writer *w, const char *name, uint64_t n)
 {
-    static const char block[] = "block ", chunk[] = "chunk";
+    static const char block[] = "block ", chunk[] = "chunk", of_bytes[] = "block of ";
 
     if (strncmp(name, "block tag ", strlen("block tag ")) == 0) {
         put(w, n == 1 ? "block (" : "blocks (");
@@ -79,6 +91,10 @@ static void put_kind(struct writer *w, const char *name, uint64_t n)
     if (n != 1 && strncmp(name, chunk, strlen(chunk)) == 0) {
         put(w, "chunks");
         name += strlen(chunk);
+    }
+    if (n != 1 && strncmp(name, of_bytes, strlen(of_bytes)) == 0) {
+        put(w, "blocks ");
+        name += strlen(block);
     }
     for (size_t i = 0; n != 1 && i < sizeof plurals / sizeof *plurals; i++)
         if (strcmp(name, plurals[i][0]) == 0)
@@ -116,6 +132,14 @@ static void put_pieces(struct writer *w, const char *name, uint64_t n)
     put(w, ")");
 }
 
+/* Tells whether a name says the size: "block of 256 bytes without pointers", of Go. */
+static bool is_of_size(const char *name)
+{
+    static const char begin[] = "block of ";
+    return strncmp(name, begin, strlen(begin)) == 0 && name[strlen(begin)] >= '0' &&
+           name[strlen(begin)] <= '9';
+}
+
 /* "200000 struct node of 32 B", "one char[] of 1.2 MiB", "5 blocks of unknown type, 48 B each". */
 static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n,
                        uint64_t each_words)
@@ -139,7 +163,7 @@ static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t ty
         put_kind(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), n);
     else
         put(w, "%s of unknown type", n == 1 ? "block" : "blocks");
-    if (each_words == 0)
+    if (each_words == 0 || (is_known && is_of_size(name)))
         return;
     put(w, is_known ? " of " : ", ");
     put_bytes(w, view, each_words);
@@ -503,7 +527,11 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
         w->status = hs_suspect_who(view, suspect, text, w->err);
     put_entry(w, view, suspect);
     hs_suspect_much(view, suspect->words, much);
-    put(w, "%s %s %s", text, is_one ? "alone keeps" : "keep", much);
+    put(w, "%s %s %s", text,
+        !is_one           ? "keep"
+        : is_plural(text) ? "alone keep"
+                          : "alone keeps",
+        much);
     put_accumulation(w, view, suspect);
     put_site(w, suspect);
     hs_suspect_put_reserve(w, view, suspect);

@@ -117,22 +117,27 @@ hs_status hs_go_types(struct hs_go_session *s, struct hs_type_tables *ret, struc
 
 /* ---- edges */
 
-/* Adds an edge; of blocks with very many, those so far go to the writer. */
+/* Adds an edge of the block whose turn it is; of blocks with very many, those so far go to the
+ * writer. */
 static hs_status add_edge(struct hs_go_session *s, const struct hs_go_block *target, uint64_t word,
                           uint64_t offset_words, uint64_t n_more, struct hs_error *err)
 {
+    bool owns = hs_go_owns(s, s->slot, target->slot);
+    bool is_start = word == target->begin + hs_go_header_bytes(&s->heap, target->span);
+
     if (s->n_edges == EDGES_PER_PART && s->dump->writer != NULL) {
         HS_TRY(hs_snap_writer_part(s->dump->writer, s->edges, s->n_edges, n_more, err));
         s->n_edges = 0;
     }
     HS_TRY(HS_GROW(&s->edges, &s->edges_capacity, s->n_edges + 1, err));
-    s->edges[s->n_edges++] = (struct hs_edge){
-        .target =
-            hs_dump_node(s->dump, s, target->begin, hs_bitmap_rank(&s->heap.live, target->slot)),
-        .offset_words = offset_words,
-        .edge_class = word == target->begin + hs_go_header_bytes(&s->heap, target->span)
-                          ? HS_EDGE_EXACT
-                          : HS_EDGE_INTERIOR};
+    s->edges[s->n_edges++] =
+        (struct hs_edge){.target = hs_dump_node(s->dump, s, target->begin,
+                                                hs_bitmap_rank(&s->heap.live, target->slot)),
+                         .offset_words = offset_words,
+                         .edge_class = !owns      ? HS_EDGE_GUESSED
+                                       : is_start ? HS_EDGE_EXACT
+                                                  : HS_EDGE_INTERIOR,
+                         .reason = owns ? HS_REASON_NONE : HS_REASON_OWNER_RANK};
     return HS_OK;
 }
 
@@ -164,7 +169,7 @@ static hs_status add_slot(void *context, hs_addr at, uint64_t word, bool is_exac
     struct hs_go_block target;
     (void)is_exact;
 
-    if (!hs_go_resolve(&e->s->heap, word, &target))
+    if (!hs_go_resolve(&e->s->heap, word, &target) || hs_go_is_record(e->s, &target))
         return HS_OK;
     return add_edge(e->s, &target, word, (at - e->begin) / HS_WORD_BYTES, e->n_words, err);
 }
@@ -176,9 +181,12 @@ static hs_status add_stack(struct hs_go_session *s, const struct hs_go_block *bl
     const uint64_t *number = hs_dict_find(&s->goroutines.by_g, block->span->record);
     struct stack_edges e = {s, block->begin, block->span->elem_bytes / HS_WORD_BYTES};
 
+    struct hs_go_block record;
+
     if (number == NULL)
         return HS_OK;
-    HS_TRY(add_slot(&e, block->begin, block->span->record, true, err));
+    if (hs_go_resolve(&s->heap, block->span->record, &record))
+        HS_TRY(add_edge(s, &record, block->span->record, 0, e.n_words, err));
     return hs_go_walk_stack(&s->goroutines, &s->goroutines.goroutines[*number], add_slot, &e, err);
 }
 

@@ -38,7 +38,9 @@ struct hs_go_goroutines {
     const struct hs_go_heap *heap;
     struct hs_go_goroutine *goroutines; /* owned: in the order of runtime.allgs */
     size_t n, capacity;
-    hs_addr *ps, *ms; /* owned: the records of processors and of threads */
+    hs_addr main;           /* the record of the goroutine that main.main runs in; 0: none */
+    hs_addr all_gs, all_ps; /* the arrays that lead to all of them */
+    hs_addr *ps, *ms;       /* owned: the records of processors and of threads */
     size_t n_ps, ps_capacity, n_ms, ms_capacity;
     struct hs_dict by_g;            /* g -> number */
     struct hs_dict frame_of_pc;     /* -> number of a frame map */

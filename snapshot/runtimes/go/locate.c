@@ -19,21 +19,22 @@ static hs_addr arena_begin(uint64_t index)
     return (index << ARENA_BITS) - BASE_OFFSET;
 }
 
-/* Tells whether an arena has spans, the first of which lies in it. One that was just made has none.
- */
-static bool arena_is_sound(const struct hs_go_heap *heap, hs_addr begin, hs_addr metadata)
+/* Tells whether an arena has a span that begins on the page which leads to it. One that was just
+ * made has none, and pages that are free lead to records which other spans have since. */
+static bool arena_is_sound(const struct hs_go_heap *heap, hs_addr begin, hs_addr metadata,
+                           struct hs_effort *effort)
 {
     const struct hs_image *image = &heap->dump->image;
     uint64_t n_pages = HS_GO_ARENA_BYTES / HS_GO_PAGE_BYTES, span, start;
 
-    for (uint64_t i = 0; i < n_pages; i++) {
+    for (uint64_t i = 0; i < n_pages && hs_effort_take(effort, 1); i++) {
         hs_addr at = metadata + (uint64_t)heap->layout->heapArena_spans + i * HS_WORD_BYTES;
         if (!hs_image_u64(image, at, &span))
             return false;
-        if (span != 0)
-            return hs_image_u64(image, span + (uint64_t)heap->layout->mspan_startAddr, &start) &&
-                   start % HS_GO_PAGE_BYTES == 0 && start >= begin &&
-                   start < begin + HS_GO_ARENA_BYTES;
+        if (span != 0 &&
+            hs_image_u64(image, span + (uint64_t)heap->layout->mspan_startAddr, &start) &&
+            start == begin + i * HS_GO_PAGE_BYTES)
+            return true;
     }
     return false;
 }
@@ -75,8 +76,8 @@ static hs_status try_map(struct hs_go_heap *heap, hs_addr map, struct hs_effort 
                 hs_image_find(image, metadata, /* hint= */ NULL) == NULL ||
                 (heap->n_arenas >= PROBES && n_sound == 0))
                 return HS_OK;
-            n_sound +=
-                heap->n_arenas < PROBES && arena_is_sound(heap, arena_begin(index), metadata);
+            n_sound += heap->n_arenas < PROBES &&
+                       arena_is_sound(heap, arena_begin(index), metadata, effort);
             HS_TRY(add_arena(heap, index, metadata, err));
         }
     }

@@ -9,22 +9,36 @@ struct reach {
     size_t n, capacity;
     struct hs_bitmap later; /* by slot: records that are looked into when it is known who leaks */
     bool is_late;           /* it is known */
+    enum hs_go_rank rank;   /* of the roots that are marked from */
 };
+
+bool hs_go_is_record(const struct hs_go_session *s, const struct hs_go_block *block)
+{
+    return hs_bitmap_get(&s->records, block->slot);
+}
 
 bool hs_go_is_cut(const struct hs_go_session *s, const struct hs_go_block *from,
                   uint64_t offset_words, const struct hs_go_block *to)
 {
-    if (!hs_bitmap_get(&s->records, from->slot) || !hs_bitmap_get(&s->records, to->slot))
+    const struct hs_go_goroutines *gs = &s->goroutines;
+
+    if (!hs_go_is_record(s, to))
         return false;
+    if (!hs_go_is_record(s, from))
+        return from->begin != gs->all_gs && from->begin != gs->all_ps;
     return offset_words * HS_WORD_BYTES != (uint64_t)s->layout->m_alllink ||
-           hs_dict_find(&s->goroutines.by_g, from->begin) != NULL;
+           hs_dict_find(&gs->by_g, from->begin) != NULL;
 }
 
 static hs_status mark(struct reach *r, const struct hs_go_block *block, struct hs_error *err)
 {
     if (hs_bitmap_get(&r->s->reached, block->slot))
         return HS_OK;
+    if (r->rank == HS_GO_RANK_MAIN && hs_bitmap_get(&r->s->owners.named, block->slot))
+        return HS_OK;
     hs_bitmap_set(&r->s->reached, block->slot);
+    if (r->rank != HS_GO_N_RANKS)
+        hs_bitmap_set(&r->s->owners.of_rank[r->rank], block->slot);
     if (!r->is_late)
         HS_TRY(hs_go_wake(r->s, block->slot, err));
     HS_TRY(HS_GROW(&r->waiting, &r->capacity, r->n + 1, err));
@@ -44,7 +58,9 @@ static hs_status mark_word(void *context, hs_addr at, uint64_t word, bool is_exa
     (void)at;
     (void)is_exact;
 
-    return hs_go_resolve(&r->s->heap, word, &block) ? mark(r, &block, err) : HS_OK;
+    return hs_go_resolve(&r->s->heap, word, &block) && !hs_go_is_record(r->s, &block)
+               ? mark(r, &block, err)
+               : HS_OK;
 }
 
 static hs_status look_into_object(struct reach *r, const struct hs_go_block *block,
@@ -78,8 +94,10 @@ static hs_status look_into(struct reach *r, const struct hs_go_block *block, str
         return HS_OK;
     }
     const uint64_t *g = hs_dict_find(&s->goroutines.by_g, block->span->record);
-    HS_TRY(mark_word(r, 0, block->span->record, true, err));
-    if (!r->is_late && hs_go_resolve(&s->heap, block->span->record, &record) &&
+    bool has_record = hs_go_resolve(&s->heap, block->span->record, &record);
+    if (has_record)
+        HS_TRY(mark(r, &record, err));
+    if (!r->is_late && has_record &&
         hs_bitmap_get(&r->later, record.slot)) { /* it was asleep when another led to it */
         hs_bitmap_clear(&r->later, record.slot);
         HS_TRY(look_into_object(r, &record, err));
@@ -114,7 +132,8 @@ static hs_status drain(struct reach *r, struct hs_error *err)
     struct hs_go_waits *waits = &s->waits;
     struct hs_go_block block;
 
-    while (r->n != 0 || waits->n_woken != 0) {
+    /* Those that main or a variable wakes are goroutines like others, whose turn comes later. */
+    while (r->n != 0 || (waits->n_woken != 0 && r->rank >= HS_GO_RANK_GOROUTINES)) {
         if (r->n != 0) {
             if (hs_go_slot(&s->heap, r->waiting[--r->n], &block))
                 HS_TRY(look_into(r, &block, err));
@@ -127,7 +146,8 @@ static hs_status drain(struct reach *r, struct hs_error *err)
     return HS_OK;
 }
 
-/* Marks from the roots; before it is known who leaks, without the stacks of those that may. */
+/* Marks from the roots of a rank; before it is known who leaks, without the stacks of those that
+ * may. */
 static hs_status mark_roots(struct reach *r, struct hs_error *err)
 {
     struct hs_go_session *s = r->s;
@@ -139,7 +159,8 @@ static hs_status mark_roots(struct reach *r, struct hs_error *err)
                                 ? hs_dict_find(&s->goroutines.by_g, leaf->root.address)
                                 : NULL;
         bool is_asleep = g != NULL && s->goroutines.goroutines[*g].is_leaked && !r->is_late;
-        if (is_asleep || !hs_go_slot(&s->heap, leaf->target, &block))
+        bool is_of_rank = r->is_late || hs_go_rank_of(s, leaf) == r->rank;
+        if (is_asleep || !is_of_rank || !hs_go_slot(&s->heap, leaf->target, &block))
             continue;
         HS_TRY(mark(r, &block, err));
         HS_TRY(drain(r, err));
@@ -168,7 +189,11 @@ static hs_status look_into_later(struct reach *r, struct hs_error *err)
 
 static hs_status reach_all(struct reach *r, struct hs_error *err)
 {
-    HS_TRY(mark_roots(r, err));
+    for (unsigned rank = 0; rank <= HS_GO_N_RANKS; rank++) {
+        r->rank = (enum hs_go_rank)rank;
+        HS_TRY(mark_roots(r, err));
+    }
+    hs_go_lower_roots(r->s);
     r->is_late = true;
     HS_TRY(look_into_later(r, err));
     return mark_roots(r, err);
@@ -181,6 +206,7 @@ hs_status hs_go_reach(struct hs_go_session *s, struct hs_error *err)
     HS_TRY(hs_bitmap_init(&s->reached, s->heap.live.n_bits, err));
     HS_TRY(hs_bitmap_init(&s->records, s->heap.live.n_bits, err));
     find_records(s);
+    HS_TRY(hs_go_find_owners(s, err));
     hs_status status = hs_bitmap_init(&r.later, s->heap.live.n_bits, err);
     if (status == HS_OK)
         status = reach_all(&r, err);

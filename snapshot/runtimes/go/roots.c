@@ -48,8 +48,8 @@ static hs_status add_goroutine(struct hs_go_session *s, const struct hs_go_gorou
         hs_root_lower(&leaf.root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
     HS_TRY(hs_strtab_add(strings, g->is_runtime ? "the runtime's own" : "goroutines",
                          &leaf.group_module, err));
-    if (function[0] == '\0' || g->id == 1)
-        function = g->id == 1 ? "main" : "of an unknown function";
+    if (function[0] == '\0')
+        function = "of an unknown function";
     snprintf(text, sizeof text, "goroutine %s", function);
     HS_TRY(hs_strtab_add(strings, text, &leaf.group_variable, err));
     HS_TRY(hs_strtab_add(strings, function, &leaf.group_unit, err));
@@ -59,14 +59,14 @@ static hs_status add_goroutine(struct hs_go_session *s, const struct hs_go_gorou
     HS_TRY(hs_strtab_add(strings, text, &leaf.root.name, err));
     leaf.root.function = g->function;
     leaf.root.file = g->made_file;
-    leaf.root.line = g->made_line;
+    leaf.root.line = g->made_file == 0 ? 0 : g->made_line;
     return hs_roots_add(&s->roots, &leaf, err);
 }
 
 /* ---- finalizers */
 
-static hs_status add_finalizer(struct hs_go_session *s, hs_addr target, const char *what,
-                               struct hs_error *err)
+static hs_status add_finalizer(struct hs_go_session *s, hs_addr target, const char *group,
+                               const char *what, struct hs_error *err)
 {
     struct hs_go_block block;
     struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_FINALISER,
@@ -78,10 +78,28 @@ static hs_status add_finalizer(struct hs_go_session *s, hs_addr target, const ch
         return HS_OK;
     leaf.target = block.begin;
     hs_root_lower(&leaf.root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
-    HS_TRY(hs_strtab_add(&s->dump->strings, "runtime.SetFinalizer", &leaf.group_module, err));
+    HS_TRY(hs_strtab_add(&s->dump->strings, "finalizers", &leaf.group_module, err));
     HS_TRY(hs_strtab_add(&s->dump->strings, what, &leaf.root.name, err));
+    HS_TRY(hs_strtab_add(&s->dump->strings, group, &leaf.group_variable, err));
     leaf.group_unit = leaf.root.name;
     return hs_roots_add(&s->roots, &leaf, err);
+}
+
+/* Adds an object that has a finalizer, and the function: by the type that this is called with. */
+static hs_status add_finalized(struct hs_go_session *s, hs_addr object, hs_addr at,
+                               struct hs_error *err)
+{
+    const struct hs_go_layout *l = s->layout;
+    char name[HS_GO_TYPE_NAME_BYTES], text[HS_GO_TYPE_NAME_BYTES + 32];
+    struct hs_go_type type;
+
+    if (!hs_go_read_type(&s->heap, hs_go_member(&s->heap, at, l->specialfinalizer_ot), &type) ||
+        !hs_go_type_name(&s->heap, &type, name))
+        snprintf(name, sizeof name, "objects of an unknown type");
+    snprintf(text, sizeof text, "finalizers of %s", name[0] == '*' ? name + 1 : name);
+    HS_TRY(add_finalizer(s, object, text, "an object with a finalizer", err));
+    return add_finalizer(s, hs_go_member(&s->heap, at, l->specialfinalizer_fn), text, "a finalizer",
+                         err);
 }
 
 /* Adds what a cleanup keeps: its function, since 1.26 its argument, too. */
@@ -93,7 +111,7 @@ static hs_status add_cleanup(struct hs_go_session *s, hs_addr at, struct hs_erro
         HS_TRY(add_finalizer(
             s,
             hs_go_member(&s->heap, at, s->layout->specialfinalizer_fn + (int)(i * HS_WORD_BYTES)),
-            "a cleanup", err));
+            "cleanups", "a cleanup", err));
     return HS_OK;
 }
 
@@ -118,12 +136,9 @@ static hs_status add_specials(struct hs_go_session *s, const struct hs_go_span *
             HS_TRY(add_cleanup(s, at, err));
         if (kind == l->special_weakhandle)
             HS_TRY(add_finalizer(s, hs_go_member(&s->heap, at, l->specialfinalizer_fn),
-                                 "a weak handle", err));
-        if (kind != l->special_finalizer)
-            continue;
-        HS_TRY(add_finalizer(s, span->begin + offset, "an object with a finalizer", err));
-        HS_TRY(add_finalizer(s, hs_go_member(&s->heap, at, l->specialfinalizer_fn), "a finalizer",
-                             err));
+                                 "weak handles", "a weak handle", err));
+        if (kind == l->special_finalizer)
+            HS_TRY(add_finalized(s, span->begin + offset, at, err));
     }
     return HS_OK;
 }
@@ -137,6 +152,7 @@ hs_status hs_go_collect_roots(struct hs_go_session *s, struct hs_error *err)
         if (g->stack_begin < g->stack_end)
             HS_TRY(add_goroutine(s, g, err));
     }
+    HS_TRY(hs_go_collect_timers(s, err));
     hs_go_find_rate(&s->heap, s->goroutines.n_ps == 0 ? 0 : s->goroutines.ps[0], &s->samples);
     for (size_t i = 0; i < s->heap.n_spans; i++)
         if (!s->heap.spans[i].is_stack && s->heap.spans[i].specials != 0)

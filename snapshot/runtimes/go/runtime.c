@@ -75,6 +75,7 @@ static void go_close(void *state)
     hs_roots_fini(&s->roots);
     hs_bitmap_fini(&s->reached);
     hs_bitmap_fini(&s->records);
+    hs_go_owners_fini(&s->owners);
     hs_dict_fini(&s->size_types);
     hs_free(s->types);
     hs_free(s->members.members);

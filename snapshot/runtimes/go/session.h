@@ -23,6 +23,19 @@ struct hs_go_waits {
     size_t n_woken, woken_capacity;
 };
 
+/* The order in which roots have what several of them reach: owners.c. */
+enum hs_go_rank {
+    HS_GO_RANK_MAIN,
+    HS_GO_RANK_VARIABLES,
+    HS_GO_RANK_GOROUTINES,
+    HS_GO_RANK_TIMERS,
+    HS_GO_N_RANKS /* all others: the runtime's own, goroutines that are leaked */
+};
+struct hs_go_owners {
+    struct hs_bitmap of_rank[HS_GO_N_RANKS]; /* by slot */
+    struct hs_bitmap named;                  /* by slot: what package variables lead to at once */
+};
+
 struct hs_go_session {
     struct hs_dump *dump; /* borrowed */
     const struct hs_go_layout *layout;
@@ -37,8 +50,9 @@ struct hs_go_session {
     struct hs_runtime_fact fact;
     struct hs_go_samples samples;
     struct hs_roots roots;
-    struct hs_bitmap reached;  /* by slot */
-    struct hs_bitmap records;  /* by slot: records of goroutines, threads and processors */
+    struct hs_bitmap reached; /* by slot */
+    struct hs_bitmap records; /* by slot: records of goroutines, threads and processors */
+    struct hs_go_owners owners;
     struct hs_dict size_types; /* what a block without a known type is: by kind and size */
     struct hs_type *types;     /* owned */
     size_t n_types, types_capacity;
@@ -55,6 +69,17 @@ struct hs_go_session {
 hs_status hs_go_collect_statics(struct hs_go_session *s, struct hs_error *err);
 /* ---- roots.c: goroutines, finalizers */
 hs_status hs_go_collect_roots(struct hs_go_session *s, struct hs_error *err);
+/* ---- timers.c */
+hs_status hs_go_collect_timers(struct hs_go_session *s, struct hs_error *err);
+/* ---- owners.c */
+void hs_go_owners_fini(struct hs_go_owners *owners);
+/* Prepares the bits, when all roots are known. */
+hs_status hs_go_find_owners(struct hs_go_session *s, struct hs_error *err);
+enum hs_go_rank hs_go_rank_of(const struct hs_go_session *s, const struct hs_root_leaf *leaf);
+/* Tells whether a reference from one slot to another keeps it, as no root of another rank has it.
+ */
+bool hs_go_owns(const struct hs_go_session *s, uint64_t from, uint64_t to);
+void hs_go_lower_roots(struct hs_go_session *s);
 /* ---- leaked.c: before, while and after the heap is marked */
 void hs_go_waits_fini(struct hs_go_waits *waits);
 /* Finds what goroutines wait on; those that do are taken for leaked until it is reached. */
@@ -69,8 +94,11 @@ hs_status hs_go_name_leaked(struct hs_go_session *s, struct hs_error *err);
 /* ---- reach.c */
 /* Marks all that the roots lead to. */
 hs_status hs_go_reach(struct hs_go_session *s, struct hs_error *err);
+/* Tells whether a block is the record of a goroutine, a thread or a processor. */
+bool hs_go_is_record(const struct hs_go_session *s, const struct hs_go_block *block);
 /* Tells whether a word of one object is left out as a reference: records of goroutines, threads and
- * processors lead to each other, so that whoever keeps one would keep all. */
+ * processors lead to each other, so that whoever keeps one would keep all. The lists of all of them
+ * lead there, and a stack to its goroutine; else nothing does. */
 bool hs_go_is_cut(const struct hs_go_session *s, const struct hs_go_block *from,
                   uint64_t offset_words, const struct hs_go_block *to);
 /* ---- proofs.c: what the runtime itself has counted */

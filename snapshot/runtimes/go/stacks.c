@@ -45,15 +45,33 @@ static enum frame_kind kind_of(const char *name)
     return strcmp(name, "runtime.asyncPreempt") == 0 ? FRAME_PREEMPTED : FRAME_PLAIN;
 }
 
-/* Tells whether a function is the runtime's, or waits for somebody else: a lock of sync. */
+/* Tells whether a function is the runtime's, or waits for somebody else: a lock of sync, a file
+ * descriptor. */
 static bool is_of_runtime(const char *name)
 {
-    static const char *const prefixes[] = {"runtime.", "sync.", "internal/sync."};
+    static const char *const prefixes[] = {"runtime.", "sync.", "internal/"};
 
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return false;
+}
+
+/* Tells whether an instruction is of a source file of the runtime: time.Sleep is written there, and
+ * has the name of another package. */
+static bool is_in_runtime(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                          hs_addr pc)
+{
+    static const char folder[] = "runtime/", before[] = "/src/";
+    char file[HS_GO_NAME_BYTES];
+    uint32_t line;
+
+    if (!hs_go_line(heap, function, pc, file, sizeof file, &line))
+        return false;
+    const char *source = strstr(file, before), *name = source == NULL ? file : source;
+    name += source == NULL ? 0 : sizeof before - 1;
+    return strncmp(name, folder, sizeof folder - 1) == 0 &&
+           strchr(name + sizeof folder - 1, '/') == NULL;
 }
 
 /* Finds the bits of one of a function's stack maps: {i32 n, i32 words, n * bits}. */
@@ -85,7 +103,7 @@ static void read_map(const struct hs_go_heap *heap, hs_addr pc, struct hs_go_fra
 
     if (hs_go_function_name(heap, f, name, sizeof name)) {
         map->kind = (uint8_t)kind_of(name);
-        map->is_of_runtime = is_of_runtime(name);
+        map->is_of_runtime = is_of_runtime(name) || is_in_runtime(heap, f, pc);
     }
     if (!hs_go_pc_value(heap, f, f->pcsp, pc, &map->depth))
         map->depth = -1;
