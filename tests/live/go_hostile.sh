@@ -55,7 +55,7 @@ def fails(change):
             memory.seek(at)
             memory.write(struct.pack("<Q", word))
         return subprocess.run([heapsnap, "dump", str(pid), "-o", work + "/one.snap"],
-                              stderr=subprocess.PIPE).returncode
+                              stderr=subprocess.PIPE, timeout=300).returncode
     finally:
         for at, word in old.items():
             memory.seek(at)
@@ -65,6 +65,11 @@ def fails(change):
 first = next(i for i, word in enumerate(words(arena + 2097152, 8192)) if word)
 if fails({arena + 2097152 + 8 * first: heap}):
     sys.exit("the heap is not found where its first page is free")
+
+# The records by which each goroutine waits, in a circle.
+waiting = [at for at in (words(g + 328, 1)[0] for g in gs) if at]
+if len(waiting) < 100 or fails({at + 64: at for at in waiting}):
+    sys.exit(f"{len(waiting)} goroutines wait; in circles")
 
 # An address in a record, by kind: which words of it are damaged.
 places = [
