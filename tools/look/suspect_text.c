@@ -77,6 +77,13 @@ static bool is_plural(const char *name)
     return false;
 }
 
+/* The parts of Go's maps, which are called by the map: how their types begin, one, several. */
+static const char *const map_parts[][3] = {
+    {"table of ", "table of ", "tables of "},
+    {"directory of ", "directory of ", "directories of "},
+    {"entries of map[", "block of entries of map[", "blocks of entries of map["},
+};
+
 /* Writes the name of n blocks of a type: "map-nodes", "blocks (tag 0, 2 fields)", "struct node". */
 static void put_kind(struct writer *w, const char *name, uint64_t n)
 {
@@ -99,6 +106,12 @@ static void put_kind(struct writer *w, const char *name, uint64_t n)
     for (size_t i = 0; n != 1 && i < sizeof plurals / sizeof *plurals; i++)
         if (strcmp(name, plurals[i][0]) == 0)
             name = plurals[i][1];
+    for (size_t i = 0; i < sizeof map_parts / sizeof *map_parts; i++)
+        if (strncmp(name, map_parts[i][0], strlen(map_parts[i][0])) == 0) {
+            put(w, "%s", map_parts[i][n == 1 ? 1 : 2]);
+            name += strlen(map_parts[i][0]);
+            break;
+        }
     put_name(w, name, NAME_COLUMNS);
 }
 
