@@ -19,6 +19,20 @@ static bool counted_in(const char *const *names, size_t n_names, const char *nam
     return false;
 }
 
+/* Tells whether the last part of a member's own name, behind underscores, is one of these. */
+#define COUNTED_ENDS_IN(names, name) \
+    counted_ends_in((names), sizeof(names) / sizeof((names)[0]), name)
+
+static bool counted_ends_in(const char *const *names, size_t n_names, const char *name)
+{
+    size_t n;
+    const char *own = hs_ctypes_own_name_(name, &n);
+    const char *last = own + n;
+    while (last > own && last[-1] != '_')
+        last--;
+    return counted_in(names, n_names, last, (size_t)(own + n - last));
+}
+
 /* "n", "count", "n_items", "num_slots", "slot_count", "used". */
 static bool counted_is_count(const char *name)
 {
@@ -26,11 +40,8 @@ static bool counted_is_count(const char *name)
                                         "size", "used", "fill", "nr",    "length"};
     size_t n;
     const char *own = hs_ctypes_own_name_(name, &n);
-    const char *last = own + n;
-    while (last > own && last[-1] != '_')
-        last--;
     size_t n_first = strcspn(own, "_");
-    return COUNTED_IN(whole, last, (size_t)(own + n - last)) ||
+    return COUNTED_ENDS_IN(whole, name) ||
            (n_first < n && n_first <= strlen("num") && COUNTED_IN(whole, own, n_first));
 }
 
@@ -40,12 +51,7 @@ static bool counted_is_room(const char *name)
     static const char *const whole[] = {"cap",   "capacity", "alloc", "allocated", "alloced",
                                         "room",  "max",      "avail", "asize",     "nalloc",
                                         "limit", "maxlen",   "space", "reserved"};
-    size_t n;
-    const char *own = hs_ctypes_own_name_(name, &n);
-    const char *last = own + n;
-    while (last > own && last[-1] != '_')
-        last--;
-    return COUNTED_IN(whole, last, (size_t)(own + n - last));
+    return COUNTED_ENDS_IN(whole, name);
 }
 
 /* "size", which is the room where another member is a count. */
@@ -117,8 +123,7 @@ static void counted_look(struct hs_ctypes *types, const struct ctypes_member *me
 }
 
 /* Finds the only member that leads to pointers or, where none does, to records of another kind.
- * Reads what each of
- * its pointers leads to. */
+ * Reads the entries of what its pointers lead to. */
 static bool counted_find_pointer(struct hs_ctypes *types, const struct ctypes_type *type,
                                  uint64_t *ret_at)
 {
