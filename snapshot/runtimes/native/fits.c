@@ -177,7 +177,7 @@ bool hs_fits_flat_table(struct hs_fit *f, const struct hs_heap_block *block,
     struct hs_swiss_table table;
     uint64_t n_full = 0;
 
-    if (!hs_flat_table_at(block, type->n_bytes, offset, &table) || !hs_fit_may_look(f, block))
+    if (!hs_fit_may_look(f, block) || !hs_flat_table_at(block, type->n_bytes, offset, &table))
         return false;
     for (uint64_t at = offset; at < offset + table.n_bytes; at += type->n_bytes) {
         if (!hs_swiss_table_has(&table, at))
