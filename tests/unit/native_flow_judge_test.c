@@ -66,7 +66,8 @@ static void in_any_order(void **state)
     }
     world_seal(w);
     for (unsigned seed = 0; seed < 24; seed++) {
-        w->options.order = (struct hs_dump_order){seed, seed % 2 == 0 ? 0 : 6};
+        w->options.order =
+            (struct hs_dump_order){.seed = seed, .region_bits = seed % 2 == 0 ? 0 : 6};
         WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
         for (size_t i = 0; i < BLOCKS && seed == 0; i++)
             snprintf(first[i], sizeof first[i], "%s", world_type_of(w, &flow, blocks[i]));
@@ -111,7 +112,8 @@ static void the_many_win(void **state)
     for (unsigned seed = 0; seed < 12; seed++) {
         if (seed == 0)
             world_seal(w);
-        w->options.order = (struct hs_dump_order){seed, seed % 2 == 0 ? 0 : 6};
+        w->options.order =
+            (struct hs_dump_order){.seed = seed, .region_bits = seed % 2 == 0 ? 0 : 6};
         WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
         is(block, "struct user");
         is(behind, "struct node"); /* what a struct guest leads to is withdrawn */
