@@ -3,7 +3,7 @@
 # A lost block is perhaps of the one record that all others of its size are, when its words agree;
 # where two records have that size, or a word leads where the record has none, nothing is guessed.
 # Of a size that is lost whole it is the one record that one pointer to a known block and one into a
-# binary speak for.
+# binary speak for, or one without pointers where it alone has such a size.
 . "$(dirname "$0")/_native.sh"
 need gcc g++
 
@@ -23,7 +23,8 @@ groups, wrong = json.load(open(sys.argv[2]))["groups"], 0
 for line in open(sys.argv[1]):
     if not line.startswith("SIZES"):
         continue
-    names = (sys.argv[3], None, None, sys.argv[3].replace("item", "timer"))
+    timer, answer = (sys.argv[3].replace("item", name) for name in ("timer", "answer"))
+    names = (sys.argv[3], None, None, timer, answer, None)
     for size, perhaps in zip(map(int, line.split()[1:]), names):
         words = (size + 23) // 16 * 2 - 1 # as glibc rounds
         found = {}

@@ -153,6 +153,12 @@ static bool is_of_size(const char *name)
            name[strlen(begin)] <= '9';
 }
 
+static bool is_guessed(const struct hs_view *view, uint32_t type)
+{
+    return strstr(hs_view_string(view, hs_snap_type(view->snap, type)->name), HS_TYPE_PERHAPS) !=
+           NULL;
+}
+
 /* "200000 struct node of 32 B", "one char[] of 1.2 MiB", "5 blocks of unknown type, 48 B each". */
 static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n,
                        uint64_t each_words)
@@ -648,7 +654,8 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
             put(w, " of ");
             put_bytes(w, view, suspect->each_words);
         }
-        put(w, "%s", suspect->count == 1 ? "" : " each");
+        bool is_guess = suspect->type != HS_UNTYPED && is_guessed(view, suspect->type);
+        put(w, "%s", suspect->count == 1 || is_guess ? "" : " each");
     }
     if (suspect->at.bulk.n_blocks != 0) {
         put(w, ", among it ");

@@ -326,7 +326,9 @@ static hs_status list_records(struct guess *g, struct sole *sole, struct hs_erro
             bool is_new = type != 0;
             for (size_t r = 0; r < sole->n_records && is_new; r++)
                 is_new = !hs_ctypes_same(native->ctypes, found[k], ctype_of(g, sole->records[r]));
-            if (!is_new || !hs_guess_fills(hs_native_type_of(&g->flow->types, type), sole->n_bytes))
+            const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
+            if (!is_new || !(hs_guess_fills(record, sole->n_bytes) ||
+                             hs_guess_fills_mute(record, sole->n_bytes)))
                 continue;
             HS_TRY(add_pointees(g, type, err));
             sole->records[sole->n_records++] = type;
@@ -412,13 +414,27 @@ static hs_ntype undenied_record(const struct guess *g, const struct sole *sole)
     return one_of(g, sole, n_for, (sole->n_looked * SOLE_FITS_PERCENT + 99) / 100);
 }
 
+/* Returns the only record that would fill such blocks, when it has no pointers, so that no words of
+ * theirs can speak for it. */
+static hs_ntype mute_record(const struct guess *g, const struct sole *sole)
+{
+    hs_ntype record = sole->n_records == 1 ? sole->records[0] : 0;
+
+    return record != 0 && sole->n_denied[0] == 0 && !is_standard(g, record) &&
+                   hs_guess_fills_mute(hs_native_type_of(&g->flow->types, record), sole->n_bytes)
+               ? record
+               : 0;
+}
+
 /* Returns the record that most of the blocks are by their own words. */
 static hs_ntype own_record(const struct guess *g, const struct sole *sole)
 {
     if (sole->n_looked < SOLE_LEAST)
         return 0;
     hs_ntype found = one_of(g, sole, sole->n_agree, (sole->n_looked * SOLE_PERCENT + 99) / 100);
-    return found != 0 ? found : undenied_record(g, sole);
+    if (found == 0)
+        found = undenied_record(g, sole);
+    return found != 0 ? found : mute_record(g, sole);
 }
 
 /* Returns the record that the blocks are by their own words, or else by pointers of blocks that are

@@ -2,14 +2,24 @@
 
 #include "flow.h"
 
-enum { WORD = 8, MOST_SLOTS = 256, ARRAY_LOOK = 8 };
+enum { WORD = 8, MOST_SLOTS = 256, ARRAY_LOOK = 8, MUTE_LEAST_BYTES = 256 };
+
+static bool is_as_large(const struct hs_native_type *type, uint64_t n_bytes)
+{
+    return type->ctype != 0 && type->type.form == HS_FORM_RECORD && !type->is_array &&
+           !type->is_open && !type->is_open_text && type->listed_as == 0 &&
+           type->said_bytes == type->n_bytes && type->n_bytes <= n_bytes &&
+           n_bytes - type->n_bytes < HS_SLACK_BYTES;
+}
 
 bool hs_guess_fills(const struct hs_native_type *type, uint64_t n_bytes)
 {
-    return type->ctype != 0 && type->type.form == HS_FORM_RECORD && !type->is_array &&
-           !type->is_open && !type->is_open_text && type->listed_as == 0 && type->n_slots != 0 &&
-           type->n_slots <= MOST_SLOTS && type->said_bytes == type->n_bytes &&
-           type->n_bytes <= n_bytes && n_bytes - type->n_bytes < HS_SLACK_BYTES;
+    return type->n_slots != 0 && type->n_slots <= MOST_SLOTS && is_as_large(type, n_bytes);
+}
+
+bool hs_guess_fills_mute(const struct hs_native_type *type, uint64_t n_bytes)
+{
+    return type->n_slots == 0 && n_bytes >= MUTE_LEAST_BYTES && is_as_large(type, n_bytes);
 }
 
 unsigned hs_guess_code(const struct hs_agree_by *by, const struct hs_heap_block *block,

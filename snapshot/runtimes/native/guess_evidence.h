@@ -38,5 +38,8 @@ unsigned hs_guess_code(const struct hs_agree_by *by, const struct hs_heap_block 
 
 /* Tells whether a type is a record whose words are all known, as large as a block of n_bytes. */
 bool hs_guess_fills(const struct hs_native_type *type, uint64_t n_bytes);
+/* Tells likewise whether it is one without pointers, of which no block's words can tell more than
+ * their number: of a size that few records are of. */
+bool hs_guess_fills_mute(const struct hs_native_type *type, uint64_t n_bytes);
 
 #endif
