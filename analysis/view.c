@@ -10,22 +10,8 @@
 #include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "base/file.h"
 #include "nearest_dominator.h"
-
-/* Returns the directory of indexes when the snapshot's own directory is read-only (XDG base
- * directories). */
-static const char *cache_dir(char *text, size_t n)
-{
-    const char *base = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (base != NULL && base[0] == '/')
-        snprintf(text, n, "%s/heapsnap", base);
-    else if (home != NULL && home[0] == '/')
-        snprintf(text, n, "%s/.cache/heapsnap", home);
-    else
-        return NULL;
-    return text;
-}
 
 /* Reports that a kept index is not used, and why: computing it again takes time. */
 static void say_stale(void *context, const char *path, const char *why)
@@ -41,7 +27,7 @@ void hs_view_index_places(const struct hs_view *view, char *cache, size_t n,
 {
     options->policy = view->session.policy;
     options->snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path;
-    options->cache_dir = cache_dir(cache, n);
+    options->cache_dir = hs_cache_dir(cache, n) ? cache : NULL;
 }
 
 static hs_status index_open(struct hs_view *view, struct hs_index_options *options,

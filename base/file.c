@@ -454,3 +454,16 @@ void hs_out_close(struct hs_out *out)
     *out = (struct hs_out){0};
     errno = saved;
 }
+
+bool hs_cache_dir(char *path, size_t n)
+{
+    const char *base = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int n_path = -1;
+
+    if (base != NULL && base[0] == '/')
+        n_path = snprintf(path, n, "%s/heapsnap", base);
+    else if (home != NULL && home[0] == '/')
+        n_path = snprintf(path, n, "%s/.cache/heapsnap", home);
+    return n_path > 0 && (size_t)n_path < n;
+}

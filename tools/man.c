@@ -99,8 +99,8 @@ hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err)
         {"", "SNAP.keys, SNAP.types, SNAP.suspects",
          "kept answers: of comparisons, 'types' and 'suspects'; may be deleted"},
         {"ENVIRONMENT", "XDG_CACHE_HOME, HOME",
-         "where the index goes when the snapshot's directory is read-only: heapsnap/ in the "
-         "first, .cache/heapsnap/ in the second"},
+         "where the index goes when the snapshot's directory is read-only, and what is built to "
+         "read files of another OCaml: heapsnap/ in the first, .cache/heapsnap/ in the second"},
         {"", "NO_COLOR, TERM=dumb", "no escape sequences on a terminal"},
         {"", "PAGER", "what shows a help that is longer than the terminal; less when not set"},
     };

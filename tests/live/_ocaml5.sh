@@ -4,6 +4,7 @@
 . "$SOURCE_DIR/tests/live/_target.sh"
 need python3
 
+export XDG_CACHE_HOME=$work/cache # no helper that was built before
 ocaml5=${OCAML5:-}
 built=$(dirname "$HEAPSNAP")
 if [ -z "$ocaml5" ]; then

@@ -66,4 +66,8 @@ hs_status hs_out_commit(struct hs_out *out, struct hs_error *err);
 /* Releases; an uncommitted neighbour is removed. Takes a zeroed object. */
 void hs_out_close(struct hs_out *out);
 
+/* Makes the path of the directory for what may be made again (XDG base directories); false: there
+ * is none. */
+bool hs_cache_dir(char *path, size_t n);
+
 #endif

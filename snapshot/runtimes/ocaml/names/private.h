@@ -56,7 +56,17 @@ hs_status hs_names_take(struct hs_names *ret, const char *text, size_t n_bytes, 
 /* Finds the compiler's version as the program's file states it, "5.3.0": version.c. False when the
  * program does not have Stdlib.Sys. Reads files only. */
 bool hs_names_version(const struct hs_objects *objects, char *version, size_t n);
-/* Finds the helper for files of `version`: HELPER-5.3 when there is one, else HELPER itself. */
+/* Does the same for a program that does not run. */
+bool hs_names_version_of_file(const char *path, char *version, size_t n);
+/* Finds the helper for files of `version`: HELPER-5.3 when there is one, there or where such are
+ * built, else HELPER itself. */
 void hs_names_choose_helper(const char *helper, const char *version, char *path, size_t n);
+/* Finds one that was built; of our own user only, where nobody else can write. */
+bool hs_names_cached_helper(const char *helper, const char *version, char *path, size_t n);
+
+/* ---- builder.c */
+/* Builds the helper for files of `version`, unless `helper` reads these, where the PATH leads to an
+ * ocamlopt of that version: some seconds, a minute at the most. False: there is none. */
+bool hs_names_build_helper(const char *helper, const char *version, char *path, size_t n);
 
 #endif

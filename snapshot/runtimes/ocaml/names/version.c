@@ -3,10 +3,13 @@
  *
  * Sys.ocaml_version is a constant, so the text of it is a static block among the data of
  * Stdlib.Sys: a header of a string, the text, and the padding that ends in its own length. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/load.h"
 #include "private.h"
 #include "symbols/elf.h"
@@ -45,15 +48,15 @@ static bool version_at(const uint8_t *at, size_t n_left, char *version, size_t n
     return true;
 }
 
-static bool version_of(const struct hs_object *object, char *version, size_t n)
+static bool version_of(struct hs_elf *elf, char *version, size_t n)
 {
-    const struct hs_elf_symbol *begin = hs_elf_find(object->elf, "camlStdlib__Sys.data_begin");
+    const struct hs_elf_symbol *begin = hs_elf_find(elf, "camlStdlib__Sys.data_begin");
     size_t n_bytes;
     if (begin == NULL)
-        begin = hs_elf_find(object->elf, "camlStdlib__Sys__data_begin");
+        begin = hs_elf_find(elf, "camlStdlib__Sys__data_begin");
     if (begin == NULL)
         return false;
-    const uint8_t *bytes = hs_elf_bytes_from(object->elf, begin->vaddr, MAX_DATA_BYTES, &n_bytes);
+    const uint8_t *bytes = hs_elf_bytes_from(elf, begin->vaddr, MAX_DATA_BYTES, &n_bytes);
     if (bytes == NULL)
         return false;
     for (size_t at = 0; at + WORD <= n_bytes; at += WORD) {
@@ -66,20 +69,53 @@ static bool version_of(const struct hs_object *object, char *version, size_t n)
 bool hs_names_version(const struct hs_objects *objects, char *version, size_t n)
 {
     for (size_t i = 0; i < objects->n; i++) {
-        if (version_of(&objects->objects[i], version, n))
+        if (version_of(objects->objects[i].elf, version, n))
             return true;
     }
     return false;
 }
 
-void hs_names_choose_helper(const char *helper, const char *version, char *path, size_t n)
+bool hs_names_version_of_file(const char *path, char *version, size_t n)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_elf *elf;
+
+    if (hs_elf_open_path(path, &elf, &ignored) != HS_OK)
+        return false;
+    bool is_found = version_of(elf, version, n);
+    hs_elf_close(elf);
+    return is_found;
+}
+
+/* Makes "BASE-5.3" for a version of 5.3; false where that is none, or there is no such program. */
+static bool helper_at(const char *base, const char *version, char *path, size_t n)
 {
     const char *dot = strchr(version, '.');
     size_t n_minor = dot == NULL ? 0 : strspn(dot + 1, "0123456789");
-    int n_path = -1;
-    if (n_minor != 0)
-        n_path = snprintf(path, n, "%s-%.*s", helper, (int)((size_t)(dot + 1 - version) + n_minor),
-                          version);
-    if (n_path < 0 || (size_t)n_path >= n || access(path, X_OK) != 0)
+    if (n_minor == 0)
+        return false;
+    int n_path =
+        snprintf(path, n, "%s-%.*s", base, (int)((size_t)(dot + 1 - version) + n_minor), version);
+    return n_path > 0 && (size_t)n_path < n && access(path, X_OK) == 0;
+}
+
+bool hs_names_cached_helper(const char *helper, const char *version, char *path, size_t n)
+{
+    char directory[PATH_MAX], base[PATH_MAX];
+    struct stat found;
+    const char *slash = strrchr(helper, '/');
+
+    if (!hs_cache_dir(directory, sizeof directory) ||
+        (size_t)snprintf(base, sizeof base, "%s/%s", directory,
+                         slash == NULL ? helper : slash + 1) >= sizeof base)
+        return false;
+    return stat(directory, &found) == 0 && found.st_uid == geteuid() &&
+           (found.st_mode & (S_IWGRP | S_IWOTH)) == 0 && helper_at(base, version, path, n) &&
+           stat(path, &found) == 0 && found.st_uid == geteuid();
+}
+
+void hs_names_choose_helper(const char *helper, const char *version, char *path, size_t n)
+{
+    if (!helper_at(helper, version, path, n) && !hs_names_cached_helper(helper, version, path, n))
         snprintf(path, n, "%s", helper);
 }

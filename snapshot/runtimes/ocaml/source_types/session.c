@@ -83,6 +83,19 @@ static hs_status put_seconds(struct hs_buffer *out, uint64_t timeout_ns, bool wi
     return HS_OK;
 }
 
+/* Has the helper of another compiler built where there is none. */
+static hs_status types_build(struct hs_ocaml_session *s, const char *helper, const char *version,
+                             char chosen[static PATH_MAX], struct hs_error *err)
+{
+    char built[PATH_MAX];
+
+    HS_TRY(
+        hs_progress_tell(s->dump->options->progress, "looking for the program's OCaml", 0, 0, err));
+    if (hs_names_build_helper(helper, version, built, sizeof built))
+        memcpy(chosen, built, sizeof built);
+    return HS_OK;
+}
+
 static hs_status types_ask(struct hs_ocaml_session *s, const char *helper, struct hs_error *err)
 {
     struct hs_buffer *question = &s->question;
@@ -95,6 +108,8 @@ static hs_status types_ask(struct hs_ocaml_session *s, const char *helper, struc
 
     (void)hs_names_version(&s->dump->objects, version, sizeof version);
     hs_names_choose_helper(helper, version, chosen, sizeof chosen);
+    if (strcmp(chosen, helper) == 0)
+        HS_TRY(types_build(s, helper, version, chosen, err));
     if (access(chosen, X_OK) != 0)
         return HS_OK; /* none is installed */
     HS_TRY(hs_names_write_request(&request, &s->dump->target, &s->dump->objects, question, err));
