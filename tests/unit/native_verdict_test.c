@@ -121,7 +121,8 @@ static void spare_capacity(void)
 static void empty_bucket(void)
 {
     static const uint8_t control[] = {0xff};
-    said.table = (struct hs_swiss_table){control, 1, 32, 32};
+    said.table = (struct hs_swiss_table){
+        .control = control, .n_buckets = 1, .n_bytes = 32, .element_bytes = 32};
 }
 static void size_alone(void)
 {
