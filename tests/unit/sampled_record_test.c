@@ -182,6 +182,29 @@ static void tables_belong_to_the_recorder(void **state)
     assert_false(is_claimed(STACKS + STACKS_BYTES));
 }
 
+/* Else what it has not written of its trace yet would pass for addresses in disguise. */
+static void variables_belong_to_its_library(void **state)
+{
+    static char library[] = "libheapsnap-record.so";
+    hs_addr variable = ANCHOR + sizeof anchor + 8;
+
+    object.end = variable + 8;
+    object.name = library;
+    assert_int_equal(read_all(), HS_OK);
+    assert_true(is_claimed(variable) && is_claimed(ANCHOR));
+    assert_false(is_claimed(object.end));
+}
+
+static void those_of_a_program_stay_its_own(void **state)
+{
+    hs_addr variable = ANCHOR + sizeof anchor + 8;
+
+    object.end = variable + 8;
+    assert_int_equal(read_all(), HS_OK);
+    assert_true(is_claimed(ANCHOR));
+    assert_false(is_claimed(variable)); /* the recorder is linked into it */
+}
+
 static void what_never_began_is_no_sampler(void **state)
 {
     anchor.magic = 0;
@@ -332,6 +355,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(samples_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_belong_to_the_recorder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(variables_belong_to_its_library, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(those_of_a_program_stay_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_never_began_is_no_sampler, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_forked_child_has_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_anchors_are_told_of, set_up, tear_down),

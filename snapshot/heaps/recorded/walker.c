@@ -107,6 +107,25 @@ static hs_status record_claim(const struct record *record, struct hs_ledger *led
     return hs_ledger_claim(ledger, RECORD_OWNER, HS_MEMORY_INTERNAL, begin, end, 0, err);
 }
 
+/* Claims the variables of the recorder's own library: the trace that it has not written yet holds
+ * addresses of what was allocated, in the forms of the trace, and keeps none of it. */
+static hs_status record_claim_library(const struct record *record, const struct hs_object *object,
+                                      struct hs_ledger *ledger, struct hs_error *err)
+{
+    const struct hs_image *image = record->process->image;
+
+    if (object->is_executable || strcmp(object->name, "libheapsnap-record.so") != 0)
+        return HS_OK;
+    for (size_t i = 0; i < image->n_ranges; i++) {
+        hs_addr begin = image->ranges[i].begin, end = image->ranges[i].end;
+        begin = begin < object->begin ? object->begin : begin;
+        end = end > object->end ? object->end : end;
+        if (begin < end)
+            HS_TRY(record_claim(record, ledger, begin, end - begin, err));
+    }
+    return HS_OK;
+}
+
 static hs_status record_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                                   struct hs_error *err)
 {
@@ -117,6 +136,7 @@ static hs_status record_add_spans(void *state, struct hs_heap_map *map, struct h
         const struct hs_record_anchor *anchor = &record->tables[i].anchor;
         uint64_t slots_bytes = anchor->n_slots * sizeof(struct hs_record_slot);
         uint64_t stacks_bytes = (anchor->stacks_bytes + 4095) & ~UINT64_C(4095);
+        HS_TRY(record_claim_library(record, record->tables[i].object, ledger, err));
         HS_TRY(record_claim(record, ledger, record->tables[i].address, sizeof *anchor, err));
         HS_TRY(record_claim(record, ledger, anchor->slots, slots_bytes, err));
         HS_TRY(record_claim(record, ledger, anchor->stacks, stacks_bytes, err));
