@@ -6,31 +6,12 @@
  *   class "PATTERN"... words NUMBER... find [when library "PATTERN"]
  *   owners "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
  */
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/append.h"
-#include "private.h"
-
-struct word {
-    const char *text; /* ends with a zero */
-    size_t n;
-    uint32_t column;
-    bool is_pattern; /* in quotes */
-};
-
-struct parser {
-    struct hs_rules *rules;
-    struct hs_rule_fault fault; /* of this line; column 0: none */
-    uint32_t line;
-    struct word words[HS_RULES_MAX_WORDS];
-    size_t n_words, at;
-    uint32_t end_column; /* of the line: where something is missing */
-};
+#include "parse.h"
 
 static const char runtime[] = "runtime", container[] = "container", class[] = "class",
                   owners[] = "owners";
@@ -72,29 +53,6 @@ static const struct directive {
 };
 enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
 
-/* Names the ways to count elements and room; each is followed by a member. */
-static const char at_word[] = "at", less_word[] = "less";
-static const char *const counts[] = {
-    [HS_COUNT_NUMBER] = "elements", [HS_COUNT_NODES] = "nodes",
-    [HS_COUNT_TABLE] = "entries",   [HS_COUNT_BEHIND] = "elements-before",
-    [HS_COUNT_END] = "end",         [HS_COUNT_DEQUE] = "first-iterator",
-};
-static const char *const rooms[] = {
-    [HS_ROOM_NUMBER] = "room",
-    [HS_ROOM_LEFT] = "room-left",
-    [HS_ROOM_END] = "room-end",
-    [HS_ROOM_DEQUE] = "last-iterator",
-};
-enum { N_COUNTS = sizeof counts / sizeof *counts, N_ROOMS = sizeof rooms / sizeof *rooms };
-
-/* Names the words of a header; each is followed by its offset. */
-static const char *const tree_words[HS_N_TREE_WORDS] = {
-    [HS_TREE_PARENT] = "parent", [HS_TREE_CHILD] = "child", [HS_TREE_NEXT] = "next",
-    [HS_TREE_PREV] = "prev",     [HS_TREE_END] = "end",     [HS_TREE_SIZE] = "size",
-    [HS_TREE_NAME] = "name",     [HS_TREE_MAGIC] = "magic", [HS_TREE_HEADER] = "header",
-};
-enum { CLASS_WORDS = 16 }; /* of hs_rule.words */
-
 static const struct {
     const char *name;
     uint8_t bit;
@@ -110,158 +68,34 @@ const char *hs_rule_says(const struct hs_rule *rule)
     return directives[rule->directive].says;
 }
 
-static void container_text(const struct hs_rule_container *c, char *text, size_t n_bytes)
-{
-    hs_append(text, n_bytes, " %s %s %s", c->body, counts[c->by], c->entries);
-    if (c->less != NULL)
-        hs_append(text, n_bytes, " %s %s", less_word, c->less);
-    if (c->room != NULL)
-        hs_append(text, n_bytes, " %s %s", rooms[c->room_by], c->room);
-}
-
-static void tree_text(const struct hs_rule_tree *tree, char *text, size_t n_bytes)
-{
-    for (size_t i = 0; i < HS_N_TREE_WORDS; i++)
-        if (tree->at[i] != HS_TREE_NONE)
-            hs_append(text, n_bytes, " %s %u", tree_words[i], tree->at[i]);
-    if (tree->at[HS_TREE_MAGIC] != HS_TREE_NONE)
-        hs_append(text, n_bytes, " is 0x%x mask 0x%x", tree->magic, tree->mask);
-}
-
 void hs_rule_text(const struct hs_rule *rule, char *text, size_t n_bytes)
 {
     (void)snprintf(text, n_bytes, "%s", hs_rule_says(rule));
     if (rule->value != NULL)
         hs_append(text, n_bytes, " %s", rule->value);
-    if (rule->kind == HS_RULE_CONTAINER)
-        container_text(&rule->container, text, n_bytes);
-    for (unsigned i = 0; i < CLASS_WORDS; i++)
-        if ((rule->words >> i & 1) != 0)
-            hs_append(text, n_bytes, " %u", i);
-    if (rule->kind == HS_RULE_CLASS)
-        hs_append(text, n_bytes, " find");
-    if (rule->kind == HS_RULE_OWNERS)
-        tree_text(&rule->tree, text, n_bytes);
+    hs_rules_layout_text_(rule, text, n_bytes);
     if (rule->in_library != NULL)
         hs_append(text, n_bytes, " when library %s", rule->in_library);
     if (rule->if_symbol != NULL)
         hs_append(text, n_bytes, " when symbol %s", rule->if_symbol);
 }
 
-/* Notes the first fault of the line; always false. */
-static bool fault(struct parser *p, uint32_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool fault(struct parser *p, uint32_t column, const char *format, ...)
-{
-    va_list arguments;
-
-    if (p->fault.column != 0)
-        return false;
-    p->fault.line = p->line;
-    p->fault.column = column;
-    va_start(arguments, format);
-    (void)vsnprintf(p->fault.reason, sizeof p->fault.reason, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-/* ---- words */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* The end of a word or of a pattern, which a zero is written to. */
-static bool word_end(struct parser *p, const char *line, char *begin, char **ret)
-{
-    bool is_pattern = *begin == '"';
-    char *end = begin + is_pattern;
-
-    if (!is_pattern) {
-        end += strcspn(end, " \t\"");
-        if (*end == '"')
-            return fault(p, (uint32_t)(end - line) + 1, "a quote within a word");
-        *ret = end;
-        return true;
-    }
-    end += strcspn(end, "\"");
-    if (*end == '\0')
-        return fault(p, (uint32_t)(begin - line) + 1, "this quote is not closed");
-    if (end[1] != '\0' && !is_blank(end[1]))
-        return fault(p, (uint32_t)(end - line) + 2, "a blank must follow a quote");
-    *ret = end;
-    return true;
-}
-
-/* Divides a line, which ends with a zero, into p->words. */
-static bool divide(struct parser *p, char *line)
-{
-    char *end = line;
-
-    p->n_words = p->at = 0;
-    for (char *at = line;; at = end + 1) { /* behind the zero that ended a word */
-        at += strspn(at, " \t");
-        p->end_column = (uint32_t)(at - line) + 1;
-        if (*at == '\0' || *at == '#')
-            return true;
-        if (p->n_words == HS_RULES_MAX_WORDS)
-            return fault(p, p->end_column, "more than %d words", HS_RULES_MAX_WORDS);
-        if (!word_end(p, line, at, &end))
-            return false;
-        bool is_pattern = *at == '"';
-        char *text = at + is_pattern;
-        bool is_last = *end == '\0';
-        struct word word = {text, (size_t)(end - text), p->end_column, is_pattern};
-        *end = '\0';
-        p->words[p->n_words++] = word;
-        if (is_last) {
-            p->end_column = (uint32_t)(end - line) + 1;
-            return true;
-        }
-    }
-}
-
-/* The next word; NULL: the line has ended. */
-static const struct word *next(struct parser *p)
-{
-    return p->at < p->n_words ? &p->words[p->at++] : NULL;
-}
-
-static bool is_word(const struct word *word, const char *text)
-{
-    return word != NULL && !word->is_pattern && strcmp(word->text, text) == 0;
-}
-
-static uint32_t column_of(const struct parser *p, const struct word *word)
-{
-    return word == NULL ? p->end_column : word->column;
-}
-
-/* "'x' is no y: expected a, b or c", of a word that is none of `names`. */
-static bool unexpected(struct parser *p, const struct word *word, const char *what,
-                       const char *names)
-{
-    if (word == NULL)
-        return fault(p, p->end_column, "%s is missing: expected %s", what, names);
-    return fault(p, word->column, "'%.40s' is no %s: expected %s", word->text, what, names);
-}
-
 /* ---- rules */
 
-static bool check_pattern(struct parser *p, const struct word *word)
+static bool check_pattern(struct hs_rules_parser *p, const struct hs_rules_word *word)
 {
     static const char said[] = "*?:<> ,&";
 
     if (word->n > HS_RULES_MAX_PATTERN_BYTES)
-        return fault(p, word->column, "a pattern of more than %d bytes",
-                     HS_RULES_MAX_PATTERN_BYTES);
+        return hs_rules_fault_(p, word->column, "a pattern of more than %d bytes",
+                               HS_RULES_MAX_PATTERN_BYTES);
     if (strspn(word->text, said) == word->n)
-        return fault(p, word->column, "a pattern of no letter would be of everything");
+        return hs_rules_fault_(p, word->column, "a pattern of no letter would be of everything");
     return true;
 }
 
-static hs_status add_pattern(struct hs_rules *rules, const struct word *word, struct hs_error *err)
+static hs_status add_pattern(struct hs_rules *rules, const struct hs_rules_word *word,
+                             struct hs_error *err)
 {
     HS_TRY(HS_GROW(&rules->patterns, &rules->patterns_capacity, rules->n_patterns + 1, err));
     rules->patterns[rules->n_patterns++] =
@@ -269,18 +103,19 @@ static hs_status add_pattern(struct hs_rules *rules, const struct word *word, st
     return HS_OK;
 }
 
-static hs_status read_patterns(struct parser *p, struct hs_rule *rule, struct hs_error *err)
+static hs_status read_patterns(struct hs_rules_parser *p, struct hs_rule *rule,
+                               struct hs_error *err)
 {
     for (; p->at < p->n_words && p->words[p->at].is_pattern; p->at++) {
-        const struct word *word = &p->words[p->at];
+        const struct hs_rules_word *word = &p->words[p->at];
         if (!check_pattern(p, word))
             return HS_OK;
         HS_TRY(add_pattern(p->rules, word, err));
         rule->n_patterns++;
     }
     if (rule->n_patterns == 0) {
-        const struct word *word = next(p);
-        (void)fault(p, column_of(p, word), "a name in quotes is missing");
+        const struct hs_rules_word *word = hs_rules_next(p);
+        (void)hs_rules_fault_(p, hs_rules_column(p, word), "a name in quotes is missing");
     }
     return HS_OK;
 }
@@ -294,8 +129,8 @@ static bool is_said_of(const struct directive *one, const char *subject, const c
 }
 
 /* Reports what else could have been said of the subject. */
-static bool unexpected_says(struct parser *p, const struct word *word, const char *subject,
-                            const char *place)
+static bool unexpected_says(struct hs_rules_parser *p, const struct hs_rules_word *word,
+                            const char *subject, const char *place)
 {
     char names[160] = "";
     size_t n = 0;
@@ -307,105 +142,52 @@ static bool unexpected_says(struct parser *p, const struct word *word, const cha
                                   one->first, one->second != NULL ? one->second : "\"NAME\"");
     }
     if (word == NULL)
-        return fault(p, p->end_column, "the line ends too early: expected %s", names);
-    return fault(p, word->column, "nothing is said so of a %s: expected %s", subject, names);
+        return hs_rules_fault_(p, p->end_column, "the line ends too early: expected %s", names);
+    return hs_rules_fault_(p, word->column, "nothing is said so of a %s: expected %s", subject,
+                           names);
 }
 
 /* "executable" or "static" behind "in"; *ret is NULL when there is no "in". */
-static bool read_place(struct parser *p, const char *subject, const char **ret)
+static bool read_place(struct hs_rules_parser *p, const char *subject, const char **ret)
 {
     *ret = NULL;
-    if (p->at == p->n_words || !is_word(&p->words[p->at], "in"))
+    if (p->at == p->n_words || !hs_rules_is_word(&p->words[p->at], "in"))
         return true;
-    const struct word *in = next(p), *word = next(p);
+    const struct hs_rules_word *in = hs_rules_next(p), *word = hs_rules_next(p);
     for (size_t i = 0; i < N_DIRECTIVES; i++)
         if (strcmp(directives[i].subject, subject) == 0 && directives[i].place != NULL &&
-            is_word(word, directives[i].place)) {
+            hs_rules_is_word(word, directives[i].place)) {
             *ret = directives[i].place;
             return true;
         }
     if (strcmp(subject, "symbol") != 0)
-        return fault(p, in->column, "'in' is of a symbol");
-    return unexpected(p, word, "place", "'executable', 'static', 'interpreted' or 'interpreter'");
+        return hs_rules_fault_(p, in->column, "'in' is of a symbol");
+    return hs_rules_unexpected_(p, word, "place",
+                                "'executable', 'static', 'interpreted' or 'interpreter'");
 }
 
 /* The name of what is only recognised. What is looked up by its name has no stars. */
-static bool read_name(struct parser *p, const struct word *word, struct hs_rule *rule)
+static bool read_name(struct hs_rules_parser *p, const struct hs_rules_word *word,
+                      struct hs_rule *rule)
 {
     bool is_exact = rule->kind == HS_RULE_SEEN_SYMBOL || rule->kind == HS_RULE_SEEN_SECTION;
 
     if (word->n == 0 || word->n > HS_RULES_MAX_NAME_BYTES)
-        return fault(p, word->column, "a name of 1 to %d bytes is needed", HS_RULES_MAX_NAME_BYTES);
+        return hs_rules_fault_(p, word->column, "a name of 1 to %d bytes is needed",
+                               HS_RULES_MAX_NAME_BYTES);
     for (uint32_t i = 0; is_exact && i < rule->n_patterns; i++) {
-        const struct word *pattern = &p->words[1 + i];
+        const struct hs_rules_word *pattern = &p->words[1 + i];
         size_t n = strcspn(pattern->text, "*?");
         if (n != pattern->n)
-            return fault(p, pattern->column + 1 + (uint32_t)n, "a name of one %s, without '%c'",
-                         directives[rule->directive].subject, pattern->text[n]);
+            return hs_rules_fault_(p, pattern->column + 1 + (uint32_t)n,
+                                   "a name of one %s, without '%c'",
+                                   directives[rule->directive].subject, pattern->text[n]);
     }
     rule->value = word->text;
     return true;
 }
 
-/* ---- containers */
-
-/* Reads the member that follows a word; NULL, with a fault: it is none. */
-static const char *read_member(struct parser *p)
-{
-    const struct word *word = next(p);
-    static const char said[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-
-    if (word == NULL || !word->is_pattern) {
-        (void)fault(p, column_of(p, word), "a member in quotes is missing");
-        return NULL;
-    }
-    for (const char *at = word->text;; at++) {
-        size_t n = strspn(at, said);
-        at += n;
-        if (n == 0 || word->n > HS_RULES_MAX_NAME_BYTES)
-            break;
-        if (*at == '\0')
-            return word->text;
-        if (strncmp(at, "->", 2) == 0)
-            at++;
-        else if (*at != '.')
-            break;
-    }
-    (void)fault(p, word->column, "members are \"name\", \"a.b\" or \"a->b\", of up to %d bytes",
-                HS_RULES_MAX_NAME_BYTES);
-    return NULL;
-}
-
-/* Tells which of the words it is; 0: none. */
-static uint8_t word_of(const struct word *word, const char *const *words, size_t n)
-{
-    for (uint8_t i = 1; i < n; i++)
-        if (is_word(word, words[i]))
-            return i;
-    return 0;
-}
-
-static const struct word *peek(const struct parser *p)
-{
-    return p->at < p->n_words ? &p->words[p->at] : NULL;
-}
-
-/* Checks that a count by an address or an iterator has the other one. */
-static bool check_pair(struct parser *p, const struct hs_rule_container *c)
-{
-    uint8_t wanted = c->by == HS_COUNT_END     ? HS_ROOM_END
-                     : c->by == HS_COUNT_DEQUE ? HS_ROOM_DEQUE
-                                               : HS_ROOM_NONE;
-    bool is_bound = c->room_by == HS_ROOM_END || c->room_by == HS_ROOM_DEQUE;
-
-    if (wanted != HS_ROOM_NONE && c->room_by != wanted)
-        return fault(p, p->end_column, "'%s' needs '%s'", counts[c->by], rooms[wanted]);
-    if (wanted == HS_ROOM_NONE && is_bound)
-        return fault(p, p->end_column, "'%s' is not of '%s'", rooms[c->room_by], counts[c->by]);
-    if (c->less != NULL && wanted != HS_ROOM_NONE)
-        return fault(p, p->end_column, "'%s' is not of '%s'", less_word, counts[c->by]);
-    return true;
-}
+/* ---- what a rule says */
 
 static void set_kind(struct hs_rule *rule, enum hs_rule_kind kind)
 {
@@ -415,169 +197,33 @@ static void set_kind(struct hs_rule *rule, enum hs_rule_kind kind)
             rule->directive = i;
 }
 
-static bool read_container(struct parser *p, struct hs_rule *rule)
-{
-    struct hs_rule_container *c = &rule->container;
-    const struct word *word = next(p);
-
-    set_kind(rule, HS_RULE_CONTAINER);
-    if (!is_word(word, at_word))
-        return unexpected(p, word, "place", "'at'");
-    if ((c->body = read_member(p)) == NULL)
-        return false;
-    word = next(p);
-    if ((c->by = word_of(word, counts, N_COUNTS)) == 0)
-        return unexpected(p, word, "count",
-                          "'elements', 'nodes', 'entries', 'elements-before', 'end' or "
-                          "'first-iterator'");
-    if ((c->entries = read_member(p)) == NULL)
-        return false;
-    if (is_word(peek(p), less_word)) {
-        (void)next(p);
-        if ((c->less = read_member(p)) == NULL)
-            return false;
-    }
-    if ((c->room_by = word_of(peek(p), rooms, N_ROOMS)) != 0) {
-        (void)next(p);
-        if ((c->room = read_member(p)) == NULL)
-            return false;
-    }
-    return check_pair(p, c);
-}
-
-/* ---- classes and trees of owners */
-
-/* Reads a number of at most `most`, of which there must be a whole number of `unit`. */
-static bool read_number(struct parser *p, uint64_t most, unsigned unit, uint64_t *ret)
-{
-    const struct word *word = next(p);
-    char *end = NULL;
-
-    if (word == NULL || word->is_pattern || word->text[0] < '0' || word->text[0] > '9')
-        return fault(p, column_of(p, word), "a number is missing");
-    errno = 0;
-    unsigned long long number = strtoull(word->text, &end, 0);
-    if (*end != '\0' || errno != 0 || number > most || number % unit != 0)
-        return unit > 1 ? fault(p, word->column, "'%.40s' is no multiple of %u up to %llu",
-                                word->text, unit, (unsigned long long)most)
-                        : fault(p, word->column, "'%.40s' is no number up to %llu", word->text,
-                                (unsigned long long)most);
-    *ret = number;
-    return true;
-}
-
-static bool read_class(struct parser *p, struct hs_rule *rule)
-{
-    const struct word *word = next(p);
-    uint64_t number;
-
-    set_kind(rule, HS_RULE_CLASS);
-    if (!is_word(word, "words"))
-        return unexpected(p, word, "part of a class", "'words'");
-    do {
-        if (!read_number(p, CLASS_WORDS - 1, 1, &number))
-            return false;
-        rule->words |= (uint16_t)(1U << number);
-    } while (peek(p) != NULL && !peek(p)->is_pattern && peek(p)->text[0] >= '0' &&
-             peek(p)->text[0] <= '9');
-    word = next(p);
-    return is_word(word, "find") || unexpected(p, word, "end of a class", "a number or 'find'");
-}
-
-static bool read_magic(struct parser *p, struct hs_rule_tree *tree)
-{
-    uint64_t magic, mask = UINT32_MAX;
-
-    if (!read_number(p, UINT32_MAX, 1, &magic))
-        return false;
-    if (is_word(peek(p), "mask")) {
-        (void)next(p);
-        if (!read_number(p, UINT32_MAX, 1, &mask))
-            return false;
-    }
-    tree->magic = (uint32_t)magic;
-    tree->mask = (uint32_t)mask;
-    return true;
-}
-
-/* Checks that the words tell which blocks are of the tree, and who owns which. */
-static bool check_tree(struct parser *p, const struct hs_rule_tree *tree)
-{
-    const uint16_t *at = tree->at;
-    const bool leads_back =
-        at[HS_TREE_CHILD] != HS_TREE_NONE &&
-        (at[HS_TREE_PARENT] != HS_TREE_NONE || at[HS_TREE_PREV] != HS_TREE_NONE);
-
-    if (at[HS_TREE_HEADER] == HS_TREE_NONE)
-        return fault(p, p->end_column, "'header' is missing: how many bytes it has");
-    for (size_t i = 0; i < HS_TREE_HEADER; i++)
-        if (at[i] != HS_TREE_NONE && at[i] + 8 > at[HS_TREE_HEADER])
-            return fault(p, p->end_column, "'%s %u' is behind the header of %u bytes",
-                         tree_words[i], at[i], at[HS_TREE_HEADER]);
-    if (at[HS_TREE_PARENT] == HS_TREE_NONE && at[HS_TREE_CHILD] == HS_TREE_NONE)
-        return fault(p, p->end_column, "'parent' or 'child' is missing: who owns which");
-    if (at[HS_TREE_NEXT] != HS_TREE_NONE && at[HS_TREE_CHILD] == HS_TREE_NONE)
-        return fault(p, p->end_column, "'next' needs 'child'");
-    if (!leads_back && at[HS_TREE_MAGIC] == HS_TREE_NONE && at[HS_TREE_END] == HS_TREE_NONE)
-        return fault(p, p->end_column,
-                     "nothing tells its blocks from others: 'magic', 'end', or "
-                     "'child' with 'parent' or 'prev'");
-    return true;
-}
-
-static bool read_owners(struct parser *p, struct hs_rule *rule)
-{
-    struct hs_rule_tree *tree = &rule->tree;
-    uint64_t number;
-
-    set_kind(rule, HS_RULE_OWNERS);
-    for (size_t i = 0; i < HS_N_TREE_WORDS; i++)
-        tree->at[i] = HS_TREE_NONE;
-    if (rule->n_patterns > 1)
-        return fault(p, p->words[2].column, "a tree of owners has one name");
-    while (peek(p) != NULL && !is_word(peek(p), "when")) {
-        const struct word *word = next(p);
-        size_t i = 0;
-        while (i < HS_N_TREE_WORDS && !is_word(word, tree_words[i]))
-            i++;
-        if (i == HS_N_TREE_WORDS)
-            return unexpected(p, word, "word of a header",
-                              "'header', 'parent', 'child', 'next', 'prev', 'end', 'size', 'name' "
-                              "or 'magic'");
-        if (tree->at[i] != HS_TREE_NONE)
-            return fault(p, word->column, "'%s' is said twice", word->text);
-        if (!read_number(p, HS_TREE_MOST_BYTES - (i == HS_TREE_HEADER ? 0 : 8), 8, &number))
-            return false;
-        tree->at[i] = (uint16_t)number;
-        if (i == HS_TREE_MAGIC && !read_magic(p, tree))
-            return false;
-    }
-    return check_tree(p, tree);
-}
-
-/* ---- what a rule says */
-
-static bool read_says(struct parser *p, const char *subject, struct hs_rule *rule)
+static bool read_says(struct hs_rules_parser *p, const char *subject, struct hs_rule *rule)
 {
     const char *place;
     bool is_begun = false;
 
-    if (subject == container)
-        return read_container(p, rule);
-    if (subject == class)
-        return read_class(p, rule);
-    if (subject == owners)
-        return read_owners(p, rule);
+    if (subject == container) {
+        set_kind(rule, HS_RULE_CONTAINER);
+        return hs_rules_read_container_(p, rule);
+    }
+    if (subject == class) {
+        set_kind(rule, HS_RULE_CLASS);
+        return hs_rules_read_class_(p, rule);
+    }
+    if (subject == owners) {
+        set_kind(rule, HS_RULE_OWNERS);
+        return hs_rules_read_owners_(p, rule);
+    }
     if (!read_place(p, subject, &place))
         return false;
-    const struct word *first = next(p), *second = next(p);
+    const struct hs_rules_word *first = hs_rules_next(p), *second = hs_rules_next(p);
     for (size_t i = 0; i < N_DIRECTIVES; i++) {
         const struct directive *one = &directives[i];
-        if (!is_said_of(one, subject, place) || !is_word(first, one->first))
+        if (!is_said_of(one, subject, place) || !hs_rules_is_word(first, one->first))
             continue;
         is_begun = true;
         bool is_name = one->second == NULL && second != NULL && second->is_pattern;
-        if (!is_name && (one->second == NULL || !is_word(second, one->second)))
+        if (!is_name && (one->second == NULL || !hs_rules_is_word(second, one->second)))
             continue;
         rule->kind = (uint8_t)one->kind;
         rule->directive = (uint8_t)i;
@@ -587,80 +233,85 @@ static bool read_says(struct parser *p, const char *subject, struct hs_rule *rul
     return unexpected_says(p, is_begun ? second : first, subject, place);
 }
 
-static bool read_language(struct parser *p, struct hs_rule *rule)
+static bool read_language(struct hs_rules_parser *p, struct hs_rule *rule)
 {
-    const struct word *word = next(p);
+    const struct hs_rules_word *word = hs_rules_next(p);
 
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
-        if (is_word(word, languages[i].name))
+        if (hs_rules_is_word(word, languages[i].name))
             rule->languages = languages[i].bit;
-    return rule->languages != 0 || unexpected(p, word, "language", "'c', 'c++' or 'rust'");
+    return rule->languages != 0 ||
+           hs_rules_unexpected_(p, word, "language", "'c', 'c++' or 'rust'");
 }
 
 /* Reads the name of a library, as a pattern, or of a symbol. */
-static bool read_binary(struct parser *p, const char **ret, bool is_exact)
+static bool read_binary(struct hs_rules_parser *p, const char **ret, bool is_exact)
 {
-    const struct word *word = next(p);
+    const struct hs_rules_word *word = hs_rules_next(p);
 
     if (word == NULL || !word->is_pattern)
-        return fault(p, column_of(p, word), "a name in quotes is missing");
+        return hs_rules_fault_(p, hs_rules_column(p, word), "a name in quotes is missing");
     if (!check_pattern(p, word))
         return false;
     size_t n = strcspn(word->text, "*?");
     if (is_exact && n != word->n)
-        return fault(p, word->column + 1 + (uint32_t)n, "a name of one symbol, without '%c'",
-                     word->text[n]);
+        return hs_rules_fault_(p, word->column + 1 + (uint32_t)n,
+                               "a name of one symbol, without '%c'", word->text[n]);
     *ret = word->text;
     return true;
 }
 
-static bool read_condition(struct parser *p, const char *subject, struct hs_rule *rule)
+static bool read_condition(struct hs_rules_parser *p, const char *subject, struct hs_rule *rule)
 {
-    const struct word *word = next(p);
+    const struct hs_rules_word *word = hs_rules_next(p);
     const bool is_tree = subject == owners;
 
     if (subject != class && !is_tree)
-        return is_word(word, "language") ? read_language(p, rule)
-                                         : unexpected(p, word, "condition", "'language'");
-    if (is_word(word, "library"))
+        return hs_rules_is_word(word, "language")
+                   ? read_language(p, rule)
+                   : hs_rules_unexpected_(p, word, "condition", "'language'");
+    if (hs_rules_is_word(word, "library"))
         return read_binary(p, &rule->in_library, false);
-    if (is_tree && is_word(word, "symbol"))
+    if (is_tree && hs_rules_is_word(word, "symbol"))
         return read_binary(p, &rule->if_symbol, true);
-    return unexpected(p, word, "condition", is_tree ? "'symbol' or 'library'" : "'library'");
+    return hs_rules_unexpected_(p, word, "condition",
+                                is_tree ? "'symbol' or 'library'" : "'library'");
 }
 
-static bool read_when(struct parser *p, const char *subject, struct hs_rule *rule)
+static bool read_when(struct hs_rules_parser *p, const char *subject, struct hs_rule *rule)
 {
-    const struct word *word = next(p);
+    const struct hs_rules_word *word = hs_rules_next(p);
 
     if (word == NULL)
-        return subject != owners || fault(p, p->end_column,
-                                          "'when symbol' or 'when library' is missing, which tells "
-                                          "in which programs to look");
-    if (!is_word(word, "when"))
-        return fault(p, word->column, "'%.40s' follows the end of the rule", word->text);
+        return subject != owners ||
+               hs_rules_fault_(p, p->end_column,
+                               "'when symbol' or 'when library' is missing, which tells "
+                               "in which programs to look");
+    if (!hs_rules_is_word(word, "when"))
+        return hs_rules_fault_(p, word->column, "'%.40s' follows the end of the rule", word->text);
     if (strcmp(subject, "type") != 0 && subject != container && subject != class &&
         subject != owners)
-        return fault(p, word->column, "'when language' is of a type");
+        return hs_rules_fault_(p, word->column, "'when language' is of a type");
     if (!read_condition(p, subject, rule))
         return false;
-    word = next(p);
+    word = hs_rules_next(p);
     return word == NULL ||
-           fault(p, word->column, "'%.40s' follows the end of the rule", word->text);
+           hs_rules_fault_(p, word->column, "'%.40s' follows the end of the rule", word->text);
 }
 
-static bool read_subject(struct parser *p, const char **ret)
+static bool read_subject(struct hs_rules_parser *p, const char **ret)
 {
-    const struct word *word = next(p);
+    const struct hs_rules_word *word = hs_rules_next(p);
 
     for (size_t i = 0; i < N_DIRECTIVES; i++)
-        if (is_word(word, directives[i].subject)) {
+        if (hs_rules_is_word(word, directives[i].subject)) {
             *ret = directives[i].subject;
             return true;
         }
-    return unexpected(p, word, "rule",
-                      "'type', 'library', 'symbol', 'section', 'mapping', 'container', 'class' or "
-                      "'owners'");
+    return hs_rules_unexpected_(
+        p, word, "rule",
+        "'type', 'library', 'symbol', 'section', 'mapping', 'container', 'class' or "
+        "'owners'");
 }
 
 /* Does it lower what a word or a root is worth, so that a snapshot tells which one did? */
@@ -685,7 +336,7 @@ static hs_status add_rule(struct hs_rules *rules, struct hs_rule *rule, struct h
     return HS_OK;
 }
 
-static hs_status read_rule(struct parser *p, struct hs_error *err)
+static hs_status read_rule(struct hs_rules_parser *p, struct hs_error *err)
 {
     const char *subject = NULL;
     struct hs_rule rule = {.set = (uint16_t)(p->rules->n_sets - 1),
@@ -695,7 +346,7 @@ static hs_status read_rule(struct parser *p, struct hs_error *err)
     if (p->n_words == 0 || !read_subject(p, &subject))
         return HS_OK;
     if (p->rules->n_rules == HS_RULES_MAX_RULES) {
-        (void)fault(p, 1, "more than %d rules", HS_RULES_MAX_RULES);
+        (void)hs_rules_fault_(p, 1, "more than %d rules", HS_RULES_MAX_RULES);
         return HS_OK;
     }
     hs_status status = read_patterns(p, &rule, err);
@@ -710,39 +361,42 @@ static hs_status read_rule(struct parser *p, struct hs_error *err)
 
 /* ---- lines */
 
-static bool check_bytes(struct parser *p, const char *line, size_t n)
+static bool check_bytes(struct hs_rules_parser *p, const char *line, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == '\x7f')
-            return fault(p, (uint32_t)i + 1, "a byte 0x%02x, which is no text",
-                         (unsigned)(unsigned char)line[i]);
+            return hs_rules_fault_(p, (uint32_t)i + 1, "a byte 0x%02x, which is no text",
+                                   (unsigned)(unsigned char)line[i]);
     return true;
 }
 
-static bool check_version(struct parser *p)
+static bool check_version(struct hs_rules_parser *p)
 {
-    const struct word *word = next(p), *version = next(p);
+    const struct hs_rules_word *word = hs_rules_next(p), *version = hs_rules_next(p);
 
-    if (!is_word(word, "heapsnap-rules") || version == NULL)
-        return fault(p, 1, "the first line must be 'heapsnap-rules %d'", HS_RULES_VERSION);
-    if (!is_word(version, "1"))
-        return fault(p, version->column, "rules of version '%.20s': this program knows version %d",
-                     version->text, HS_RULES_VERSION);
-    word = next(p);
-    return word == NULL || fault(p, word->column, "'%.40s' follows the version", word->text);
+    if (!hs_rules_is_word(word, "heapsnap-rules") || version == NULL)
+        return hs_rules_fault_(p, 1, "the first line must be 'heapsnap-rules %d'",
+                               HS_RULES_VERSION);
+    if (!hs_rules_is_word(version, "1"))
+        return hs_rules_fault_(p, version->column,
+                               "rules of version '%.20s': this program knows version %d",
+                               version->text, HS_RULES_VERSION);
+    word = hs_rules_next(p);
+    return word == NULL ||
+           hs_rules_fault_(p, word->column, "'%.40s' follows the version", word->text);
 }
 
 /* `line` has n bytes and a zero behind them. */
-static hs_status read_line(struct parser *p, char *line, size_t n, struct hs_error *err)
+static hs_status read_line(struct hs_rules_parser *p, char *line, size_t n, struct hs_error *err)
 {
     if (n > 0 && line[n - 1] == '\r')
         line[--n] = '\0';
     if (n > HS_RULES_MAX_LINE_BYTES) {
-        (void)fault(p, HS_RULES_MAX_LINE_BYTES + 1, "a line of more than %d bytes",
-                    HS_RULES_MAX_LINE_BYTES);
+        (void)hs_rules_fault_(p, HS_RULES_MAX_LINE_BYTES + 1, "a line of more than %d bytes",
+                              HS_RULES_MAX_LINE_BYTES);
         return HS_OK;
     }
-    if (!check_bytes(p, line, n) || !divide(p, line))
+    if (!check_bytes(p, line, n) || !hs_rules_divide_(p, line))
         return HS_OK;
     if (p->line > 1)
         return read_rule(p, err);
@@ -750,7 +404,8 @@ static hs_status read_line(struct parser *p, char *line, size_t n, struct hs_err
     return HS_OK;
 }
 
-static hs_status tell(struct parser *p, const struct hs_rule_source *source, struct hs_error *err)
+static hs_status tell(struct hs_rules_parser *p, const struct hs_rule_source *source,
+                      struct hs_error *err)
 {
     struct hs_rule_fault found = p->fault;
     const char *file = source->path != NULL ? source->path : source->name;
@@ -769,7 +424,7 @@ static hs_status tell(struct parser *p, const struct hs_rule_source *source, str
 hs_status hs_rules_parse_(struct hs_rules *rules, const struct hs_rule_source *source, char *text,
                           size_t n_bytes, struct hs_error *err)
 {
-    struct parser p = {.rules = rules};
+    struct hs_rules_parser p = {.rules = rules};
     size_t at = 0;
     bool has_version = false;
 
