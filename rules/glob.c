@@ -142,7 +142,7 @@ bool hs_rule_is_of(const struct hs_rules *rules, const struct hs_rule *rule, con
     const struct hs_rule_part part = hs_rule_part_of(name, n);
 
     return strcmp(hs_rule_subject(rule), "type") == 0 || rule->kind == HS_RULE_CONTAINER ||
-                   rule->kind == HS_RULE_CLASS
+                   rule->kind == HS_RULE_CLASS || rule->kind == HS_RULE_HANDLE
                ? rule_fits_type(rules, rule, name, n, &part, true)
                : rule_fits_name(rules, rule, name, n);
 }

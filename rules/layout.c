@@ -1,5 +1,5 @@
 /* Rules that say where something stands in a record: the members of a container, the words of a
- * class with a virtual table, the header of a tree of owners. */
+ * class with a virtual table, the header of a tree of owners, the list that a handle leads to. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +59,9 @@ void hs_rules_layout_text_(const struct hs_rule *rule, char *text, size_t n_byte
         hs_append(text, n_bytes, " find");
     if (rule->kind == HS_RULE_OWNERS)
         tree_text(&rule->tree, text, n_bytes);
+    if (rule->kind == HS_RULE_HANDLE)
+        hs_append(text, n_bytes, " first %u next %u back %u", rule->chain.first, rule->chain.next,
+                  rule->chain.back);
 }
 
 /* ---- containers */
@@ -256,4 +259,41 @@ bool hs_rules_read_owners_(struct hs_rules_parser *p, struct hs_rule *rule)
             return false;
     }
     return check_tree(p, tree);
+}
+
+/* ---- handles */
+
+/* Reads a word and the offset of a pointer. */
+static bool read_offset(struct hs_rules_parser *p, const char *name, uint16_t *ret)
+{
+    const struct hs_rules_word *word = hs_rules_next(p);
+    uint64_t number;
+
+    if (!hs_rules_is_word(word, name)) {
+        if (word == NULL)
+            return hs_rules_fault_(p, p->end_column, "'%s' is missing", name);
+        return hs_rules_fault_(p, word->column, "'%.40s' stands where '%s' must", word->text, name);
+    }
+    if (!read_number(p, HS_CHAIN_MOST_BYTES - 8, 8, &number))
+        return false;
+    *ret = (uint16_t)number;
+    return true;
+}
+
+bool hs_rules_read_handle_(struct hs_rules_parser *p, struct hs_rule *rule)
+{
+    const struct hs_rules_word *word = hs_rules_next(p);
+    struct hs_rule_chain *chain = &rule->chain;
+
+    if (!hs_rules_is_word(word, "lists"))
+        return hs_rules_unexpected_(p, word, "part of a handle", "'lists'");
+    word = hs_rules_next(p);
+    if (word == NULL || !word->is_pattern)
+        return hs_rules_fault_(p, hs_rules_column(p, word), "a name in quotes is missing");
+    rule->value = word->text;
+    if (!hs_rules_check_name_(p, word) || !read_offset(p, "first", &chain->first) ||
+        !read_offset(p, "next", &chain->next) || !read_offset(p, "back", &chain->back))
+        return false;
+    return chain->next != chain->back ||
+           hs_rules_fault_(p, p->end_column, "'next' and 'back' are one word");
 }

@@ -5,6 +5,7 @@
  *   container "PATTERN"... at "MEMBER" COUNT "MEMBER" [ROOM "MEMBER"] [when language NAME]
  *   class "PATTERN"... words NUMBER... find [when library "PATTERN"]
  *   owners "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
+ *   handle "PATTERN"... lists "NAME" first NUMBER next NUMBER back NUMBER
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "parse.h"
 
 static const char runtime[] = "runtime", container[] = "container", class[] = "class",
-                  owners[] = "owners";
+                  owners[] = "owners", handle[] = "handle";
 
 /* The directives, with their subjects and places. */
 static const struct directive {
@@ -50,6 +51,7 @@ static const struct directive {
     {container, NULL, NULL, NULL, "at", HS_RULE_CONTAINER},
     {class, NULL, NULL, NULL, "words", HS_RULE_CLASS},
     {owners, NULL, NULL, NULL, "by", HS_RULE_OWNERS},
+    {handle, NULL, NULL, NULL, "lists", HS_RULE_HANDLE},
 };
 enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
 
@@ -172,9 +174,8 @@ static bool read_name(struct hs_rules_parser *p, const struct hs_rules_word *wor
 {
     bool is_exact = rule->kind == HS_RULE_SEEN_SYMBOL || rule->kind == HS_RULE_SEEN_SECTION;
 
-    if (word->n == 0 || word->n > HS_RULES_MAX_NAME_BYTES)
-        return hs_rules_fault_(p, word->column, "a name of 1 to %d bytes is needed",
-                               HS_RULES_MAX_NAME_BYTES);
+    if (!hs_rules_check_name_(p, word))
+        return false;
     for (uint32_t i = 0; is_exact && i < rule->n_patterns; i++) {
         const struct hs_rules_word *pattern = &p->words[1 + i];
         size_t n = strcspn(pattern->text, "*?");
@@ -213,6 +214,10 @@ static bool read_says(struct hs_rules_parser *p, const char *subject, struct hs_
     if (subject == owners) {
         set_kind(rule, HS_RULE_OWNERS);
         return hs_rules_read_owners_(p, rule);
+    }
+    if (subject == handle) {
+        set_kind(rule, HS_RULE_HANDLE);
+        return hs_rules_read_handle_(p, rule);
     }
     if (!read_place(p, subject, &place))
         return false;

@@ -55,13 +55,17 @@ bool hs_rules_fault_(struct hs_rules_parser *p, uint32_t column, const char *for
 /* Notes "'x' is no WHAT: expected a, b or c", of a word that is none of `names`; always false. */
 bool hs_rules_unexpected_(struct hs_rules_parser *p, const struct hs_rules_word *word,
                           const char *what, const char *names);
+/* Checks that a text may be a name: it is neither empty nor long. */
+bool hs_rules_check_name_(struct hs_rules_parser *p, const struct hs_rules_word *word);
 
 /* ---- layout.c: where members and words stand in records */
 
-/* Reads what follows the names: of a container, a class with a virtual table, a tree of owners. */
+/* Reads what follows the names: of a container, a class with a virtual table, a tree of owners, a
+ * handle. */
 bool hs_rules_read_container_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_class_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_owners_(struct hs_rules_parser *p, struct hs_rule *rule);
+bool hs_rules_read_handle_(struct hs_rules_parser *p, struct hs_rule *rule);
 /* Appends the members, words and numbers of such a rule. */
 void hs_rules_layout_text_(const struct hs_rule *rule, char *text, size_t n_bytes);
 

@@ -81,3 +81,10 @@ bool hs_rules_unexpected_(struct hs_rules_parser *p, const struct hs_rules_word 
     return hs_rules_fault_(p, word->column, "'%.40s' is no %s: expected %s", word->text, what,
                            names);
 }
+
+bool hs_rules_check_name_(struct hs_rules_parser *p, const struct hs_rules_word *word)
+{
+    return (word->n != 0 && word->n <= HS_RULES_MAX_NAME_BYTES) ||
+           hs_rules_fault_(p, word->column, "a name of 1 to %d bytes is needed",
+                           HS_RULES_MAX_NAME_BYTES);
+}

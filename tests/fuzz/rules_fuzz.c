@@ -65,6 +65,9 @@ static void check_rules(const struct hs_rules *rules)
         assert(rule->kind != HS_RULE_OWNERS ||
                (rule->tree.at[HS_TREE_HEADER] <= 512 &&
                 (rule->if_symbol != NULL) != (rule->in_library != NULL)));
+        assert(rule->kind != HS_RULE_HANDLE ||
+               (rule->value != NULL && rule->chain.next != rule->chain.back &&
+                rule->chain.first < HS_CHAIN_MOST_BYTES && rule->chain.first % 8 == 0));
         assert(rule->kind != HS_RULE_INTERPRETER || rule->value != NULL);
     }
 }

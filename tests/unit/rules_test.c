@@ -201,6 +201,24 @@ static void a_tree_has_a_header(void **state)
     hs_rules_fini(&rules);
 }
 
+static void a_handle_lists_records(void **state)
+{
+    struct hs_rules rules = rules_of(
+        FIRST "handle \"my_db\" \"my::Db\" lists \"my_cursor\" first 8 next 4088 back 0\n");
+    const struct hs_rule *rule = hs_rules_type(&rules, HS_RULE_HANDLE, HS_RULE_C, "my::Db");
+    char text[96];
+    assert_ptr_equal(rule, &rules.rules[0]);
+    assert_string_equal(rule->value, "my_cursor");
+    assert_int_equal(rule->chain.first, 8);
+    assert_int_equal(rule->chain.next, 4088);
+    assert_int_equal(rule->chain.back, 0);
+    hs_rule_text(rule, text, sizeof text);
+    assert_string_equal(text, "lists my_cursor first 8 next 4088 back 0");
+    assert_true(hs_rule_is_of(&rules, rule, "a::my_db"));
+    assert_int_equal(rules.n_numbered, 0); /* it lowers nothing */
+    hs_rules_fini(&rules);
+}
+
 static void an_interpreter_is_told_by_its_variable(void **state)
 {
     struct hs_rules rules = rules_of(FIRST "library \"libfoo.so*\" interpreter \"foo_state\"\n"
@@ -214,11 +232,26 @@ static void an_interpreter_is_told_by_its_variable(void **state)
     hs_rules_fini(&rules);
 }
 
+struct wrong {
+    const char *text, *said;
+};
+
+/* Checks that each text is refused, and so. */
+static void are_refused(const struct wrong *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_rules rules = {0};
+        assert_int_equal(add_text(&rules, cases[i].text, &err), HS_USAGE);
+        if (strstr(err.message, cases[i].said) == NULL)
+            fail_msg("'%s' says '%s'", cases[i].text, err.message);
+        hs_rules_fini(&rules);
+    }
+}
+
 static void a_fault_has_line_column_and_reason(void **state)
 {
-    static const struct {
-        const char *text, *said;
-    } cases[] = {
+    static const struct wrong cases[] = {
         {"", "line 1, column 1: the first line must be 'heapsnap-rules 1'"},
         {"type \"a\" pointers find\n", "line 1, column 1: the first line"},
         {"heapsnap-rules 2\n", "line 1, column 16: rules of version '2'"},
@@ -282,14 +315,23 @@ static void a_fault_has_line_column_and_reason(void **state)
         {FIRST "class \"a\" words 1 find when language c\n", "'language' is no condition"},
         {FIRST "class \"a\" words 1 find when library b\n", "column 37: a name in quotes"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct hs_error err = HS_ERROR_INIT;
-        struct hs_rules rules = {0};
-        assert_int_equal(add_text(&rules, cases[i].text, &err), HS_USAGE);
-        if (strstr(err.message, cases[i].said) == NULL)
-            fail_msg("'%s' says '%s'", cases[i].text, err.message);
-        hs_rules_fini(&rules);
-    }
+    are_refused(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_fault_of_a_handle_has_them_too(void **state)
+{
+    static const struct wrong cases[] = {
+        {FIRST "handle \"a\" first 8\n", "column 12: 'first' is no part of a handle"},
+        {FIRST "handle \"a\" lists b\n", "column 18: a name in quotes is missing"},
+        {FIRST "handle \"a\" lists \"\"\n", "column 18: a name of 1 to 64 bytes is needed"},
+        {FIRST "handle \"a\" lists \"b\" next 8\n", "'next' stands where 'first' must"},
+        {FIRST "handle \"a\" lists \"b\" first 8\n", "column 29: 'next' is missing"},
+        {FIRST "handle \"a\" lists \"b\" first 4\n", "'4' is no multiple of 8 up to 4088"},
+        {FIRST "handle \"a\" lists \"b\" first 8 next 8 back 8\n", "'next' and 'back' are one"},
+        {FIRST "handle \"a\" lists \"b\" first 8 next 8 back 0 when language c\n",
+         "'when language' is of a type"},
+    };
+    are_refused(cases, sizeof cases / sizeof *cases);
 }
 
 static void what_is_too_much_is_refused(void **state)
@@ -496,8 +538,10 @@ int main(void)
         cmocka_unit_test(a_container_has_members),
         cmocka_unit_test(a_class_has_words_by_its_library),
         cmocka_unit_test(a_tree_has_a_header),
+        cmocka_unit_test(a_handle_lists_records),
         cmocka_unit_test(an_interpreter_is_told_by_its_variable),
         cmocka_unit_test(a_fault_has_line_column_and_reason),
+        cmocka_unit_test(a_fault_of_a_handle_has_them_too),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(all_faults_of_a_file_are_told),
         cmocka_unit_test(the_users_files_come_before_the_shipped_ones),

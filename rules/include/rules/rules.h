@@ -8,6 +8,7 @@
  *   container "my::Pool<*>"        at "slots" elements "n_used" room "n_slots"
  *   class   "my::Node"             words 2 7 find
  *   owners  "my chunk"             header 32 parent 0 child 8 next 16 prev 24 when symbol "my_free"
+ *   handle  "my_connection"        lists "my_cursor" first 8 next 16 back 0
  *
  * Files are the shipped ones (share/heapsnap/rules.d, part of the program), those of the user
  * (~/.config/heapsnap/rules.d) and any that are named. A rule lowers what a word or a root is worth
@@ -47,6 +48,7 @@ enum hs_rule_kind {
     HS_RULE_STATE,        /* symbol ... in interpreter tier runtime: a place in its variable */
     HS_RULE_CLASS,        /* class ... words N find: of an object with a virtual table */
     HS_RULE_OWNERS,       /* owners ...: who owns which blocks, by the headers of these */
+    HS_RULE_HANDLE,       /* handle ... lists NAME: its records, which lead back to it */
     HS_N_RULE_KINDS
 };
 
@@ -121,6 +123,14 @@ struct hs_rule_tree {
     uint32_t magic, mask;
 };
 
+/* The words by which a handle, whose record only its library describes, has a list of records. All
+ * are offsets in bytes from where pointers to the record lead. */
+enum { HS_CHAIN_MOST_BYTES = 4096 };
+struct hs_rule_chain {
+    uint16_t first, next, back; /* in the handle; in a record to the next, 0 at the end, and to the
+                                   handle */
+};
+
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
     uint8_t directive; /* private */
@@ -132,9 +142,10 @@ struct hs_rule {
     uint16_t set;
     uint32_t line;
     uint32_t first_pattern, n_patterns;
-    const char *value; /* borrowed: the NAME of a heap; NULL: it has none */
+    const char *value; /* borrowed: the NAME of a heap or of listed records; NULL: it has none */
     struct hs_rule_container container;
     struct hs_rule_tree tree;           /* of HS_RULE_OWNERS */
+    struct hs_rule_chain chain;         /* of HS_RULE_HANDLE */
     uint16_t words;                     /* of HS_RULE_CLASS: bits */
     const char *in_library, *if_symbol; /* borrowed: "when library", "when symbol"; NULL: any */
 };

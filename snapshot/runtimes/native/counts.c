@@ -442,8 +442,7 @@ static int count_order(const void *left, const void *right)
     return a->room < b->room ? -1 : a->room > b->room;
 }
 
-/* Sorts the counts, and leaves one for each body: that of the most elements. */
-static void counts_settle(struct hs_native_counts *counts)
+void hs_native_counts_settle(struct hs_native_counts *counts)
 {
     size_t n = 0;
 
@@ -453,6 +452,13 @@ static void counts_settle(struct hs_native_counts *counts)
         if (n == 0 || counts->rows[n - 1].rank != counts->rows[i].rank)
             counts->rows[n++] = counts->rows[i];
     counts->n = n;
+}
+
+hs_status hs_native_counts_put(struct hs_native_counts *counts, uint64_t rank, uint64_t entries,
+                               struct hs_error *err)
+{
+    const struct hs_native_count count = {rank, entries, HS_NO_ROOM};
+    return counts_add(counts, &count, err);
 }
 
 hs_status hs_native_counts_find(struct hs_native *native, const struct hs_flow *flow,
@@ -474,7 +480,7 @@ hs_status hs_native_counts_find(struct hs_native *native, const struct hs_flow *
             HS_TRY(count_value(native, &value, said, n, err));
     }
     HS_TRY(count_blocks(native, flow, err));
-    counts_settle(counts);
+    hs_native_counts_settle(counts);
     if (counts->n_left_out == 0)
         return HS_OK;
     return hs_findings_note(&native->dump->findings, false, err,

@@ -50,6 +50,11 @@ hs_status hs_native_counts_hold(struct hs_native *native, hs_addr at, hs_ctype t
  * of those that have containers. */
 hs_status hs_native_counts_find(struct hs_native *native, const struct hs_flow *flow,
                                 struct hs_error *err);
+/* Adds a count that no member tells, of a block that has room for more; then
+ * hs_native_counts_settle sorts all, and leaves one for each body: that of the most elements. */
+hs_status hs_native_counts_put(struct hs_native_counts *counts, uint64_t rank, uint64_t entries,
+                               struct hs_error *err);
+void hs_native_counts_settle(struct hs_native_counts *counts);
 /* Returns the count of a block; NULL when it has none. O(1) for blocks in ascending order. */
 const struct hs_native_count *hs_native_counts_of(struct hs_native_counts *counts, uint64_t rank);
 

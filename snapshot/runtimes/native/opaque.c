@@ -10,8 +10,6 @@
 #include "rules/rules.h"
 
 enum { WORD = 8, NAME_BYTES = 512 };
-/* The most bytes that a library puts before what it hands out: SQLite 8, g_rc_box_new 16. */
-enum { HEADER_BYTES = 16 };
 
 struct opaque {
     const struct hs_native *native;
@@ -81,7 +79,7 @@ static hs_status name_block(struct opaque *o, uint64_t word, const struct hs_hea
     uint64_t offset = hs_flow_offset(o->native, word, block);
     hs_ntype had = hs_flow_type(o->flow, block->rank), name;
 
-    if (offset > HEADER_BYTES || offset % WORD != 0 || !may_have_name(o, block))
+    if (offset > HS_OPAQUE_HEADER_BYTES || offset % WORD != 0 || !may_have_name(o, block))
         return HS_OK;
     o->was_behind |= offset != 0;
     if ((offset != 0) != o->is_behind)

@@ -14,6 +14,9 @@
 
 #include "native.h"
 
+/* The most bytes that a library puts before what it hands out: SQLite 8, g_rc_box_new 16. */
+enum { HS_OPAQUE_HEADER_BYTES = 16 };
+
 /* Names the blocks; after everything is marked, as marking asks which blocks have no type. O(blocks
  * + words of types that have such pointers). Fails with HS_LIMIT. */
 hs_status hs_native_opaque(const struct hs_native *native, struct hs_flow *flow,

@@ -19,6 +19,7 @@
 #include "foreign.h"
 #include "garbage.h"
 #include "guess.h"
+#include "handles.h"
 #include "opaque.h"
 #include "prepare.h"
 #include "qt.h"
@@ -317,6 +318,7 @@ static hs_status native_mark_end(void *state, struct hs_error *err)
     HS_TRY(hs_scan_end(&s->scan, err));
     HS_TRY(hs_native_collect_samples(&s->native, &s->samples, err));
     HS_TRY(hs_native_opaque(&s->native, &s->flow, err));
+    HS_TRY(hs_native_handles(&s->native, &s->flow, err));
     return hs_native_guess(&s->native, &s->flow, &s->scan, &s->samples, err);
 }
 
