@@ -1,7 +1,9 @@
 #include "analysis/balance.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "analysis/unread.h"
 #include "base/checked.h"
 
 static enum hs_balance_part part_of_nobody(const char *owner)
@@ -90,6 +92,7 @@ void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
 {
     const struct hs_snap_facts *facts = view->facts;
     struct hs_balance balance = {.allocator = ""};
+    struct hs_unread unread;
     uint64_t most_free = 0;
 
     for (size_t i = 0; i < facts->n_memory; i++) {
@@ -109,6 +112,9 @@ void hs_balance_find(const struct hs_view *view, struct hs_balance *ret)
         if (strcmp(owner, HS_MEMORY_OF_FILES) == 0 || strcmp(owner, HS_MEMORY_OF_SHARED) == 0)
             add(&balance.shared_bytes, row->resident_bytes);
     }
+    hs_unread_find(view, &unread);
+    if (unread.sum.unread_bytes > balance.bytes[HS_BALANCE_MAPPINGS] / 2)
+        (void)snprintf(balance.runtime, sizeof balance.runtime, "%s", unread.runtime);
     if (facts->n_memory == 0)
         add_absent(view, &balance);
     *ret = balance;

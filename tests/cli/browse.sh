@@ -155,6 +155,21 @@ def screens():
     equal(first[5], "       0 B   0.0% [          ]            [1 that have no heap words]", "")
 
 
+def percentages_count_what_is_not_read():
+    made, _ = the_heap("unread.snap")
+    made.record("memory", "unclaimed", 6, 8 << 20, 8 << 20, 1)
+    with Terminal(made.write("unread.snap")) as t:
+        lines = stripped(t.shows("[not read]", "by size"))
+        equal([lines[2], lines[5], lines[-1]], [
+            "   8.1 KiB   0.1% [          ]        80 /server.sessions",
+            "   8.0 MiB  99.9% [##########]            [not read]",
+            " 1/5  of 8.0 MiB  by size"], "owners")
+        t.press("r")
+        t.shows("roots and owner sets", "   8.0 MiB  99.9% ")
+        t.press(LEFT, ENTER)
+        t.shows("owners: server.sessions", "of 8.1 KiB, 0.1% of heap and unread memory")
+
+
 def two_keys_to_the_leak():
     with Terminal("heap.snap") as t:
         t.shows("[unreached]")
@@ -497,7 +512,7 @@ def refused():
 
 
 os.chdir(WORK)
-main(screens, two_keys_to_the_leak, goes_everywhere, sorts, compares, side_by_side,
-     copies_the_command, small_screens, any_size, resized_while_it_draws, hostile_names,
-     many_children, no_heap_at_all, signals, a_file_cut_under_it, refused)
+main(screens, percentages_count_what_is_not_read, two_keys_to_the_leak, goes_everywhere, sorts,
+     compares, side_by_side, copies_the_command, small_screens, any_size, resized_while_it_draws,
+     hostile_names, many_children, no_heap_at_all, signals, a_file_cut_under_it, refused)
 END

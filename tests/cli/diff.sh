@@ -431,8 +431,10 @@ def what_grew_is_no_heap():
     """The balance of the oldest and the newest comes first, and says so where mappings grew."""
     MIB = 1 << 20
 
-    def dump(at, *parts):
+    def dump(at, *parts, runtime=None):
         snap = heap(at, 100 + int(at))
+        if runtime:
+            snap.record("runtime", runtime, "", 3)  # unread
         del snap.facts["resident_bytes"]
         for owner, state, mib in parts:
             snap.record("memory", owner, state, int(mib * MIB), int(mib * MIB), 1)
@@ -448,6 +450,9 @@ def what_grew_is_no_heap():
                       "!  What grew is mappings: 40.0 MiB, then 80.0 MiB.", lines[2]], "in words")
     found = run("diff", *paths, "--json").json()
     equal([found["balance"], found["balance_verdict"]], [lines[0], lines[1][3:]], "in JSON")
+    lines = run("diff", dump(1, *then), dump(2, *now, runtime="PHP (php)")).out.splitlines()
+    equal(lines[1], "!  What grew is mappings, mostly the heap of PHP (php), which is not "
+          "read: 40.0 MiB, then 80.0 MiB.", "whose they are")
     later = [("glibc", live, 60), ("glibc", free, 4), ("unclaimed", other, 60)]
     text = run("diff", dump(1, *then), dump(2, *later)).out
     check("(+77.0 MiB): live heap +58.0 MiB, mappings +20.0 MiB" in text and "!" not in text, text)

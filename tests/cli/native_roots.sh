@@ -162,8 +162,17 @@ def what_nobody_claims():
     check("unclaimed_words" not in run("info", path, "--json").json(), "there is no index yet")
     run("index", path)
     equal(run("info", path, "--json").json()["unclaimed_words"], 9, "unclaimed")
-    check(any(line.startswith("kept by unclaimed") and " 9 words" in line
-              for line in run("info", path).lines()), "the line of the table")
+    words = run("info", path, "--json").json()["words"]
+
+    def share():
+        return next(line.split("words ")[1] for line in run("info", path).lines()
+                    if line.startswith("kept by unclaimed"))
+    equal(share(), f"(72 B, {100 * 9 / words:.1f}%)", "the line of the table")
+    snap.record("memory", "unclaimed", 6, 8 << 20, 8 << 20, 1)
+    snap.write("unclaimed.snap")
+    run("index", path)
+    equal(share(), f"(72 B, {100 * 9 / (words + (1 << 20)):.1f}%)", "of what is not read, too")
+
 
 def symbols_have_their_binary():
     """A symbol without a file: many libraries may have one of that name."""

@@ -9,6 +9,7 @@
 #include "analysis/root_rows.h"
 #include "analysis/set_tops.h"
 #include "analysis/type_rows.h"
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "load_nodes.h"
 
@@ -80,7 +81,7 @@ static hs_status load_members(struct hs_browse *browse, struct hs_browse_level *
 hs_status hs_browse_load_holders(struct hs_browse *browse, struct hs_browse_level *level,
                                  struct hs_error *err)
 {
-    level->whole_words = browse->view.totals->heap_words;
+    level->whole_words = hs_unread_whole(&browse->view);
     if (level->what.kind == HS_BROWSE_SET)
         HS_TRY(load_members(browse, level, err));
     else if (level->what.id >= browse->view.n_tree)
@@ -174,7 +175,7 @@ hs_status hs_browse_load_paths(struct hs_browse *browse, struct hs_browse_level 
     struct hs_paths paths = {0};
     hs_node target = (hs_node)level->what.id;
     level->is_fixed = true;
-    level->whole_words = browse->view.totals->heap_words;
+    level->whole_words = hs_unread_whole(&browse->view);
     if (level->what.kind == HS_BROWSE_SET)
         return hs_fail(err, HS_USAGE, "a set is kept by its roots: o lists them");
     if (target < browse->view.n_tree)

@@ -8,6 +8,7 @@
 #include "analysis/root_name.h"
 #include "analysis/root_rows.h"
 #include "analysis/set_tops.h"
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "load_nodes.h"
 
@@ -53,6 +54,17 @@ static hs_status add_sum(struct hs_browse_level *level, const char *name,
                                       .before_words = HS_BROWSE_UNKNOWN,
                                       .group = group};
     return sizes->objects == 0 ? HS_OK : hs_browse_level_add(level, &row, name, err);
+}
+
+hs_status hs_browse_add_unread(const struct hs_browse *browse, struct hs_browse_level *level,
+                               struct hs_error *err)
+{
+    uint64_t heap = browse->view.totals->heap_words, whole = hs_unread_whole(&browse->view);
+    const struct hs_browse_row row = {.words = whole - heap,
+                                      .objects = HS_BROWSE_UNKNOWN,
+                                      .before_words = HS_BROWSE_UNKNOWN,
+                                      .group = 1};
+    return whole == heap ? HS_OK : hs_browse_level_add(level, &row, "[not read]", err);
 }
 
 /* ---- dominators */
@@ -166,12 +178,14 @@ hs_status hs_browse_load_roots(struct hs_browse *browse, struct hs_browse_level 
         status = add_sets(browse, level, &rows.sets, err);
     if (status == HS_OK)
         status = add_sum(level, "[unreached]", &unreached, 1, err);
+    if (status == HS_OK)
+        status = hs_browse_add_unread(browse, level, err);
     uint64_t n_sets = rows.sets.n > level->most ? rows.sets.n - level->most : 0;
     if (status == HS_OK)
         status = add_more(level, rows.n_others + n_sets + rows.sets.n_others,
                           rows.others_words + other_sets_words(level, &rows.sets), err);
     level->n_all = rows.n_rows + rows.n_others + rows.sets.n + rows.sets.n_others;
-    level->whole_words = browse->view.totals->heap_words;
+    level->whole_words = hs_unread_whole(&browse->view);
     hs_root_rows_fini(&rows);
     return status;
 }
@@ -189,7 +203,7 @@ hs_status hs_browse_load_instances(struct hs_browse *browse, struct hs_browse_le
     for (unsigned i = 0; i < found.n_nodes; i++)
         HS_TRY(hs_browse_add_node(browse, level, found.nodes[i], NULL, 0, err));
     level->n_all = found.n_nodes;
-    level->whole_words = browse->view.totals->heap_words;
+    level->whole_words = hs_unread_whole(&browse->view);
     return HS_OK;
 }
 

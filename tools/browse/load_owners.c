@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "load_nodes.h"
 
@@ -90,9 +91,13 @@ hs_status hs_browse_load_owners(struct hs_browse *browse, struct hs_browse_level
         HS_TRY(hs_browse_level_add(level, &row, name, err));
     }
     HS_TRY(add_own(browse, level, older, err));
+    level->whole_words = hs_browse_key(owners, key)->words;
+    if (key == 0) {
+        level->whole_words = hs_unread_whole(&browse->view);
+        HS_TRY(hs_browse_add_unread(browse, level, err));
+    }
     HS_TRY(add_empty(level, n_empty, err));
     level->n_all = level->n;
-    level->whole_words = hs_browse_key(owners, key)->words;
     return HS_OK;
 }
 

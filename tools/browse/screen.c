@@ -16,9 +16,11 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "base/append.h"
 #include "base/units.h"
+#include "look/suspect_text.h"
 #include "lost_file.h"
 #include "report/text.h"
 #include "terminfo.h"
@@ -433,16 +435,16 @@ static void put_total(struct hs_browse *browse, const struct hs_browse_look *loo
     static const char *const sorts[HS_N_BROWSE_SORTS] = {"size", "count", "name", "growth"};
     const struct hs_browse_level *level = hs_browse_top(browse);
     char size[HS_UNIT_TEXT_BYTES];
-    uint64_t heap = browse->view.totals->heap_words;
+    uint64_t whole = hs_unread_whole(&browse->view);
     if (look->in_words)
         (void)snprintf(size, sizeof size, "%llu words", (unsigned long long)level->whole_words);
     else
         hs_format_bytes(level->whole_words * browse->view.facts->word_bytes, size);
     (void)snprintf(text, n, " %zu/%zu  of %s", level->n_order == 0 ? 0 : level->cursor + 1,
                    level->n_order, size);
-    if (heap != 0 && level->whole_words < heap)
-        hs_append(text, n, ", %.1f%% of the heap",
-                  100.0 * (double)level->whole_words / (double)heap);
+    if (whole != 0 && level->whole_words < whole)
+        hs_append(text, n, ", %.1f%% of %s", 100.0 * (double)level->whole_words / (double)whole,
+                  hs_suspect_whole(&browse->view));
     if (!level->is_fixed)
         hs_append(text, n, "  by %s%s", sorts[level->sort], level->is_reversed ? ", reversed" : "");
     if (level->filter[0] != 0)

@@ -236,7 +236,10 @@ void hs_balance_change(const struct hs_balance *before, const struct hs_balance 
     put_changes(before, after, text);
     if (grown == HS_BALANCE_LIVE)
         return;
-    put(verdict, "What grew is %s: ", part_names[grown]);
+    put(verdict, "What grew is %s", part_names[grown]);
+    if (grown == HS_BALANCE_MAPPINGS && after->runtime[0] != '\0')
+        put(verdict, ", mostly the heap of %s, which is not read", after->runtime);
+    put(verdict, ": ");
     put_bytes(verdict, before->bytes[grown]);
     put(verdict, ", then ");
     put_bytes(verdict, after->bytes[grown]);

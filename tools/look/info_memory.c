@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/snapshot_figures.h"
+#include "analysis/unread.h"
 #include "base/units.h"
 
 hs_status hs_memory_rows(void *context, struct hs_sink *sink, struct hs_error *err)
@@ -62,8 +63,8 @@ void hs_memory_lines(struct hs_sink *sink, const struct hs_view *view, bool with
         hs_info_line(sink, "resident", text);
     }
     if (hs_unclaimed_words(view, &words)) {
-        uint64_t heap_words = view->totals->heap_words;
-        double percent = heap_words == 0 ? 0 : 100.0 * (double)words / (double)heap_words;
+        uint64_t whole = hs_unread_whole(view);
+        double percent = whole == 0 ? 0 : 100.0 * (double)words / (double)whole;
         hs_format_bytes(words * facts->word_bytes, bytes);
         (void)snprintf(text, sizeof text, "%lu words (%s, %.1f%%)", (unsigned long)words, bytes,
                        percent);

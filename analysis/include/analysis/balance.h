@@ -17,6 +17,8 @@ enum hs_balance_part {
     HS_N_BALANCE_PARTS
 };
 
+enum { HS_BALANCE_RUNTIME_BYTES = 64 };
+
 struct hs_balance {
     uint64_t resident_bytes; /* 0: the snapshot does not say where the memory was */
     uint64_t bytes[HS_N_BALANCE_PARTS];
@@ -28,6 +30,9 @@ struct hs_balance {
      * reserved, resident or not. */
     uint64_t n_unjoined, unjoined_bytes;
     const char *allocator; /* that has most free memory, borrowed; "" without any */
+    /* The runtime whose heap, which is not read, most of the mappings are; "": not so, or not
+     * known. */
+    char runtime[HS_BALANCE_RUNTIME_BYTES];
 };
 
 /* Sums up the facts of a snapshot; no index is needed. No figure is above HS_BALANCE_MOST_BYTES,
