@@ -75,3 +75,22 @@ for options in "-O0 -gdwarf-5" "-O2 -gdwarf-4"; do
     compare "C++ $options"
     leave
 done
+
+# Without names: what main has is not the variable's that leads to a short text in it.
+strip "$work/borrowed" || fail "strip"
+start "$work/borrowed"
+rm -f "$work"/heap.snap.idx
+dump
+words=$(awk '$4 == "main+local+spoken.language" {print $2}' "$work/log")
+"$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "roots"
+python3 - "$work/roots.json" "$words" <<'PYTHON' || fail "without names"
+import json, sys
+roots = json.load(open(sys.argv[1]))
+by_id = {r["id"]: r for r in roots["roots"]}
+tiers = [r["tier"] for r in roots["roots"] if r["retained_words"] == int(sys.argv[2])]
+tiers += [by_id[s["roots"][0]]["tier"] for s in roots["sets"]
+          if s["retained_words"] == int(sys.argv[2])]
+print("without names: kept as", tiers)
+sys.exit(tiers != ["doubtful"])
+PYTHON
+leave
