@@ -105,8 +105,28 @@ static hs_status dump_mark_words(struct hs_dump *dump, bool of_garbage, struct h
     return HS_OK;
 }
 
+/* Marks what the roots of an interpreter lead to, whose objects are blocks of others: some of these
+ * nothing else leads to. */
+static hs_status dump_mark_leaves(struct hs_dump *dump, struct hs_error *err)
+{
+    for (size_t i = 0; i < dump->n_serving; i++) {
+        const struct hs_serving *serving = &dump->serving[i];
+        struct dump_marking marking = {.dump = dump, .from = i};
+        const struct hs_roots *roots =
+            serving->runtime->has_no_blocks ? serving->runtime->leaves(serving->state) : NULL;
+        for (size_t j = 0; roots != NULL && j < roots->n_leaves; j++) {
+            const struct hs_root_leaf *leaf = &roots->leaves[j];
+            bool is_inside = leaf->root.edge_class == HS_EDGE_INTERIOR;
+            if (!leaf->root.weak)
+                HS_TRY(dump_mark_word(&marking, leaf->target + is_inside, err));
+        }
+    }
+    return HS_OK;
+}
+
 static hs_status dump_mark(struct hs_dump *dump, struct hs_error *err)
 {
+    HS_TRY(dump_mark_leaves(dump, err));
     HS_TRY(dump_mark_words(dump, false, err));
     HS_TRY(dump_mark_words(dump, true, err));
     for (size_t i = 0; i < dump->n_serving; i++)
