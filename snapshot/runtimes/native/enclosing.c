@@ -384,3 +384,44 @@ hs_status hs_native_enclosing_settle(struct hs_enclosing *enclosing, struct hs_e
             HS_TRY(judge(enclosing, &enclosing->groups[i], false, err));
     return HS_OK;
 }
+
+/* Finds the heir of a group's part that is 16 bytes smaller than the group's only one. */
+static hs_status find_smaller(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
+                              struct hs_error *err)
+{
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+
+    if (group->state != HS_ENCLOSING_ACCEPTED || !group->are_heirs || group->n_first != 1 ||
+        group->n_bytes < 2 * HS_SLACK_BYTES)
+        return HS_OK;
+    size_t n = hs_ctypes_heirs(enclosing->by.native->ctypes, group->part, group->offset,
+                               group->n_bytes - 2 * HS_SLACK_BYTES + 1,
+                               group->n_bytes - HS_SLACK_BYTES, found);
+    return n == 1 && found[0] != group->first[0]
+               ? known_record(enclosing->types, found[0], true, &group->smaller, err)
+               : HS_OK;
+}
+
+hs_status hs_native_enclosing_find_smaller(struct hs_enclosing *enclosing,
+                                           struct hs_dict *ret_parts, struct hs_error *err)
+{
+    for (size_t i = 0; i < enclosing->n_groups; i++)
+        HS_TRY(find_smaller(enclosing, &enclosing->groups[i], err));
+    for (size_t i = 0; i < enclosing->asked.n; i++) {
+        const struct hs_dict_entry *asked = &enclosing->asked.entries[i];
+        if (asked->value != 0 && enclosing->groups[asked->value - 1].smaller != 0)
+            HS_TRY(hs_dict_put(ret_parts, asked->key >> 32, 1, err));
+    }
+    return HS_OK;
+}
+
+hs_ntype hs_native_enclosing_smaller(const struct hs_enclosing *enclosing, hs_ctype part,
+                                     uint64_t offset, uint64_t n_bytes)
+{
+    uint64_t key;
+
+    if (!key_of(part, offset, n_bytes, &key))
+        return 0;
+    const uint64_t number = hs_dict_get(&enclosing->asked, key, 0);
+    return number == 0 ? 0 : enclosing->groups[number - 1].smaller;
+}

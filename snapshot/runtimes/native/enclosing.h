@@ -33,6 +33,7 @@ struct hs_enclosing_group {
     size_t n_first, n_records;
     uint32_t agreed; /* a bit for each of `records`: many blocks say it together */
     hs_ctype part;
+    hs_ntype smaller; /* the only heir of 16 bytes less than the only one; 0: none, or not asked */
     uint64_t offset, part_bytes, n_bytes; /* of the member; of the blocks */
     uint64_t *votes;                      /* owned: ranks, a sample where there are more */
     size_t n_votes, capacity;
@@ -74,5 +75,15 @@ hs_status hs_native_enclosing_ask(struct hs_enclosing *enclosing, const struct h
 /* Judges the groups that are open, by the types that blocks have now. Reads at most
  * HS_ENCLOSING_VOTES blocks of each. */
 hs_status hs_native_enclosing_settle(struct hs_enclosing *enclosing, struct hs_error *err);
+
+/* Finds for each accepted group that has one record, an heir, the only one that is 16 bytes
+ * smaller, if there is just one; puts the parts of those groups into `ret_parts`. Fails with
+ * HS_LIMIT. */
+hs_status hs_native_enclosing_find_smaller(struct hs_enclosing *enclosing,
+                                           struct hs_dict *ret_parts, struct hs_error *err);
+/* Returns that heir for a block of n_bytes that a pointer to a `part` leads into at `offset`; 0:
+ * none. O(1). */
+hs_ntype hs_native_enclosing_smaller(const struct hs_enclosing *enclosing, hs_ctype part,
+                                     uint64_t offset, uint64_t n_bytes);
 
 #endif

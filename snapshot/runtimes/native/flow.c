@@ -284,7 +284,10 @@ static hs_status flow_by(struct flow *f, const struct hs_heap_block *block, uint
 
     if (to->used_by != HS_CUSED_NOT && offset == 0 && hs_flow_may_have_type_(block))
         HS_TRY(flow_say_used(f, block, to, place, err));
-    return to->pointee == 0 ? HS_OK : flow_try(f, block, offset, to->pointee, place, err);
+    if (f->is_denying)
+        hs_flow_deny_smaller_(f, block, offset, to->pointee);
+    return to->pointee == 0 || f->is_denying ? HS_OK
+                                             : flow_try(f, block, offset, to->pointee, place, err);
 }
 
 /* Flows from the pointers of a value of this type at `begin` in a block. */
@@ -588,42 +591,6 @@ static hs_status flow_settle(struct flow *f, struct hs_error *err)
     return flow_from_objects(f, err);
 }
 
-/* Makes a class as large as its destructor tells the allocator, where one such size alone fits its
- * smallest block. */
-static void flow_take_deleted(struct hs_native_type *type)
-{
-    uint64_t found = 0;
-
-    for (size_t i = 0; !type->deleted.are_more && i < type->deleted.n; i++) {
-        uint64_t n_bytes = type->deleted.bytes[i];
-        if (n_bytes > type->n_bytes || type->n_bytes - n_bytes >= HS_SLACK_BYTES)
-            continue;
-        if (found != 0)
-            return;
-        found = n_bytes;
-    }
-    type->n_bytes = found != 0 ? found : type->n_bytes;
-}
-
-/* Takes the smallest block of each class for the size of its objects: all have one, whatever room
- * they got. */
-static void flow_learn_sizes(const struct hs_native *native, struct hs_flow *flow)
-{
-    struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
-    struct hs_heap_block block;
-
-    while (hs_heap_map_next(&it, &block)) {
-        hs_ntype number = hs_flow_type(flow, block.rank);
-        struct hs_native_type *type = number == 0 ? NULL : &flow->types.types[number - 1];
-        if (type != NULL && type->is_dynamic &&
-            (type->n_bytes == 0 || block.n_bytes < type->n_bytes))
-            type->n_bytes = block.n_bytes;
-    }
-    for (size_t i = 0; i < flow->types.n_types; i++)
-        if (flow->types.types[i].is_dynamic)
-            flow_take_deleted(&flow->types.types[i]);
-}
-
 /* Shuffles the seeds, for tests: see struct hs_dump_order. */
 static void flow_shuffle_seeds(struct hs_native *native, uint64_t random)
 {
@@ -715,6 +682,20 @@ static hs_status flow_is_unsettled(struct flow *f, bool *ret, struct hs_error *e
     return status == HS_OK ? hs_flow_decide_(f, ret, err) : status;
 }
 
+/* Tells heirs that malloc gave more room than they fill from larger ones. */
+static hs_status flow_smaller(struct flow *f, struct hs_error *err)
+{
+    HS_TRY(hs_flow_find_smaller_(f, err));
+    if (f->smaller.n == 0)
+        return HS_OK;
+    f->is_denying = true;
+    hs_status status = flow_from_all(f, err);
+    f->is_denying = false;
+    HS_TRY(status);
+    HS_TRY(hs_flow_give_smaller_(f, err));
+    return flow_drain(f, err);
+}
+
 static hs_status flow_run(struct flow *f, struct hs_error *err)
 {
     const struct hs_native *native = f->native;
@@ -735,13 +716,15 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
         HS_TRY(flow_once(f, err));
         HS_TRY(flow_is_unsettled(f, &is_unsettled, err));
     }
-    if (native->ctypes != NULL)
+    if (native->ctypes != NULL) {
+        HS_TRY(flow_smaller(f, err));
         HS_TRY(hs_flow_alike_(f, err));
+    }
     HS_TRY(hs_native_qt(f->native, f->result, err));
     if (!f->rtti.is_possible)
         return HS_OK;
     HS_TRY(hs_native_shapes(f->native, f->result, err));
-    flow_learn_sizes(f->native, f->result);
+    hs_flow_learn_sizes_(f->native, f->result);
     return HS_OK;
 }
 
@@ -777,6 +760,7 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     hs_dict_fini(&f.settled);
     hs_dict_fini(&f.contested);
     hs_dict_fini(&f.decided);
+    hs_dict_fini(&f.smaller);
     hs_dict_fini(&f.votes);
     hs_free(f.changed);
     hs_rtti_close(&f.rtti);

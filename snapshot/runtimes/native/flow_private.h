@@ -1,5 +1,5 @@
 /* The state that the parts of flow.c share: flow_within.c, flow_judge.c, flow_look.c, flow_wait.c,
- * flow_settle.c, flow_vote.c, flow_stale.c. */
+ * flow_settle.c, flow_vote.c, flow_smaller.c, flow_sizes.c, flow_stale.c. */
 #ifndef HS_NATIVE_FLOW_PRIVATE_H
 #define HS_NATIVE_FLOW_PRIVATE_H
 
@@ -54,6 +54,9 @@ struct flow {
     struct hs_dict contested; /* by rank: blocks that are said to be records of which none begins
                                  with the other; a number for each */
     struct hs_dict decided;   /* by rank: the record that such a block is */
+    struct hs_dict smaller;   /* by rank: the heir that a block may be, which does not fill it; 0:
+                                 that   is denied */
+    bool is_denying;          /* nothing is given a type: what denies such is noted */
     struct hs_dict votes; /* while counting: by number of `contested` and type, FLOW_VOTE each */
     bool is_counting;     /* nothing is given a type */
     struct hs_bitmap suspected; /* by rank: blocks whose virtual table may be of what was there
@@ -168,6 +171,23 @@ hs_status hs_flow_count_(struct flow *f, const struct hs_heap_block *block, uint
 hs_status hs_flow_decide_(struct flow *f, bool *ret, struct hs_error *err);
 /* Tells whether there is anything to be counted for. */
 bool hs_flow_is_contested_(const struct flow *f);
+
+/* ---- flow_smaller.c: finds blocks that are an heir of 16 bytes less than the one that fills them:
+ * nearly all that the arrays which lead to them have is such, and the larger heirs are in arrays of
+ * their own. After types have flowed. */
+
+/* Fills f->smaller. Where no base has two such heirs O(groups), else O(words of arrays). Fails with
+ * HS_LIMIT. */
+hs_status hs_flow_find_smaller_(struct flow *f, struct hs_error *err);
+/* Notes, while is_denying, a pointer to another record than the smaller heir. */
+void hs_flow_deny_smaller_(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                           hs_ctype pointee);
+/* Gives those that nothing denies their type. Types flow on from them. Fails with HS_LIMIT. */
+hs_status hs_flow_give_smaller_(struct flow *f, struct hs_error *err);
+
+/* ---- flow_sizes.c: takes the smallest block of each class that its virtual table alone tells for
+ * the size of its objects: all have one, whatever room they got. */
+void hs_flow_learn_sizes_(const struct hs_native *native, struct hs_flow *flow);
 
 /* ---- flow_stale.c: finds blocks whose first word is the virtual table of an object that is gone,
  * and variables of calls that lead to one.
