@@ -118,13 +118,15 @@ static const uint8_t changes[256] = {[0x38] = NOTHING,
                                      [0x91 ... 0x99] = PRODUCT,
                                      [0xa4 ... 0xaf] = STRING,
                                      [0xb8 ... 0xbf] = LOW_BITS,
+                                     [0xc0] = PLACE,
                                      [0xc1] = PLACE,
                                      [0xc6] = PLACE,
                                      [0xc7] = PLACE,
-                                     [0xd1] = PLACE,
-                                     [0xd3] = PLACE,
+                                     [0xd0 ... 0xd3] = PLACE,
                                      [0xf6] = PRODUCT,
-                                     [0xf7] = PRODUCT};
+                                     [0xf7] = PRODUCT,
+                                     [0xfe] = PLACE,
+                                     [0xff] = PLACE};
 
 static unsigned changed_by(const struct insn *insn)
 {
