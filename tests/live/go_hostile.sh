@@ -85,6 +85,9 @@ places = [
     lambda: all_g + 8 * random.randrange(n_g),
     lambda: random.choice(buckets) + 8 * random.randrange(2, 8),
     lambda: random.choice(specials) + 8 * random.randrange(3),
+    lambda: symbols["main.pool"] + 8 * random.randrange(4),
+    lambda: words(symbols[random.choice(("main.book", "main.cells"))], 1)[0]
+            + 8 * random.randrange(3),
 ]
 values = [
     lambda old: 0, lambda old: 1, lambda old: (1 << 64) - 1, lambda old: (1 << 47) - 8,

@@ -37,9 +37,13 @@ lines = [line.split() for line in open(log)]
 said = {line[1]: int(line[2]) for line in lines if line[0] == "KEEPS"}
 heap = [int(n) for n in next(line for line in lines if line[0] == "HEAP")[1:4]]
 if how == "names":
-    for name in ("main.registry", "main.sessions", "main.queue", "main.huge", "main.table"):
+    for name in ("main.registry", "main.sessions", "main.queue", "main.huge", "main.table",
+                 "main.cells", "main.book"):
         if abs(keeps.get(name, 0) - said[name]) > 1024 + said[name] / 100:
             bad.append(f"{name} keeps {keeps.get(name, 0)} bytes, not {said[name]}")
+    pooled = keeps.get("sync.Pool main.pool", 0) # and the queues that they are in
+    if not 200 * 112 <= pooled <= 200 * 112 + 65536:
+        bad.append(f"the pool keeps {pooled} bytes")
 else: # without symbols a package has one row
     there = sum(said[name] for name in said if name.startswith("main."))
     found = keeps.get("variables of package main", 0)
@@ -81,7 +85,8 @@ import json, sys
 there = {row["type"]: row["objects"] for row in json.load(open(sys.argv[1]))["types"]}
 exact = {"main.session": 5591, "goroutine main.stuck": 50, "main.order": 5385, "main.store": 1,
          "map[string]*main.session": 1, "map[int]*main.order": 1, "chan []uint8": 1,
-         "[]*main.order": 1, "map[string]int": 3000}
+         "[]*main.order": 1, "map[string]int": 3000, "main.cell": 500, "main.scratch": 200,
+         "main.record": 400, "map[string]*main.record": 1, "[]sync.poolLocal": 1}
 wrong = {name: there.get(name, 0) for name, n in exact.items()
          if not n <= there.get(name, 0) <= n + n // 100 + 3}
 closures = [name for name in there if name.startswith("closure main.main.func")]
@@ -162,6 +167,9 @@ compare all names
 see_types symbols
 "$HEAPSNAP" paths "$work/heap.snap" --to type:main.session >"$work/said" || fail "paths"
 grep -q 'main\.sessions' "$work/said" || { cat "$work/said"; fail "the path of a session"; }
+"$HEAPSNAP" paths "$work/heap.snap" --to type:main.scratch >"$work/said" || fail "pool"
+grep -q 'sync.Pool main.pool' "$work/said" && grep -q 'poolDequeue.vals' "$work/said" ||
+    { cat "$work/said"; fail "the path of what is in a pool"; }
 "$HEAPSNAP" types "$work/heap.snap" --group-by container >"$work/said" || fail "containers"
 grep -q '3000.*entries of map\[string\]\*main.session' "$work/said" ||
     { cat "$work/said"; fail "the entries of a map"; }

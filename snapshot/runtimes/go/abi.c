@@ -91,6 +91,15 @@ bool hs_go_type_name(const struct hs_go_heap *heap, const struct hs_go_type *typ
     return true;
 }
 
+bool hs_go_is_named(const struct hs_go_heap *heap, hs_addr type, const char *name)
+{
+    char text[HS_GO_TYPE_NAME_BYTES];
+    struct hs_go_type of;
+
+    return hs_go_read_type(heap, type, &of) && hs_go_type_name(heap, &of, text) &&
+           strcmp(text, name) == 0;
+}
+
 uint64_t hs_go_n_fields(const struct hs_go_heap *heap, hs_addr type)
 {
     uint64_t n = 0;
@@ -135,18 +144,39 @@ uint64_t hs_go_array_length(const struct hs_go_heap *heap, hs_addr type)
     return hs_go_u64(heap, type + LENGTH_AT, &n) ? n : 0;
 }
 
+/* Finds what an atomic.Pointer leads to: its first field, without room, says so: "_ [0]*T". */
+static hs_addr atomic_element(const struct hs_go_heap *heap, hs_addr type)
+{
+    struct hs_go_type array, pointer;
+    struct hs_go_field first;
+    uint64_t of, element;
+
+    return hs_go_field(heap, type, 0, &first) && hs_go_read_type(heap, first.type, &array) &&
+                   array.kind == HS_GO_ARRAY && array.n_bytes == 0 &&
+                   hs_go_u64(heap, array.address + HS_GO_ELEM_AT, &of) &&
+                   hs_go_read_type(heap, of, &pointer) && pointer.kind == HS_GO_POINTER &&
+                   hs_go_u64(heap, of + HS_GO_ELEM_AT, &element)
+               ? element
+               : 0;
+}
+
 struct hs_go_slot_kind hs_go_find_slot(const struct hs_go_heap *heap, hs_addr address,
                                        uint64_t offset)
 {
     struct hs_go_type type, of;
+    hs_addr holder = 0;
     uint64_t element;
 
     for (unsigned i = 0; i < DEPTH_MAX && hs_go_read_type(heap, address, &type); i++) {
         if (type.kind == HS_GO_STRUCT) {
+            holder = address;
             if (!hs_go_field_at(heap, address, &offset, &address))
                 break;
             continue;
         }
+        if (type.kind == HS_GO_UNSAFE)
+            return (struct hs_go_slot_kind){
+                .kind = HS_GO_UNSAFE, .of = atomic_element(heap, holder), .holder = holder};
         if (!hs_go_u64(heap, address + HS_GO_ELEM_AT, &element))
             break;
         if (type.kind == HS_GO_ARRAY) {

@@ -32,13 +32,15 @@ struct hs_go_type {
 bool hs_go_read_type(const struct hs_go_heap *heap, hs_addr address, struct hs_go_type *ret);
 /* Reads a type's name into `text` of HS_GO_TYPE_NAME_BYTES: "tsdb.Head", "[]string". */
 bool hs_go_type_name(const struct hs_go_heap *heap, const struct hs_go_type *type, char *text);
+bool hs_go_is_named(const struct hs_go_heap *heap, hs_addr type, const char *name);
 /* Finds the field of a struct that an offset is in: `offset` becomes that in the field. */
 bool hs_go_field_at(const struct hs_go_heap *heap, hs_addr type, uint64_t *offset, hs_addr *ret);
 
 /* Finds what a word of a type leads to. */
 struct hs_go_slot_kind {
-    uint8_t kind; /* enum hs_go_kind; 0: nothing that is known */
-    hs_addr of;   /* the type of what it leads to; of a map the map's */
+    uint8_t kind;   /* enum hs_go_kind; 0: nothing that is known */
+    hs_addr of;     /* the type of what it leads to; of a map the map's; 0: unknown */
+    hs_addr holder; /* of HS_GO_UNSAFE: the struct of which it is a field; else 0 */
 };
 struct hs_go_slot_kind hs_go_find_slot(const struct hs_go_heap *heap, hs_addr address,
                                        uint64_t offset);

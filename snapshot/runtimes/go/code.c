@@ -45,6 +45,7 @@ void hs_go_code_fini(struct hs_go_code *code)
     hs_free(code->values);
     hs_dict_fini(&code->results);
     hs_dict_fini(&code->arguments);
+    hs_dict_fini(&code->receivers);
     hs_dict_fini(&code->closures);
     hs_dict_fini(&code->types);
     hs_dict_fini(&code->effects);
@@ -134,6 +135,22 @@ static hs_status add_variable(struct reading *r, const struct hs_go_value *place
     return HS_OK;
 }
 
+/* Notes a word that a method is called with: it leads to what is the method's receiver. */
+static hs_status add_receiver(struct reading *r, const struct hs_go_value *place, hs_addr method)
+{
+    if (place->kind != HS_GO_WORD)
+        return HS_OK;
+    HS_TRY(add_value(r, &r->code->receivers, method, place));
+    return add_fact(r, place, &(struct hs_go_value){.kind = HS_GO_ARGUMENT, .at = method});
+}
+
+/* Tells whether a value is the word at a place, or may be by the calls of a function. */
+static bool is_place(const struct hs_go_value *value)
+{
+    return value->kind == HS_GO_WORD ||
+           (value->kind == HS_GO_ARGUMENT && value->holding == 0 && value->n_steps != 0);
+}
+
 /* Notes a variable whose address is the value of an interface. */
 static hs_status add_interface(struct reading *r, const struct hs_go_value *table,
                                const struct hs_go_value *place)
@@ -221,7 +238,7 @@ static hs_status use_map(struct reading *r, const struct hs_go_value *type,
         return HS_OK;
     if (map->kind == HS_GO_IN_FRAME)
         return add_slot(r, map->offsets[0], &value);
-    return map->kind == HS_GO_WORD ? add_fact(r, map, &value) : HS_OK;
+    return is_place(map) ? add_fact(r, map, &value) : HS_OK;
 }
 
 static hs_status call_of_runtime(struct reading *r, enum effect effect)
@@ -261,8 +278,10 @@ static hs_status call(struct reading *r, hs_addr target)
 
     if (effect != NULL)
         return call_of_runtime(r, (enum effect) * effect);
-    if (target != 0)
+    if (target != 0) {
         HS_TRY(add_variable(r, &r->now.registers[AX], target));
+        HS_TRY(add_receiver(r, &r->now.registers[AX], target));
+    }
     HS_TRY(add_interface(r, &r->now.registers[AX], &r->now.registers[BX]));
     if (target != 0 && hs_dict_find(&r->code->on_stack, target) != NULL)
         for (unsigned i = 0; i < ARGUMENTS; i++) {

@@ -40,7 +40,8 @@ struct hs_go_value {
     hs_addr at;
 };
 
-/* A place, HS_GO_WORD or HS_GO_FRAME, whose word leads to what a value says. */
+/* A place, HS_GO_WORD or HS_GO_FRAME, whose word leads to what a value says; also one behind the
+ * first argument of a function, HS_GO_ARGUMENT. */
 struct hs_go_fact {
     struct hs_go_value place;
     struct hs_go_value value;
@@ -63,6 +64,7 @@ struct hs_go_code {
     size_t n_variables, variables_capacity;
     struct hs_dict results;     /* function -> number of a value */
     struct hs_dict arguments;   /* function * 4 + number -> number of a value */
+    struct hs_dict receivers;   /* function -> number of the first word that it is called with */
     struct hs_go_value *values; /* owned */
     size_t n_values, values_capacity;
     struct hs_dict closures; /* function -> the type of its closures */

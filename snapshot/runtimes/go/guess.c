@@ -1,98 +1,12 @@
 /* Types of objects by what code says of the words that lead to them (code.h). The compiler's code
  * is followed in order of address, not of what runs: so only an object that is of the type's size,
  * and has its pointers where the type has, is one. */
-#include <limits.h>
-
 #include "base/bisect.h"
 #include "code.h"
-#include "masks.h"
-#include "pointers.h"
+#include "fits.h"
 #include "typing.h"
 
 enum { STATIC_BYTES_MAX = 1 << 16 };
-enum { MAP_BYTES = 48, CHAN_BYTES_MIN = 96, CHAN_ELEMENT_AT = 24, CHAN_ELEMENT_MASK = UINT16_MAX };
-
-/* Tells whether each pointer of an object stands where values of a type have one. */
-static bool has_pointers_of(const struct hs_go_typing *t, const struct hs_go_block *block,
-                            const struct hs_go_type *type)
-{
-    const struct hs_go_heap *heap = t->heap;
-    uint64_t header = hs_go_header_bytes(heap, block->span) / HS_WORD_BYTES, word, offset;
-    const struct hs_go_mask *mask =
-        hs_go_mask_of(heap, heap->masks, type->address, block->span->elem_bytes);
-
-    if (mask == NULL || mask->n_words == 0)
-        return false;
-    const struct hs_go_mask of = *mask; /* it moves when another is made */
-    struct hs_go_pointers it = hs_go_pointers_begin(heap, block);
-    while (hs_go_pointers_next(&it, &word, &offset)) {
-        uint64_t at = offset < header ? 0 : (offset - header) % of.n_words;
-        if (at >= of.n_masked_words || (of.bits[at / CHAR_BIT] >> at % CHAR_BIT & 1) == 0)
-            return false;
-    }
-    return true;
-}
-
-/* Tells whether a block has room for so many values of a type, and no more than a size class adds;
- * up to 1.23 a sixteenth of the entries of a map may be there more. */
-static bool is_room_for(const struct hs_go_heap *heap, hs_addr begin, hs_addr address, uint64_t n)
-{
-    struct hs_go_block block;
-    struct hs_go_type type;
-
-    if (!hs_go_resolve(heap, begin, &block) || !hs_go_read_type(heap, address, &type) ||
-        type.n_bytes == 0 || n > block.span->elem_bytes / type.n_bytes)
-        return false;
-    uint64_t n_bytes = n * type.n_bytes;
-    return ((block.span->spanclass & 1) != 0) == (type.n_pointer_bytes == 0) &&
-           block.span->elem_bytes <= n_bytes + n_bytes / 3 + MAP_BYTES;
-}
-
-/* Tells whether the entries of a map are of its type, as far as their size tells. */
-static bool has_entries_of(const struct hs_go_heap *heap, hs_addr map, hs_addr type)
-{
-    enum { LOG_AT = 9, BUCKETS_AT = 16, LENGTH_AT = 24, MASK_AT = 24, LOG_MAX = 40 };
-    uint64_t entries = hs_go_member(heap, map, BUCKETS_AT), of, log;
-
-    if (!hs_go_u64(heap, type + HS_GO_ENTRIES_AT, &of) || entries == 0)
-        return entries == 0;
-    if (heap->layout->minor < HS_GO_MINOR_OF_GROUPS) {
-        log = hs_go_member(heap, map, LOG_AT - 1) >> CHAR_BIT & UINT8_MAX;
-        return log <= LOG_MAX && is_room_for(heap, entries, of, UINT64_C(1) << log);
-    }
-    if (hs_go_member(heap, map, LENGTH_AT) == 0)
-        return is_room_for(heap, entries, of, 1);
-    uint64_t table = hs_go_member(heap, entries, 0), mask = hs_go_member(heap, table, MASK_AT);
-    return mask < UINT32_MAX &&
-           is_room_for(heap, hs_go_member(heap, table, BUCKETS_AT), of, mask + 1);
-}
-
-/* Tells whether an object may be what code says: of a size class for values of the type. */
-static bool fits(const struct hs_go_typing *t, hs_addr word, hs_addr address,
-                 enum hs_go_holding holding)
-{
-    struct hs_go_block block;
-    struct hs_go_type type;
-
-    if (!hs_go_resolve(t->heap, word, &block) || !hs_go_read_type(t->heap, address, &type) ||
-        type.n_bytes == 0)
-        return false;
-    uint64_t n_bytes = block.span->elem_bytes, header = hs_go_header_bytes(t->heap, block.span);
-    bool has_none = (block.span->spanclass & 1) != 0;
-    if (word != block.begin + header)
-        return false;
-    if (holding == HS_GO_HOLD_MAP)
-        return type.kind == HS_GO_MAP && n_bytes == MAP_BYTES && !has_none &&
-               has_entries_of(t->heap, word, address);
-    if (holding == HS_GO_HOLD_CHAN)
-        return n_bytes >= CHAN_BYTES_MIN &&
-               (hs_go_member(t->heap, word, CHAN_ELEMENT_AT) & CHAN_ELEMENT_MASK) == type.n_bytes;
-    if (has_none != (type.n_pointer_bytes == 0) || type.n_bytes > n_bytes - header)
-        return false;
-    if (holding == HS_GO_HOLD_ONE && n_bytes > 2 * (type.n_bytes + header))
-        return false;
-    return has_none || has_pointers_of(t, &block, &type);
-}
 
 static hs_status put_value(struct hs_go_typing *t, hs_addr at, uint64_t word,
                            const struct hs_go_value *value, struct hs_error *err)
@@ -101,28 +15,41 @@ static hs_status put_value(struct hs_go_typing *t, hs_addr at, uint64_t word,
     hs_addr type;
 
     if (word == 0 || !hs_go_value_of(t->code, value, &type, &holding) ||
-        !fits(t, word, type, holding))
+        !hs_go_fits(t->heap, word, type, holding))
         return HS_OK;
     return hs_go_put(t, at, word, type, holding, err);
 }
 
-/* Finds the word that a place stands for now. */
-static bool find_word(const struct hs_go_heap *heap, const struct hs_go_value *place, hs_addr *ret,
-                      uint64_t *ret_word)
+/* Goes from the word at an address to the one behind it, and so on. */
+static bool take_steps(const struct hs_go_heap *heap, const struct hs_go_value *place, hs_addr *at,
+                       uint64_t *word)
 {
-    hs_addr at = place->at;
-    uint64_t word;
-
-    if (at % HS_WORD_BYTES != 0 || !hs_go_u64(heap, at, &word))
+    if (*at % HS_WORD_BYTES != 0 || !hs_go_u64(heap, *at, word))
         return false;
     for (unsigned i = 0; i < place->n_steps; i++) {
-        at = word + (uint64_t)(int64_t)place->offsets[i];
-        if (word == 0 || at % HS_WORD_BYTES != 0 || !hs_go_u64(heap, at, &word))
+        *at = *word + (uint64_t)(int64_t)place->offsets[i];
+        if (*word == 0 || *at % HS_WORD_BYTES != 0 || !hs_go_u64(heap, *at, word))
             return false;
     }
-    *ret = at;
-    *ret_word = word;
     return true;
+}
+
+/* Finds the word that a place stands for now: behind an argument, by a word that is one. */
+static bool find_word(const struct hs_go_code *code, const struct hs_go_value *place, hs_addr *ret,
+                      uint64_t *ret_word)
+{
+    const struct hs_go_value *base = NULL;
+
+    *ret = place->at;
+    if (place->kind == HS_GO_ARGUMENT) {
+        const uint64_t *known = hs_dict_find(&code->receivers, place->at);
+        if (known == NULL)
+            return false;
+        base = &code->values[*known];
+        *ret = base->at;
+    }
+    return (base == NULL || take_steps(code->heap, base, ret, ret_word)) &&
+           take_steps(code->heap, place, ret, ret_word);
 }
 
 /* Follows a word of a variable of a frame. */
@@ -196,7 +123,7 @@ hs_status hs_go_guess_types(struct hs_go_typing *t, struct hs_go_goroutines *gs,
     uint64_t word;
 
     for (size_t i = 0; i < t->code->n_facts; i++)
-        if (find_word(t->heap, &t->code->facts[i].place, &at, &word))
+        if (find_word(t->code, &t->code->facts[i].place, &at, &word))
             HS_TRY(put_value(t, at, word, &t->code->facts[i].value, err));
     HS_TRY(see_statics(t, err));
     for (size_t i = 0; i < gs->n; i++)

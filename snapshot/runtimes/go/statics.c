@@ -238,9 +238,15 @@ static hs_status name_leaf(const struct statics *st, const struct variable *vari
                  (unsigned long long)leaf->root.offset);
         HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
     }
-    if (variable->n_bytes > HS_WORD_BYTES)
+    /* The words of what the compiler made are those of the variable that leads there. */
+    if (variable->n_bytes > HS_WORD_BYTES || at - variable->begin >= variable->n_bytes)
         leaf->group_variable = leaf->root.symbol;
-    return HS_OK;
+    if (!hs_go_is_named(&st->s->heap, hs_go_type_of_static(st->s->typing.code, variable->begin),
+                        "sync.Pool"))
+        return HS_OK;
+    /* What is in a pool is spare: who put it there has let it go. */
+    snprintf(text, sizeof text, "sync.Pool %s", variable->name);
+    return hs_strtab_add(strings, text, &leaf->group_variable, err);
 }
 
 static hs_status add_leaf(struct statics *st, hs_addr at, uint64_t word, struct hs_error *err)

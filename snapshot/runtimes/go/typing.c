@@ -5,11 +5,13 @@
 
 #include "base/alloc.h"
 #include "code.h"
+#include "fits.h"
 #include "pointers.h"
 
 enum { SLOTS_MAX = 1 << 22 };
 enum { MINOR_OF_HEADERS = 22, HEADER_FROM_BYTES = 512 };
 enum { COUNTS_MAX = 1 << 20, COUNTED_FROM_BYTES = 256 };
+enum { STATIC_BYTES_MAX = 1 << 20, STATIC_WORDS_MAX = 1 << 22 };
 
 void hs_go_typing_fini(struct hs_go_typing *t)
 {
@@ -20,6 +22,7 @@ void hs_go_typing_fini(struct hs_go_typing *t)
     hs_dict_fini(&t->numbers);
     hs_dict_fini(&t->slots);
     hs_dict_fini(&t->dynamic);
+    hs_dict_fini(&t->statics);
     hs_dict_fini(&t->count_of_rank);
     hs_free(t->counts);
     *t = (struct hs_go_typing){0};
@@ -140,6 +143,29 @@ static hs_status wait_for(struct hs_go_typing *t, hs_addr at, hs_addr type, hs_a
     return HS_OK;
 }
 
+/* ---- values in the module's data */
+
+/* Has the words of a static value followed, once for each type: a struct begins where its first
+ * field does. */
+static hs_status put_static(struct hs_go_typing *t, hs_addr at, hs_addr address,
+                            struct hs_error *err)
+{
+    uint64_t key = hs_hash_bytes(&at, sizeof at) ^ address;
+    struct hs_go_type type;
+
+    if (!hs_go_is_in_data(t->heap, at) || hs_dict_find(&t->statics, key) != NULL ||
+        t->n_static_words >= STATIC_WORDS_MAX || !hs_go_read_type(t->heap, address, &type) ||
+        type.n_bytes > STATIC_BYTES_MAX)
+        return HS_OK;
+    t->n_static_words += type.n_bytes / HS_WORD_BYTES + 1;
+    HS_TRY(hs_dict_put(&t->statics, key, 1, err));
+    if (!hs_go_is_static_value(t->heap, at, address))
+        return HS_OK;
+    HS_TRY(wait_for(t, at, address, 0, err));
+    t->waiting[t->n_waiting - 1].n_bytes = type.n_pointer_bytes;
+    return HS_OK;
+}
+
 /* Says that values of a type begin at an address, in a block that is called by another, `named`. */
 static hs_status put_as(struct hs_go_typing *t, hs_addr at, hs_addr address, hs_addr named,
                         enum hs_go_holding holding, struct hs_error *err)
@@ -171,6 +197,8 @@ static hs_status put(struct hs_go_typing *t, hs_addr at, hs_addr address,
         element = hs_go_member(t->heap, at, t->heap->layout->hchan_elemtype);
         return put_as(t, at, element, element, HS_GO_HOLD_CHAN, err);
     }
+    if (holding == HS_GO_HOLD_ONE)
+        HS_TRY(put_static(t, at, address, err));
     return put_as(t, at, address, address, holding, err);
 }
 
@@ -415,6 +443,8 @@ static hs_status slot_of(struct hs_go_typing *t, hs_addr type, uint64_t offset,
         return HS_OK;
     }
     *ret = hs_go_find_slot(t->heap, type, offset);
+    if (ret->holder != 0 && ret->of == 0 && hs_go_is_named(t->heap, ret->holder, "sync.Pool"))
+        ret->of = t->pool_part;
     if (offset >= UINT16_MAX || t->n_kinds == SLOTS_MAX)
         return HS_OK;
     HS_TRY(HS_GROW(&t->kinds, &t->kinds_capacity, t->n_kinds + 1, err));
@@ -427,6 +457,8 @@ static hs_status slot_of(struct hs_go_typing *t, hs_addr type, uint64_t offset,
 static hs_status follow_word(struct hs_go_typing *t, const struct hs_go_slot_kind *slot, hs_addr at,
                              uint64_t word, struct hs_error *err)
 {
+    enum hs_go_holding holding;
+
     switch (slot->kind) {
     case HS_GO_POINTER:
         return put(t, word, slot->of, HS_GO_HOLD_ONE, err);
@@ -442,6 +474,10 @@ static hs_status follow_word(struct hs_go_typing *t, const struct hs_go_slot_kin
         return put_closure(t, word, err);
     case HS_GO_INTERFACE:
         return try_interface(t, hs_go_member(t->heap, at, -HS_WORD_BYTES), word, err);
+    case HS_GO_UNSAFE:
+        holding = slot->of == t->pool_part ? HS_GO_HOLD_ROW : HS_GO_HOLD_ONE;
+        return hs_go_fits(t->heap, word, slot->of, holding) ? put(t, word, slot->of, holding, err)
+                                                            : HS_OK;
     default:
         return HS_OK;
     }
@@ -454,6 +490,18 @@ hs_status hs_go_follow(struct hs_go_typing *t, hs_addr type, uint64_t offset, hs
 
     HS_TRY(slot_of(t, type, offset, &slot, err));
     return follow_word(t, &slot, at, word, err);
+}
+
+/* Follows the words of a value in the module's data. */
+static hs_status follow_static(struct hs_go_typing *t, const struct hs_go_typed *typed,
+                               struct hs_error *err)
+{
+    uint64_t word;
+
+    for (uint64_t offset = 0; offset < typed->n_bytes; offset += HS_WORD_BYTES)
+        if (hs_go_u64(t->heap, typed->begin + offset, &word) && word != 0)
+            HS_TRY(hs_go_follow(t, typed->type, offset, typed->begin + offset, word, err));
+    return HS_OK;
 }
 
 /* Follows the pointers of an object, one value of its type after the other. */
@@ -599,7 +647,7 @@ static hs_status follow_all(struct hs_go_typing *t, struct hs_error *err)
 {
     while (t->n_waiting != 0) {
         const struct hs_go_typed typed = t->waiting[--t->n_waiting];
-        HS_TRY(follow(t, &typed, err));
+        HS_TRY(typed.n_bytes != 0 ? follow_static(t, &typed, err) : follow(t, &typed, err));
     }
     return HS_OK;
 }
@@ -611,6 +659,7 @@ hs_status hs_go_see_types(const struct hs_go_heap *heap, struct hs_go_goroutines
     ret->channel = hs_go_type_named(ret->code, "runtime.hchan");
     ret->map = hs_go_type_named(
         ret->code, heap->layout->minor < HS_GO_MINOR_OF_GROUPS ? "runtime.hmap" : "maps.Map");
+    ret->pool_part = hs_go_type_named(ret->code, "sync.poolLocal");
     HS_TRY(HS_PAGES_ALLOC(&ret->of_rank, heap->n_live + 1, err));
     ret->n_ranks = heap->n_live + 1;
     ret->goroutines = gs;

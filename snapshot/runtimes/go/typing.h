@@ -43,6 +43,7 @@ struct hs_go_typing {
     const struct hs_go_goroutines *goroutines; /* borrowed */
     const struct hs_go_code *code;             /* borrowed: types that code tells */
     hs_addr channel, map; /* the types of their records: another says of what; 0: unknown */
+    hs_addr pool_part;    /* the type of what a sync.Pool has for each processor; 0: unknown */
     uint32_t *of_rank;    /* owned pages: by rank of live objects, number + 1; 0: unknown */
     uint64_t n_ranks;
     struct hs_go_named_type *types; /* owned */
@@ -54,9 +55,12 @@ struct hs_go_typing {
     struct hs_dict dynamic; /* a word of an interface -> the type that it says; 0: none */
     struct hs_go_typed {    /* owned: objects whose words are to be followed */
         hs_addr begin, type;
-        hs_addr map; /* whose entries they are; 0: of none */
+        hs_addr map;      /* whose entries they are; 0: of none */
+        uint64_t n_bytes; /* of static data; 0: an object */
     } * waiting;
     size_t n_waiting, waiting_capacity;
+    struct hs_dict statics;  /* static values that were put, by address and type */
+    uint64_t n_static_words; /* of these */
     uint64_t n_typed, typed_bytes;
     struct hs_dict count_of_rank; /* rank -> number */
     struct hs_go_count *counts;   /* owned */
