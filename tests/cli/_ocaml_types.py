@@ -71,7 +71,7 @@ class Answer:
 
     def __init__(self, text):
         self.types, self.roots, self.exts, self.units = [], {}, {}, {}
-        self.known, self.captured, self.scopes, self.notes = [], {}, [], []
+        self.known, self.captured, self.held, self.scopes, self.notes = [], {}, {}, [], []
         newest = None
         for line in text.splitlines():
             if line.startswith("#"):
@@ -102,6 +102,9 @@ class Answer:
             elif verb == "captured":
                 newest = {"children": []}
                 self.captured[f[0], f[1]] = newest
+            elif verb == "held":
+                newest = {"children": []}
+                self.held[f[0], int(f[1])] = newest
             elif verb == "scope":
                 newest = {"at": f, "children": []}
                 self.scopes.append(newest)

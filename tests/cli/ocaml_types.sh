@@ -42,6 +42,20 @@ def check(what, message):
     assert what, message
 
 
+def held_types():
+    """What a function of any type captured has one by the variable that holds its closure: each of
+    the module's is asked for."""
+    name = re.compile(r"camlOcaml_types(?:__|[.$])(ask_\d+)")
+    asker, = {found[1] for found in map(name.fullmatch, Elf(program).symbols) if found}
+    late = "closure Ocaml_types * *\n" + "".join(f"held Ocaml_types {slot} Ocaml_types {asker}\n"
+                                          for slot in range(400))
+    code, text = ask_late(helper, request(program, [work + "/p"]), late.encode())
+    assert code == 0, code
+    a = Answer(text)
+    check(a.held, f"no variable may hold a closure of {asker}")
+    return {t["display"] for t in a.types}
+
+
 def counted_types():
     # What only a stack keeps has a type by the call that it stands in, at the place of its text.
     call = "(input_char stdin)"
@@ -51,7 +65,7 @@ def counted_types():
     a = answer(["closure Ocaml_types * *",
                 f"frame ocaml_types.ml {line + 1} {first} {first + len(call)}"])
     check(a.is_whole() and unit(a) == "typed", a.notes)
-    displays = {t["display"] for t in a.types}
+    displays = {t["display"] for t in a.types} | held_types()
     for line in open(work + "/counts"):
         name = line.rstrip("\n").partition("\t")[2]
         if name and not name.startswith("?"):
