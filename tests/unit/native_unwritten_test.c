@@ -181,6 +181,25 @@ static void other_heaps(void **state)
     assert_int_equal(from(), UINT64_MAX);
 }
 
+/* The pool for exceptions that libstdc++ sets aside, full of addresses of before. */
+static void pool(void **state)
+{
+    static uint8_t whole[73736];
+    struct hs_heap_block block = {
+        .begin = HEAP + BLOCK_AT, .n_bytes = sizeof whole, .bytes = whole, .span = &span};
+    uint64_t word = HEAP + NEXT_AT;
+
+    for (size_t at = 0; at < sizeof whole; at += 8)
+        memcpy(whole + at, &word, 8);
+    assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX);
+    memcpy(whole, &(uint64_t){73728}, 8);
+    assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX); /* another part follows */
+    memcpy(whole + 8, &(uint64_t){0}, 8);
+    assert_int_equal(hs_unwritten_from(&image, &block), 16);
+    memcpy(whole, &(uint64_t){73712}, 8); /* a part of it is in use */
+    assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup(below_a_text, set_up),
         cmocka_unit_test_setup(what_is_written, set_up),
         cmocka_unit_test_setup(below_a_number, set_up),
+        cmocka_unit_test_setup(pool, set_up),
         cmocka_unit_test_setup(texts, set_up),
         cmocka_unit_test_setup(headers, set_up),
         cmocka_unit_test_setup(headers_of_the_block_itself, set_up),

@@ -18,9 +18,12 @@ enum {
     UNWRITTEN_ROUNDED = 4,             /* a block's part that is more than was asked for */
     UNWRITTEN_CHUNK = 32,              /* the least size of a chunk */
     UNWRITTEN_PAGE = 4096,
-    UNWRITTEN_FIELD = 16,        /* from a chunk to its first neighbour's address */
-    UNWRITTEN_CHUNKS = 3,        /* that follow each other, or one with a neighbour's size */
-    UNWRITTEN_LARGE_CHUNK = 1024 /* from here on chunks have the next of another size, too */
+    UNWRITTEN_FIELD = 16,         /* from a chunk to its first neighbour's address */
+    UNWRITTEN_CHUNKS = 3,         /* that follow each other, or one with a neighbour's size */
+    UNWRITTEN_LARGE_CHUNK = 1024, /* from here on chunks have the next of another size, too */
+    UNWRITTEN_POOL_OLD = 72704,   /* libstdc++'s, of gcc 7 to 12 */
+    UNWRITTEN_POOL = 73728,       /* of gcc 13 and later */
+    UNWRITTEN_ENTRY = 16          /* of a free part of that: its size, and the next one */
 };
 /* The largest chunk, and the flags in its size (malloc.c). */
 #define UNWRITTEN_CHUNK_MOST (UINT64_C(1) << 26)
@@ -228,6 +231,17 @@ uint64_t hs_unwritten_rest(const struct hs_heap_block *block)
     return UINT64_MAX;
 }
 
+/* ---- libstdc++'s pool */
+
+/* Tells whether all of the block is the one free part of a pool for exceptions. */
+static bool unwritten_is_pool(const struct hs_heap_block *block)
+{
+    uint64_t size = hs_load_u64(block->bytes), next = hs_load_u64(block->bytes + UNWRITTEN_WORD);
+
+    return (size == UNWRITTEN_POOL || size == UNWRITTEN_POOL_OLD) && next == 0 &&
+           block->n_bytes >= size && block->n_bytes - size < UNWRITTEN_ALIGN;
+}
+
 uint64_t hs_unwritten_from(const struct hs_image *image, const struct hs_heap_block *block)
 {
     if (block->bytes == NULL || block->n_bytes < UNWRITTEN_LEAST)
@@ -241,6 +255,8 @@ uint64_t hs_unwritten_from(const struct hs_image *image, const struct hs_heap_bl
         return UINT64_MAX;
     if (unwritten_is_in_ring(image, block))
         return 0;
+    if (unwritten_is_pool(block))
+        return UNWRITTEN_ENTRY;
     uint64_t from = hs_unwritten_rest(block);
     return from < block->n_bytes / UNWRITTEN_LITTLE ? 0 : from;
 }

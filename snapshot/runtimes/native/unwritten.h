@@ -13,6 +13,9 @@
  *   headers   smaller blocks that were freed and joined leave their headers: size and flags, from
  *             each to the next. Where these tile the rest of the block, nobody has written that
  *             since: what is asked for a text of ten bytes or for a table of which a part is in use
+ *   pool      libstdc++ sets a block aside for exceptions that are thrown when there is no memory
+ *             (libsupc++/eh_alloc.cc): while none was, all of it is one free part, which begins
+ *             with its size and says that no other follows
  *   text      whoever asks for a text asks for little more: where texts with their ends are three
  *             quarters of a block of any allocator's, the rest is what it rounds to
  *
