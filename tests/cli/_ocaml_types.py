@@ -137,7 +137,7 @@ class Answer:
 
 def ask(helper, text, timeout=60):
     done = subprocess.run([helper], input=text, capture_output=True, timeout=timeout)
-    return done.returncode, done.stdout.decode()
+    return done.returncode, done.stdout.decode(errors="replace") # a damaged file's names
 
 
 def ask_late(helper, text, late, timeout=60):
@@ -154,7 +154,7 @@ def ask_late(helper, text, late, timeout=60):
             said = b""
             while part := ours.recv(1 << 16):
                 said += part
-    return asked.returncode, said.decode()
+    return asked.returncode, said.decode(errors="replace")
 
 
 def main():

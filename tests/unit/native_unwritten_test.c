@@ -83,7 +83,7 @@ static void below_a_number(void **state)
 /* Texts of 264 bytes less `n_rest`, and behind them addresses. */
 static uint64_t behind_text(size_t n_rest, enum hs_span_form form)
 {
-    span.form = form;
+    span.form = (uint8_t)form;
     for (uint64_t at = 0; at < sizeof bytes; at += 8)
         put(at, HEAP + NEXT_AT);
     memset(bytes, 'x', sizeof bytes - n_rest);
