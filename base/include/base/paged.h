@@ -34,7 +34,7 @@
 #define HS_PAGED_PAGE_BYTES ((size_t)4096)
 #define HS_PAGED_MAX_WINDOW_BYTES (64 * HS_PAGED_PAGE_BYTES) /* a bit of a word for each page */
 #define HS_PAGED_MIN_WINDOW_BYTES (4 * HS_PAGED_PAGE_BYTES)
-#define HS_PAGED_MIN_BYTES (32 * HS_PAGED_MAX_WINDOW_BYTES)
+#define HS_PAGED_MIN_BYTES (31 * HS_PAGED_MAX_WINDOW_BYTES)
 #define HS_PAGED_STREAMS 8
 
 struct hs_paged_area {
