@@ -126,9 +126,11 @@ static pid_t stop_tracer(pid_t tid)
     return is_told ? (pid_t)tracer : 0;
 }
 
-static hs_status stop_refused(struct stop *stop, pid_t tid, struct hs_error *err)
+/* `seen`: who traced it a moment ago. */
+static hs_status stop_refused(struct stop *stop, pid_t tid, pid_t seen, struct hs_error *err)
 {
     pid_t pid = stop->target->pid, tracer = stop_tracer(tid);
+    tracer = tracer == 0 ? seen : tracer;
     HS_TRY(hs_refusal_check(pid, err)); /* a tracer that came meanwhile, and all the rest */
     return tracer != 0 ? hs_refusal_traced(pid, tracer, err) : hs_refusal_permission(pid, err);
 }
@@ -141,12 +143,15 @@ static bool stop_is_seized(pid_t pid, pid_t tid)
 
 /* Seizes a thread, or finds that it has ended meanwhile. Another tracer that lets go does so thread
  * by thread: while it has let the main one go, or has gone since it refused us, it is waited for,
- * for some milliseconds. */
+ * for some milliseconds. Of two that began at once and have some threads each that of the lower
+ * number waits longer, so that one of them gives way and not both. */
 static hs_status stop_seize(struct stop *stop, struct hs_thread *thread, struct hs_error *err)
 {
-    enum { MOST_TRIES = 20 };
+    enum { MOST_TRIES = 20, TRIES_OF_FIRST = 400 };
     static const struct timespec pause = {.tv_nsec = 1000000};
     const struct hs_target *target = stop->target;
+    unsigned most = MOST_TRIES;
+    bool was_traced = false;
 
     for (unsigned tries = 0;; tries++) {
         if (hs_seize_guarded(target, thread->tid, PTRACE_O_TRACEEXEC) == 0 ||
@@ -159,8 +164,13 @@ static hs_status stop_seize(struct stop *stop, struct hs_thread *thread, struct 
             thread->state = THREAD_GONE;
             return HS_OK;
         }
-        if (!is_refused || tries == MOST_TRIES || stop_tracer(target->pid) != 0)
-            return stop_refused(stop, thread->tid, err);
+        pid_t tracer = stop_tracer(thread->tid);
+        if (tracer > getpid() || (tracer == 0 && was_traced)) /* or it has let go just now */
+            most = TRIES_OF_FIRST;
+        was_traced |= tracer != 0;
+        pid_t of_main = stop_tracer(target->pid);
+        if (!is_refused || tries >= most || of_main != 0)
+            return stop_refused(stop, thread->tid, tracer != 0 ? tracer : of_main, err);
         (void)nanosleep(&pause, NULL);
     }
 }
