@@ -8,7 +8,7 @@
  *   hs_die   0 .. n_info          offset in .debug_info (0 is a unit's header: "none")
  *            n_info .. + n_types  offset in .debug_types, shifted
  *
- * Of a file that dwz made smaller the sections of the supplementary file stand behind its own, so
+ * The sections of dwz's supplementary file stand behind those of the file that it made smaller, so
  * that both are one .debug_info; a unit says which of the two it is of. Not followed: split units
  * but those that merge.c brings; a form that leads there has no value. All functions are false
  * (NULL, 0) for what is not there or damaged. One thread at a time.

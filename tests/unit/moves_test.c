@@ -57,7 +57,7 @@ static void test_what_may_change(void **state)
     assert_int_equal(READ(0x41, 0xb8, 1, 0, 0, 0).changed, 1 << 8); /* mov r8d, 1 */
     assert_int_equal(READ(0x48, 0xf7, 0xf1).changed & 5, 5);        /* div rcx: rax and rdx */
     assert_int_equal(READ(0x0f, 0x1f, 0x00).changed, 0);            /* a nop */
-    /* What stands in the place of a register is part of the opcode. */
+    /* The bits in the place of a register are part of the opcode. */
     assert_int_equal(READ(0x48, 0xff, 0x00).changed, 0);      /* inc qword [rax] */
     assert_int_equal(READ(0x48, 0xff, 0xc9).changed, 1 << 1); /* dec rcx */
     assert_int_equal(READ(0xfe, 0x02).changed, 0);            /* inc byte [rdx] */

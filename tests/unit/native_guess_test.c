@@ -304,7 +304,7 @@ static void not_by_a_pointer_behind_the_record(void **state)
     is(lost, "");
 }
 
-/* Of a record and the one that is nothing but it, the outer one is told. */
+/* The outer record is told, where it is nothing but the one inside. */
 static void by_the_outermost(void **state)
 {
     for (int inner_first = 0; inner_first < 2; inner_first++) {

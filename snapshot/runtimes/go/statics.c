@@ -244,7 +244,7 @@ static hs_status name_leaf(const struct statics *st, const struct variable *vari
     if (!hs_go_is_named(&st->s->heap, hs_go_type_of_static(st->s->typing.code, variable->begin),
                         "sync.Pool"))
         return HS_OK;
-    /* What is in a pool is spare: who put it there has let it go. */
+    /* The objects in a pool are spare: who put them there has let them go. */
     snprintf(text, sizeof text, "sync.Pool %s", variable->name);
     return hs_strtab_add(strings, text, &leaf->group_variable, err);
 }
