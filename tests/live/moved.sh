@@ -24,10 +24,12 @@ mains = sorted(name for names in big for name in names if name.startswith("moved
 bad = [f"more than two owners: {names}" for names in big if len(names) > 2]
 # the queue's sender is in `ingest`; of the cache's two owners main is one, where it is told
 kept = [name.rsplit(" ", 1)[1] for name in mains]
-if "ingest" not in kept or len(kept) > 2 or set(kept) - {"ingest", "cache", "loader_cache"}:
+if ("ingest" not in kept or "feeds" not in kept or len(kept) > 3 or
+        set(kept) - {"ingest", "feeds", "cache", "loader_cache"}):
     bad.append(f"main has {mains}")
-if [len(names) for names in big if "moved::main local ingest" in names] != [2]:
-    bad.append("the queue has not its sender and its receiver")
+for sender in ("ingest", "feeds"):
+    if [len(names) for names in big if f"moved::main local {sender}" in names] != [2]:
+        bad.append(f"the queue of {sender} has not its sender and its receiver")
 if not any(len(names) == 1 and "SETTINGS" in names[0] for names in big):
     bad.append("the settings are not their static variable's alone")
 if leaks["certain"]["count"] != 0:

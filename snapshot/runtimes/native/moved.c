@@ -7,6 +7,7 @@
 #include "base/load.h"
 #include "borrowed.h"
 #include "flow.h"
+#include "moved_blocks.h"
 
 enum { MOVED_WORD = 8, MOVED_COUNTER_BYTES = 1024, MOVED_PLACE_BYTES = 64 };
 
@@ -25,6 +26,8 @@ struct moved {
     const struct hs_flow *flow;   /* borrowed */
     struct moved_holder *holders; /* owned */
     size_t n, capacity;
+    struct hs_moved_value *values; /* owned: what the holders hold, in their order */
+    size_t n_values, values_capacity;
 };
 
 static int moved_order(uint64_t a, uint64_t b)
@@ -146,10 +149,10 @@ static uint64_t moved_owners(const struct moved *m, const struct moved_holder *h
     return 1;
 }
 
-/* Lowers the holders of one block beyond its owners to doubtful. */
-static void moved_lower(struct moved *m, size_t begin, size_t end)
+/* Lowers the holders of one block beyond its owners to doubtful, of which so many are in blocks. */
+static void moved_lower(struct moved *m, size_t begin, size_t end, uint32_t n_in_blocks)
 {
-    uint64_t n_owners = moved_owners(m, &m->holders[begin]), n = 1;
+    uint64_t n_owners = moved_owners(m, &m->holders[begin]), n = UINT64_C(1) + n_in_blocks;
 
     for (size_t i = begin; i < end; i++) {
         struct hs_root *root = &m->native->roots.leaves[m->holders[i].leaf].root;
@@ -159,15 +162,28 @@ static void moved_lower(struct moved *m, size_t begin, size_t end)
     }
 }
 
+/* Returns the end of those that hold the same as the one at `begin`. */
+static size_t moved_end(const struct moved *m, size_t begin)
+{
+    size_t end = begin + 1;
+
+    while (end < m->n && moved_holds_same(&m->holders[end], &m->holders[begin]))
+        end++;
+    return end;
+}
+
 static hs_status moved_run(struct moved *m, struct hs_error *err)
 {
     HS_TRY(moved_collect(m, err));
     moved_sort(m);
-    for (size_t i = 0, end; i < m->n; i = end) {
-        for (end = i + 1; end < m->n && moved_holds_same(&m->holders[end], &m->holders[i]);)
-            end++;
-        moved_lower(m, i, end);
+    for (size_t i = 0; i < m->n; i = moved_end(m, i)) {
+        HS_TRY(HS_GROW(&m->values, &m->values_capacity, m->n_values + 1, err));
+        m->values[m->n_values++] =
+            (struct hs_moved_value){.target = m->holders[i].target, .owning = m->holders[i].owning};
     }
+    HS_TRY(hs_moved_in_blocks(m->native, m->flow, m->values, m->n_values, err));
+    for (size_t i = 0, value = 0; i < m->n; i = moved_end(m, i), value++)
+        moved_lower(m, i, moved_end(m, i), m->values[value].n_owners);
     return HS_OK;
 }
 
@@ -177,5 +193,6 @@ hs_status hs_moved_find(struct hs_native *native, const struct hs_flow *flow, st
     hs_status status = moved_run(&m, err);
 
     hs_free(m.holders);
+    hs_free(m.values);
     return status;
 }
