@@ -44,3 +44,13 @@ look connection 0 'a connection or a terminal of which the process has both ends
 look detached 0 'memory of System V to which the process is not attached'
 look bpf-map 0 'maps of BPF'
 look child 0 'another process has the same memory'
+look half-a-pipe 100
+look low-end 100
+look backlog-unix 0 'what waits in pipes, sockets or signals'
+look backlog-tcp 0 'a connection or a terminal of which the process has both ends'
+look datagrams-unix 0 'what waits in pipes, sockets or signals'
+look datagrams-udp 0 'what waits in pipes, sockets or signals'
+look netlink 0 'what waits in pipes, sockets or signals'
+look sent-file 0 'what waits in pipes, sockets or signals'
+look registered-file 0 'what is registered with io_uring alone'
+look registered-memory 0 'what is registered with io_uring alone'

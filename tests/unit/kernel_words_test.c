@@ -156,6 +156,100 @@ static void connections_to_itself(void **state)
     target.inet_inodes = NULL;
 }
 
+/* One end waits to be accepted, or was closed since, at a port at which the process listens; one is
+ * a socket of IPv6 with an address of IPv4. */
+static void connections_of_which_one_end_has_no_file(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_untold;
+    } cases[] = {
+        {"0: 0100007F:1F90 00000000:0000 0A 00000000:00000001 00:0 0 0 0 41 1\n"
+         "1: 0100007F:1F90 0100007F:D431 01 00000000:00000020 00:0 0 0 0 0 1\n"
+         "2: 0100007F:D431 0100007F:1F90 01 00000000:00000000 00:0 0 0 0 42 1\n",
+         true},
+        {"1: 0100007F:1F90 0100007F:D431 01 00000000:00000020 00:0 0 0 0 0 1\n"
+         "2: 0100007F:D431 0100007F:1F90 05 00000000:00000000 00:0 0 0 0 0 1\n"
+         "0: 0100007F:1F90 00000000:0000 0A 00000000:00000001 00:0 0 0 0 41 1\n",
+         true},
+        {"1: 0100007F:1F90 0100007F:D431 01 00000000:00000020 00:0 0 0 0 0 1\n"
+         "2: 0100007F:D431 0100007F:1F90 05 00000000:00000000 00:0 0 0 0 0 1\n"
+         "0: 0100007F:1F90 00000000:0000 0A 00000000:00000001 00:0 0 0 0 99 1\n",
+         false},
+        {"0: 0100007F:1F90 00000000:0000 0A 00000000:00000001 00:0 0 0 0 41 1\n"
+         "1: 0100007F:1F90 0100007F:D431 01 00000000:00000020 00:0 0 0 0 0 1\n"
+         "2: 0100007F:D431 0100007F:1F90 01 00000000:00000000 00:0 0 0 0 99 1\n",
+         false},
+        {"0: 0100007F:D431 0100007F:1F90 01 00000000:00000000 00:0 0 0 0 42 1\n"
+         "0: 0000000000000000FFFF00000100007F:1F90 0000000000000000FFFF00000100007F:D431 01 "
+         "00000000:00000008 00:0 0 0 0 41 1\n",
+         true},
+    };
+    static uint64_t inodes[] = {42, 41};
+    target.inet_inodes = inodes;
+    target.n_inet_inodes = 2;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        target.untold = 0;
+        assert_int_equal(hs_kernel_words_of_tcp(&target, cases[i].text, &err), HS_OK);
+        assert_int_equal(target.untold, cases[i].is_untold ? HS_UNTOLD_LOOP : 0);
+    }
+    target.untold = 0;
+    target.n_inet_inodes = 0;
+    target.inet_inodes = NULL;
+}
+
+static void datagrams(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_netlink, is_untold;
+    } cases[] = {
+        {"7: 0100007F:D8C0 00000000:0000 07 00000000:00000300 00:0 0 0 0 41 2\n", false, true},
+        {"7: 0100007F:D8C0 00000000:0000 07 00000000:00000000 00:0 0 0 0 41 2\n", false, false},
+        {"7: 0100007F:D8C0 00000000:0000 07 00000000:00000300 00:0 0 0 0 99 2\n", false, false},
+        {"00000000f1093d79 2 361 00000000 16640 0 0 2 0 41\n", true, true},
+        {"00000000f1093d79 2 361 00000000 0 16640 0 2 0 41\n", true, false},
+        {"00000000f1093d79 15 361 00000000 16640 0 0 2 0 41\n", true, false},
+        {"sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode\n7: x:\n:", true, false},
+        {"7: 1 2 3 :", false, false},
+    };
+    static uint64_t inodes[] = {41};
+    target.inet_inodes = inodes;
+    target.n_inet_inodes = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        target.untold = 0;
+        assert_int_equal(
+            hs_kernel_words_of_datagrams(&target, cases[i].text, cases[i].is_netlink, &err), HS_OK);
+        assert_int_equal(target.untold, cases[i].is_untold ? HS_UNTOLD_QUEUE : 0);
+    }
+    target.untold = 0;
+    target.n_inet_inodes = 0;
+    target.inet_inodes = NULL;
+}
+
+/* What only a ring has: a pipe, a file without a name, memory that was unmapped. */
+static void registered_with_rings(void **state)
+{
+    static const char *const alone[] = {"    0: pipe:[686172]\n", "    1: /memfd:x (deleted)\n",
+                                        "    0: 0x7f9000000000/4096\n"};
+    static const char *const others[] = {"    0: /etc/hostname\n", "    0: 0x7f0000000040/4096\n"};
+    static const char quiet[] = "CachedSqHead:\t4\nCachedCqTail:\t4\n";
+    char text[128];
+
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        target.untold = 0;
+        (void)snprintf(text, sizeof text, "%s%s", quiet, alone[i]);
+        assert_int_equal(hs_kernel_words_of_uring(&target, 3, text, &err), HS_OK);
+        assert_int_equal(target.untold, HS_UNTOLD_REGISTERED);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        target.untold = 0;
+        (void)snprintf(text, sizeof text, "%s%s", quiet, others[i]);
+        assert_int_equal(hs_kernel_words_of_uring(&target, 3, text, &err), HS_OK);
+        assert_int_equal(target.untold, 0);
+    }
+}
+
 /* Memory that a process with the same pid made or used before this one began is not this one's. A
  * time before the machine began tells nothing: the clock was set since. */
 static void memory_that_was_let_go(void **state)
@@ -267,6 +361,9 @@ int main(void)
         cmocka_unit_test_teardown(rings, forget),
         cmocka_unit_test_teardown(queues_of_messages, forget),
         cmocka_unit_test_teardown(connections_to_itself, forget),
+        cmocka_unit_test_teardown(connections_of_which_one_end_has_no_file, forget),
+        cmocka_unit_test_teardown(datagrams, forget),
+        cmocka_unit_test_teardown(registered_with_rings, forget),
         cmocka_unit_test_teardown(memory_that_was_let_go, forget),
         cmocka_unit_test_teardown(damaged_texts, forget),
         cmocka_unit_test_teardown(vector_registers, forget),

@@ -131,6 +131,7 @@ static hs_status note_untold(struct hs_native *native, struct hs_error *err)
         const char *why;
     } notes[] = {
         {HS_UNTOLD_URING, "the kernel does not tell which requests of io_uring are under way"},
+        {HS_UNTOLD_REGISTERED, "what is registered with io_uring alone cannot be seen"},
         {HS_UNTOLD_QUEUE, "what waits in pipes, sockets or signals could not all be seen"},
         {HS_UNTOLD_FILES, "not all files that threads have open could be looked into"},
         {HS_UNTOLD_MESSAGES, "messages wait in a queue, and cannot be seen"},

@@ -78,6 +78,7 @@ static void read_stack_block(const struct hs_native *native, hs_addr begin,
             continue;
         tcb->stack_begin = block + guard > begin ? block + guard : begin;
         tcb->stack_end = end;
+        tcb->is_given = guard == 0;
         if (tcb->end > end)
             tcb->end = end;
         return;
@@ -144,6 +145,30 @@ static bool mapped_extent(const struct hs_native *native, const struct hs_thread
     return true;
 }
 
+/* Finds where a stack that the program gave its thread (pthread_attr_setstack) begins to be one: a
+ * control block or a table may lie at its low end. A stack is written from above: the first page
+ * below the frames that was never written to is between. Where there is none all of it is stack. */
+static hs_addr end_of_data(const struct hs_native *native, hs_addr begin, hs_addr sp)
+{
+    const struct hs_image *image = &native->dump->image;
+
+    for (hs_addr page = sp & ~(EXTENT_PAGE - 1); page > begin && page - begin >= EXTENT_PAGE;) {
+        page -= EXTENT_PAGE;
+        const uint8_t *bytes = hs_image_bytes(image, page, EXTENT_PAGE);
+        bool is_written =
+            bytes != NULL && hs_image_resident_bytes(image, page, page + EXTENT_PAGE) != 0;
+        for (size_t i = 0; is_written; i += HS_WORD_BYTES) {
+            if (i == EXTENT_PAGE)
+                return page;
+            if (hs_load_u64(bytes + i) != 0)
+                break;
+        }
+        if (!is_written)
+            return page;
+    }
+    return begin;
+}
+
 bool hs_native_stack_extent(const struct hs_native *native, const struct hs_thread *thread,
                             struct hs_stack_extent *ret)
 {
@@ -159,6 +184,8 @@ bool hs_native_stack_extent(const struct hs_native *native, const struct hs_thre
         extent.end = tcb.tls_begin;
     if (extent.mapping_begin <= sp && sp < extent.end)
         extent.begin = sp;
+    if (has_tcb && tcb.is_given && extent.begin == sp)
+        extent.mapping_begin = end_of_data(native, extent.mapping_begin, sp);
     if (extent.end <= extent.begin || is_claimed(native, extent.begin))
         return false;
     *ret = extent;

@@ -14,6 +14,7 @@
 struct hs_native_tcb {
     hs_addr tcb, tls_begin, end;    /* static TLS and control block are [tls_begin, end) */
     hs_addr stack_begin, stack_end; /* of a created thread, without its guard; both 0: not known */
+    bool is_given;                  /* by the program: there is no guard of the thread library's */
 };
 
 /* Returns the size of a control block by what libc says; a usual size when it does not. Asks every

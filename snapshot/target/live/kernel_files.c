@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -100,6 +101,21 @@ static hs_status words_of_uring_line(struct hs_target *target, uint32_t fd, cons
     return HS_OK;
 }
 
+/* Tells whether a line is that of something registered that may hold pointers and is nowhere else:
+ * a pipe, a socket or a file without a name, or memory that is not mapped any more. */
+static bool is_registered_alone(const struct hs_target *target, const char *line, const char *end)
+{
+    static const char *const files[] = {": pipe:[", ": socket:[", ": /memfd:", " (deleted)"};
+    const char *at = line;
+    uint64_t addr;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (memmem(line, (size_t)(end - line), files[i], strlen(files[i])) != NULL)
+            return true;
+    return words_number(&at, end, ": 0x", 16, &addr) && *at == '/' &&
+           hs_target_mapping_at(target, addr) == NULL;
+}
+
 /* io_uring/fdinfo.c. Requests that were taken and have no result yet are under way: of these it
  * tells nothing but how many there are. */
 hs_status hs_kernel_words_of_uring(struct hs_target *target, uint32_t fd, const char *text,
@@ -113,6 +129,8 @@ hs_status hs_kernel_words_of_uring(struct hs_target *target, uint32_t fd, const 
         n_told += words_number(&at, end, "CachedSqHead:", 10, &n_taken);
         at = text;
         n_told += words_number(&at, end, "CachedCqTail:", 10, &n_done);
+        if (is_registered_alone(target, text, end))
+            target->untold |= HS_UNTOLD_REGISTERED;
         HS_TRY(words_of_uring_line(target, fd, text, end, err));
         text = *end == '\0' ? end : end + 1;
     }
@@ -150,6 +168,15 @@ static hs_status words_of_file(struct hs_target *target, const char *name, uint3
     return parse(target, fd, text, err);
 }
 
+static bool can_read(const struct hs_target *target, uint32_t fd)
+{
+    char path[HS_PROC_PATH_BYTES];
+    struct stat link;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%u", target->live.pid, fd);
+    return lstat(path, &link) == 0 && (link.st_mode & S_IRUSR) != 0;
+}
+
 /* "pipe:[4711]", "socket:[4712]" */
 static hs_status add_queue(struct hs_target *target, uint32_t fd, const char *link,
                            struct hs_error *err)
@@ -160,13 +187,12 @@ static hs_status add_queue(struct hs_target *target, uint32_t fd, const char *li
     if (!words_number(&at, link + strlen(link), ":[", 10, &file.inode))
         return HS_OK;
     if (!hs_queue_leads_back(target, &file)) {
-        if (file.is_pipe)
-            return HS_OK;
         HS_TRY(HS_GROW(&target->inet_inodes, &target->inet_inodes_capacity,
                        target->n_inet_inodes + 1, err));
         target->inet_inodes[target->n_inet_inodes++] = file.inode;
         return HS_OK;
     }
+    file.can_read = file.is_pipe && can_read(target, fd);
     HS_TRY(HS_GROW(&target->queue_files, &target->queue_files_capacity, target->n_queue_files + 1,
                    err));
     target->queue_files[target->n_queue_files++] = file;

@@ -1,6 +1,5 @@
-/* Files without a name, and what of the kernel's is only known to be there: connections and
- * terminals that lead back to the process, maps of BPF, other processes that have its memory, the
- * lists of robust mutexes. */
+/* Files without a name, and what of the kernel's is only known to be there: terminals that lead
+ * back to the process, other processes that have its memory, the lists of robust mutexes. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/table.h"
 #include "target/kernel_words.h"
 #include "target/procfs.h"
 #include "target_private.h"
@@ -131,8 +129,7 @@ static hs_status add_fifo(struct hs_target *target, const char *path, uint32_t f
     struct hs_queue_file file = {.fd = fd, .is_pipe = true, .inode = found->stx_ino};
     struct stat link;
 
-    file.is_both =
-        lstat(path, &link) == 0 && (link.st_mode & (S_IRUSR | S_IWUSR)) == (S_IRUSR | S_IWUSR);
+    file.can_read = lstat(path, &link) == 0 && (link.st_mode & S_IRUSR) != 0;
     HS_TRY(HS_GROW(&target->queue_files, &target->queue_files_capacity, target->n_queue_files + 1,
                    err));
     target->queue_files[target->n_queue_files++] = file;
@@ -156,94 +153,6 @@ hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const c
     bool is_nameless = found.stx_nlink == 0 || strncmp(link, "/secretmem", 10) == 0;
     return S_ISREG(found.stx_mode) && is_nameless ? words_of_nameless(target, path, fd, &found, err)
                                                   : HS_OK;
-}
-
-/* ---- connections */
-
-/* A line of net/tcp: sl local remote st tx_queue:rx_queue tr:when retransmitted uid timeout inode
- * (net/ipv4/tcp_ipv4.c). */
-struct connection {
-    uint64_t local, remote; /* hashes of addresses and ports */
-    uint64_t inode;
-    bool waits;
-};
-
-static const char *column(const char *at, const char *end, size_t *ret_n)
-{
-    while (at < end && *at == ' ')
-        at++;
-    const char *begin = at;
-    while (at < end && *at != ' ')
-        at++;
-    *ret_n = (size_t)(at - begin);
-    return begin;
-}
-
-static bool read_connection(const char *line, const char *end, struct connection *ret)
-{
-    enum { LOCAL = 1, REMOTE, QUEUES = 4, INODE = 9, N_COLUMNS };
-    const char *columns[N_COLUMNS];
-    size_t n[N_COLUMNS];
-
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        columns[i] = column(line, end, &n[i]);
-        line = columns[i] + n[i];
-    }
-    const char *at = columns[INODE];
-    if (n[INODE] == 0 || !hs_proc_digits(&at, end, 10, &ret->inode))
-        return false;
-    ret->local = hs_hash_bytes(columns[LOCAL], n[LOCAL]);
-    ret->remote = hs_hash_bytes(columns[REMOTE], n[REMOTE]);
-    ret->waits = false;
-    for (size_t i = 0; i < n[QUEUES]; i++)
-        ret->waits |= columns[QUEUES][i] != '0' && columns[QUEUES][i] != ':';
-    return true;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Both ends of a connection are the process's own, and something is under way. */
-hs_status hs_kernel_words_of_tcp(struct hs_target *target, const char *text, struct hs_error *err)
-{
-    struct hs_dict ends = {0};
-    struct connection c;
-    hs_status status = HS_OK;
-
-    if (target->n_inet_inodes > 1)
-        qsort(target->inet_inodes, target->n_inet_inodes, sizeof *target->inet_inodes,
-              compare_numbers);
-    while (status == HS_OK && *text != '\0') {
-        const char *end = strchrnul(text, '\n');
-        if (read_connection(text, end, &c) && target->n_inet_inodes != 0 &&
-            bsearch(&c.inode, target->inet_inodes, target->n_inet_inodes, sizeof c.inode,
-                    compare_numbers) != NULL) {
-            const uint64_t *other = hs_dict_find(&ends, hs_hash_pair(c.remote, c.local));
-            if (other != NULL && (*other != 0 || c.waits))
-                target->untold |= HS_UNTOLD_LOOP;
-            status = hs_dict_put(&ends, hs_hash_pair(c.local, c.remote), c.waits, err);
-        }
-        text = *end == '\0' ? end : end + 1;
-    }
-    hs_dict_fini(&ends);
-    return status;
-}
-
-static hs_status look_at_connections(struct hs_target *target, struct hs_error *err)
-{
-    static const char *const files[] = {"net/tcp", "net/tcp6"};
-
-    for (size_t i = 0; target->n_inet_inodes > 1 && i < sizeof files / sizeof *files; i++) {
-        struct hs_error ignored = HS_ERROR_INIT;
-        hs_auto_free char *text = NULL;
-        size_t n;
-        if (hs_proc_read_of(target->live.pid, files[i], &text, &n, &ignored) == HS_OK)
-            HS_TRY(hs_kernel_words_of_tcp(target, text, err));
-    }
-    return HS_OK;
 }
 
 /* ---- threads and other processes */
@@ -313,6 +222,6 @@ void hs_kernel_words_begin_others(struct hs_target *target)
 
 hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err)
 {
-    HS_TRY(look_at_connections(target, err));
+    HS_TRY(hs_kernel_words_of_connections(target, err));
     return look_at_tasks(target, err);
 }

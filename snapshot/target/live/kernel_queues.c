@@ -6,6 +6,7 @@
  * stop: what passes through is then either there or in memory. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,28 +148,47 @@ static ssize_t peek_pipe(struct queues *q, int fd, size_t n_there)
     return n < n_there ? -1 : (ssize_t)n;
 }
 
+static int option_of(int fd, int name)
+{
+    int value = 0;
+    socklen_t n = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &n) == 0 ? value : 0;
+}
+
 /* Peeks at what waits in a socket whose peer is of the process itself; -1 when that is not all of
- * it. Of what was sent in parts only the first is seen. */
+ * it. Of what was sent in parts only the first is seen, and of files that were sent (SCM_RIGHTS)
+ * that they are there. */
 static ssize_t peek_socket(struct queues *q, int fd, size_t n_there)
 {
-    int type = 0;
-    socklen_t n_type = sizeof type;
-    ssize_t n = recv(fd, q->bytes, QUEUES_BYTES, MSG_PEEK | MSG_DONTWAIT);
+    struct iovec to = {.iov_base = q->bytes, .iov_len = QUEUES_BYTES};
+    struct msghdr message = {.msg_iov = &to, .msg_iovlen = 1};
+    ssize_t n = recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n_type) != 0 || type == SOCK_DGRAM)
+    if (option_of(fd, SO_TYPE) == SOCK_DGRAM || (message.msg_flags & MSG_CTRUNC) != 0)
         return -1;
     return n < 0 || (size_t)n < n_there ? -1 : n;
 }
 
+/* Tells whether what waits in a Unix socket may be the process's own: its peer is, or it has none:
+ * who sent a datagram is not told, nor who waits to be accepted. */
 static bool is_own_socket(const struct hs_target *target, int fd)
 {
     struct ucred peer = {0};
     socklen_t n_peer = sizeof peer;
-    int domain = 0;
-    socklen_t n_domain = sizeof domain;
 
-    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n_domain) == 0 && domain == AF_UNIX &&
-           getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_peer) == 0 && peer.pid == target->pid;
+    if (option_of(fd, SO_DOMAIN) != AF_UNIX)
+        return false;
+    if (option_of(fd, SO_TYPE) == SOCK_DGRAM || option_of(fd, SO_ACCEPTCONN) != 0)
+        return true;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_peer) == 0 && peer.pid == target->pid;
+}
+
+/* Tells whether a connection waits to be accepted, with what was written to it. */
+static bool is_waited_for(int fd)
+{
+    struct pollfd asked = {.fd = fd, .events = POLLIN};
+
+    return option_of(fd, SO_ACCEPTCONN) != 0 && poll(&asked, 1, 0) > 0;
 }
 
 /* Tells whether a socket is of another family than AF_UNIX, by the name of its protocol
@@ -194,7 +214,7 @@ static bool is_of_another_family(const struct hs_target *target, uint32_t fd)
 
 bool hs_queue_leads_back(const struct hs_target *target, const struct hs_queue_file *file)
 {
-    if (file->is_pipe) /* if both ends are there: not seen of one alone */
+    if (file->is_pipe)
         return true;
     if (is_of_another_family(target, file->fd))
         return false;
@@ -212,8 +232,11 @@ static hs_status words_of_queue(struct queues *q, const struct hs_queue_file *fi
     struct hs_kernel_word held = {.place = HS_KERNEL_QUEUE, .fd = file->fd};
     int n_there = 0;
 
-    if ((!file->is_pipe && !is_own_socket(q->target, fd)) ||
-        (file->is_pipe && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) ||
+    if (!file->is_pipe && !is_own_socket(q->target, fd))
+        return HS_OK;
+    if (!file->is_pipe && is_waited_for(fd))
+        q->target->untold |= HS_UNTOLD_QUEUE;
+    if ((file->is_pipe && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) ||
         ioctl(fd, FIONREAD, &n_there) != 0 || n_there <= 0)
         return HS_OK;
     if ((size_t)n_there > QUEUES_BYTES || (size_t)n_there > q->n_bytes_left) {
@@ -235,18 +258,20 @@ static int compare_files(const void *a, const void *b)
     const struct hs_queue_file *x = a, *y = b;
     if (x->is_pipe != y->is_pipe)
         return x->is_pipe ? -1 : 1;
-    return x->inode < y->inode ? -1 : x->inode > y->inode;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return y->can_read - x->can_read;
 }
 
-/* A pipe of which the process has one end leads elsewhere: no pointer goes there. */
+/* Chooses of the descriptors of one pipe the first that can be read, also where the other end is
+ * not there: the process may have written what waits, and closed that end. */
 static bool is_candidate(const struct hs_target *target, size_t i)
 {
     const struct hs_queue_file *files = target->queue_files;
 
-    return !files[i].is_pipe || files[i].is_both ||
-           (i > 0 && files[i - 1].inode == files[i].inode) ||
-           (i + 1 < target->n_queue_files && files[i + 1].is_pipe &&
-            files[i + 1].inode == files[i].inode);
+    return !files[i].is_pipe ||
+           (files[i].can_read && (i == 0 || !files[i - 1].is_pipe || !files[i - 1].can_read ||
+                                  files[i - 1].inode != files[i].inode));
 }
 
 void hs_queue_files_sort(struct hs_target *target)

@@ -83,13 +83,19 @@ void hs_kernel_words_of_shm(struct hs_target *target, const struct hs_lifetime *
  * of one process. HS_LIMIT. */
 hs_status hs_kernel_words_of_path(struct hs_target *target, uint32_t fd, const char *link,
                                   struct hs_error *err);
-/* Around the files: what is known of all of them, of threads and of children. A line of net/tcp is
- * read for each connection on the machine when the process has any, a list of children and a call
- * per thread. HS_LIMIT. */
+/* Around the files: what is known of all of them, of threads and of children. A list
+ * of children and a call per thread. HS_LIMIT. */
 void hs_kernel_words_begin_others(struct hs_target *target);
 hs_status hs_kernel_words_of_others(struct hs_target *target, struct hs_error *err);
-/* Notes in `untold`, by the text of net/tcp, that something waits in a connection between two of
- * the sockets that were listed. HS_LIMIT. */
+/* Notes in `untold` that something waits in a socket of the network that the process itself may
+ * have sent. Reads a line of net/tcp and the like for each on the machine when the process has any.
+ * HS_LIMIT. */
+hs_status hs_kernel_words_of_connections(struct hs_target *target, struct hs_error *err);
+/* The same by the texts: of net/tcp with net/tcp6 behind it, a connection of which both ends are
+ * sockets that were listed, or one is and the other was closed, or waits to be accepted by one; of
+ * net/udp, net/raw or net/netlink, what was received. HS_LIMIT. */
 hs_status hs_kernel_words_of_tcp(struct hs_target *target, const char *text, struct hs_error *err);
+hs_status hs_kernel_words_of_datagrams(struct hs_target *target, const char *text, bool is_netlink,
+                                       struct hs_error *err);
 
 #endif

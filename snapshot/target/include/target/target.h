@@ -70,23 +70,24 @@ struct hs_kernel_word {
 /* The places where the kernel may hold a pointer and tell nobody, as bits. Any block may be held
  * there. */
 enum hs_untold {
-    HS_UNTOLD_URING = 1 << 0,    /* requests under way */
-    HS_UNTOLD_QUEUE = 1 << 1,    /* what waits in pipes, in sockets, as signals */
-    HS_UNTOLD_FILES = 1 << 2,    /* files of a thread that has a table of its own */
-    HS_UNTOLD_MANY = 1 << 3,     /* more than are kept */
-    HS_UNTOLD_MESSAGES = 1 << 4, /* queues of messages */
-    HS_UNTOLD_LOOP = 1 << 5,     /* connections and terminals that lead back to the process */
-    HS_UNTOLD_NAMELESS = 1 << 6, /* files without a name that are large or cannot be read */
-    HS_UNTOLD_DETACHED = 1 << 7, /* memory of System V that it is not attached to */
-    HS_UNTOLD_BPF = 1 << 8,      /* maps of BPF */
-    HS_UNTOLD_SHARERS = 1 << 9,  /* registers of other processes that have its memory */
+    HS_UNTOLD_URING = 1 << 0,       /* requests under way */
+    HS_UNTOLD_QUEUE = 1 << 1,       /* what waits in pipes, in sockets, as signals */
+    HS_UNTOLD_FILES = 1 << 2,       /* files of a thread that has a table of its own */
+    HS_UNTOLD_MANY = 1 << 3,        /* more than are kept */
+    HS_UNTOLD_MESSAGES = 1 << 4,    /* queues of messages */
+    HS_UNTOLD_LOOP = 1 << 5,        /* connections and terminals that lead back to the process */
+    HS_UNTOLD_NAMELESS = 1 << 6,    /* files without a name that are large or cannot be read */
+    HS_UNTOLD_DETACHED = 1 << 7,    /* memory of System V that it is not attached to */
+    HS_UNTOLD_BPF = 1 << 8,         /* maps of BPF */
+    HS_UNTOLD_SHARERS = 1 << 9,     /* registers of other processes that have its memory */
+    HS_UNTOLD_REGISTERED = 1 << 10, /* files and memory that only io_uring has */
 };
 /* A pipe or a socket of the process. */
 struct hs_queue_file {
     uint64_t inode;
     uint32_t fd;
     bool is_pipe;
-    bool is_both; /* one descriptor for both ends, of a pipe that has a name */
+    bool can_read; /* of a pipe: the descriptor is no end that is only written to */
 };
 struct hs_terminal_end {
     uint64_t number;
