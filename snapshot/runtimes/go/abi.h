@@ -8,6 +8,8 @@
 enum { HS_GO_TYPE_NAME_BYTES = 512, HS_GO_ELEM_AT = 48, HS_GO_FIELDS_MAX = 1 << 16 };
 /* The place in a map's type where that of its buckets stands, since 1.24 that of its groups. */
 enum { HS_GO_ENTRIES_AT = 64, HS_GO_MINOR_OF_GROUPS = 24 };
+/* The place in a map's record where its entries, or its directory, stand. */
+enum { HS_GO_MAP_ENTRIES_AT = 16 };
 enum hs_go_kind {
     HS_GO_ARRAY = 17,
     HS_GO_CHAN,

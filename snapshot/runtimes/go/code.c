@@ -14,11 +14,12 @@ enum {
     SLOTS_MAX = 1 << 18,
     VALUES_MAX = 1 << 20,
     FTAB_BYTES = 8,
-    N_SLOTS = 256,  /* words of a frame that are followed */
+    N_SLOTS = 4096, /* words of a frame that are followed */
     N_FORWARD = 16, /* jumps ahead whose registers are kept */
     CODE_MAX = 1 << 22,
     ARGUMENTS = 4, /* of a function, told apart */
-    FOLLOWS_MAX = 16
+    FOLLOWS_MAX = 16,
+    WORDS_OF_RECEIVER = 8 /* that may lead to maps in a frame */
 };
 enum { AX = 0, CX = 1, DX = 2, BX = 3, SP = HS_MOVE_SP, SI = 6, DI = 7 };
 /* The registers of the first arguments: Go's ABIInternal. */
@@ -34,6 +35,7 @@ enum effect {
     EFFECT_GROW,        /* of the type in SI; up to 1.19 in AX */
     EFFECT_CHAN,        /* of the channel's type in AX */
     EFFECT_MAP,         /* of the map's type in AX */
+    EFFECT_SMALL_MAP,   /* a map, of the type that it is used with */
     EFFECT_IN_MAP,      /* BX leads to a map of the type in AX */
 };
 
@@ -47,6 +49,8 @@ void hs_go_code_fini(struct hs_go_code *code)
     hs_dict_fini(&code->arguments);
     hs_dict_fini(&code->receivers);
     hs_dict_fini(&code->closures);
+    hs_dict_fini(&code->map_words);
+    hs_dict_fini(&code->small_maps);
     hs_dict_fini(&code->types);
     hs_dict_fini(&code->effects);
     hs_dict_fini(&code->on_stack);
@@ -63,13 +67,14 @@ struct reading {
     struct hs_go_code *code;
     const struct hs_go_heap *heap;
     struct hs_error *err;
-    hs_addr function;
+    hs_addr function, at; /* at: the instruction */
     bool is_on_stack;
     struct state now;
     struct state forward[N_FORWARD];
     unsigned n_forward;
     hs_addr next_forward; /* the least of their places ahead */
     struct hs_go_value slots[N_SLOTS];
+    size_t n_slots; /* behind these nothing is known */
 };
 
 /* ---- facts */
@@ -89,8 +94,9 @@ static hs_status add_value(struct reading *r, struct hs_dict *dict, uint64_t key
 
 static bool leads(const struct hs_go_value *value)
 {
-    return value->kind == HS_GO_OBJECT || value->kind == HS_GO_RESULT ||
-           value->kind == HS_GO_ARGUMENT || (value->kind == HS_GO_CLOSURE && value->n_steps != 0);
+    return value->kind == HS_GO_OBJECT || value->kind == HS_GO_SMALL_MAP ||
+           value->kind == HS_GO_RESULT || value->kind == HS_GO_ARGUMENT ||
+           (value->kind == HS_GO_CLOSURE && value->n_steps != 0);
 }
 
 static hs_status add_fact(struct reading *r, const struct hs_go_value *place,
@@ -118,8 +124,9 @@ static hs_status add_slot(struct reading *r, int32_t distance, const struct hs_g
     return HS_OK;
 }
 
-/* Notes a variable that a method is called with. */
-static hs_status add_variable(struct reading *r, const struct hs_go_value *place, hs_addr method)
+/* Notes a variable that a method is called with, or of a type that is known. */
+static hs_status add_variable(struct reading *r, const struct hs_go_value *place, hs_addr method,
+                              hs_addr type)
 {
     struct hs_go_code *code = r->code;
     const struct hs_go_module *m = &r->heap->module;
@@ -131,7 +138,23 @@ static hs_status add_variable(struct reading *r, const struct hs_go_value *place
         return HS_OK;
     HS_TRY(HS_GROW(&code->variables, &code->variables_capacity, code->n_variables + 1, r->err));
     code->variables[code->n_variables++] =
-        (struct hs_go_variable){.place = *place, .method = method};
+        (struct hs_go_variable){.place = *place, .method = method, .type = type};
+    return HS_OK;
+}
+
+/* Notes what the first words of a variable of a frame lead to there: maps that stay in a frame. */
+static hs_status add_led_to(struct reading *r, const struct hs_go_value *place, hs_addr method)
+{
+    size_t first = (size_t)place->offsets[0] / HS_WORD_BYTES, n = r->code->n_variables;
+
+    if (place->kind != HS_GO_FRAME)
+        return HS_OK;
+    for (unsigned i = 0; i < WORDS_OF_RECEIVER && first + i < r->n_slots; i++)
+        if (r->slots[first + i].kind == HS_GO_FRAME) {
+            HS_TRY(add_variable(r, &r->slots[first + i], method, 0));
+            for (; n < r->code->n_variables; n++)
+                r->code->variables[n].word = (uint16_t)(i + 1);
+        }
     return HS_OK;
 }
 
@@ -155,7 +178,6 @@ static bool is_place(const struct hs_go_value *value)
 static hs_status add_interface(struct reading *r, const struct hs_go_value *table,
                                const struct hs_go_value *place)
 {
-    struct hs_go_code *code = r->code;
     struct hs_go_type of, type;
     uint64_t first = 0, second = 0, element = 0;
 
@@ -167,11 +189,7 @@ static hs_status add_interface(struct reading *r, const struct hs_go_value *tabl
         !hs_go_read_type(r->heap, second, &type) || type.kind != HS_GO_POINTER ||
         !hs_go_u64(r->heap, second + HS_GO_ELEM_AT, &element))
         return HS_OK;
-    size_t n = code->n_variables;
-    HS_TRY(add_variable(r, place, 0));
-    if (code->n_variables > n)
-        code->variables[n].type = element;
-    return HS_OK;
+    return add_variable(r, place, 0, element);
 }
 
 static uint64_t name_key(const char *name)
@@ -225,6 +243,11 @@ static hs_status make(struct reading *r, const struct hs_go_value *of, enum hs_g
     return HS_OK;
 }
 
+static uint64_t word_key(hs_addr function, int32_t number)
+{
+    return function * WORDS_OF_RECEIVER + (uint32_t)number;
+}
+
 /* Notes that a map is used with its type. */
 static hs_status use_map(struct reading *r, const struct hs_go_value *type,
                          const struct hs_go_value *map)
@@ -236,8 +259,16 @@ static hs_status use_map(struct reading *r, const struct hs_go_value *type,
     if (type->kind != HS_GO_CONSTANT || !hs_go_read_type(r->heap, type->at, &of) ||
         of.kind != HS_GO_MAP)
         return HS_OK;
+    if (map->kind == HS_GO_SMALL_MAP && map->n_steps == 0)
+        return hs_dict_put(&r->code->small_maps, map->at, type->at, r->err);
+    if (map->kind == HS_GO_FRAME)
+        return add_variable(r, map, 0, type->at);
     if (map->kind == HS_GO_IN_FRAME)
         return add_slot(r, map->offsets[0], &value);
+    if (map->kind == HS_GO_ARGUMENT && map->holding == 0 && map->n_steps == 1 &&
+        map->offsets[0] >= 0 && map->offsets[0] / HS_WORD_BYTES < WORDS_OF_RECEIVER)
+        HS_TRY(hs_dict_put(&r->code->map_words, word_key(map->at, map->offsets[0] / HS_WORD_BYTES),
+                           type->at, r->err));
     return is_place(map) ? add_fact(r, map, &value) : HS_OK;
 }
 
@@ -263,6 +294,9 @@ static hs_status call_of_runtime(struct reading *r, enum effect effect)
         return make(r, &ax, HS_GO_HOLD_CHAN);
     case EFFECT_MAP:
         return make(r, &ax, HS_GO_HOLD_MAP);
+    case EFFECT_SMALL_MAP:
+        set(r, AX, (struct hs_go_value){.kind = HS_GO_SMALL_MAP, .at = r->at});
+        return HS_OK;
     case EFFECT_IN_MAP:
         return use_map(r, &ax, &bx);
     default:
@@ -279,7 +313,8 @@ static hs_status call(struct reading *r, hs_addr target)
     if (effect != NULL)
         return call_of_runtime(r, (enum effect) * effect);
     if (target != 0) {
-        HS_TRY(add_variable(r, &r->now.registers[AX], target));
+        HS_TRY(add_variable(r, &r->now.registers[AX], target, 0));
+        HS_TRY(add_led_to(r, &r->now.registers[AX], target));
         HS_TRY(add_receiver(r, &r->now.registers[AX], target));
     }
     HS_TRY(add_interface(r, &r->now.registers[AX], &r->now.registers[BX]));
@@ -302,7 +337,14 @@ static struct hs_go_value *slot_at(struct reading *r, const struct hs_move *move
     bool is_slot = move->base == SP && r->now.has_frame && move->displacement >= 0 &&
                    move->displacement % HS_WORD_BYTES == 0 &&
                    move->displacement / HS_WORD_BYTES < N_SLOTS;
-    return is_slot ? &r->slots[move->displacement / HS_WORD_BYTES] : NULL;
+    if (!is_slot)
+        return NULL;
+    size_t number = (size_t)move->displacement / HS_WORD_BYTES;
+    if (number >= r->n_slots) {
+        memset(&r->slots[r->n_slots], 0, (number + 1 - r->n_slots) * sizeof *r->slots);
+        r->n_slots = number + 1;
+    }
+    return &r->slots[number];
 }
 
 /* Loads a word: of the frame, of static data, or behind such a word. */
@@ -479,7 +521,7 @@ static hs_status read_function(struct reading *r, hs_addr begin, hs_addr end)
     r->n_forward = 0;
     r->next_forward = UINT64_MAX;
     memset(r->forward, 0, sizeof r->forward);
-    memset(r->slots, 0, sizeof r->slots);
+    r->n_slots = 0;
     for (unsigned i = 0; i < ARGUMENTS; i++)
         set(r, argument_registers[i],
             (struct hs_go_value){.kind = HS_GO_ARGUMENT, .holding = (uint8_t)i, .at = begin});
@@ -488,6 +530,7 @@ static hs_status read_function(struct reading *r, hs_addr begin, hs_addr end)
         if (!hs_code_move(bytes + (at - begin), end - at, at, &move) || move.n_bytes > end - at) {
             move = (struct hs_move){.n_bytes = 1, .changed = UINT16_MAX & ~(1u << SP)};
         }
+        r->at = at;
         if (!r->now.is_there || at >= r->next_forward)
             resume(r, at);
         HS_TRY(step(r, at, &move));
@@ -501,12 +544,19 @@ static enum effect effect_of(const char *name)
     static const struct {
         const char *name;
         enum effect effect;
-    } exact[] = {{"newobject", EFFECT_NEW},      {"mallocgc", EFFECT_NEW_BY_SIZE},
-                 {"makeslice", EFFECT_ROW},      {"makeslice64", EFFECT_ROW},
-                 {"growslice", EFFECT_GROW},     {"growsliceNoAlias", EFFECT_GROW},
-                 {"makechan", EFFECT_CHAN},      {"makechan64", EFFECT_CHAN},
-                 {"makemap", EFFECT_MAP},        {"makemap64", EFFECT_MAP},
-                 {"mapclear", EFFECT_IN_MAP},    {"mapiterinit", EFFECT_IN_MAP},
+    } exact[] = {{"newobject", EFFECT_NEW},
+                 {"mallocgc", EFFECT_NEW_BY_SIZE},
+                 {"makeslice", EFFECT_ROW},
+                 {"makeslice64", EFFECT_ROW},
+                 {"growslice", EFFECT_GROW},
+                 {"growsliceNoAlias", EFFECT_GROW},
+                 {"makechan", EFFECT_CHAN},
+                 {"makechan64", EFFECT_CHAN},
+                 {"makemap", EFFECT_MAP},
+                 {"makemap64", EFFECT_MAP},
+                 {"makemap_small", EFFECT_SMALL_MAP},
+                 {"mapclear", EFFECT_IN_MAP},
+                 {"mapiterinit", EFFECT_IN_MAP},
                  {"mapIterStart", EFFECT_IN_MAP}};
     static const struct {
         const char *begin;
@@ -602,8 +652,13 @@ static void seal(struct hs_go_code *code)
         qsort(code->slots, code->n_slots, sizeof *code->slots, slot_compare);
     for (size_t i = 0; i < code->n_variables; i++) {
         struct hs_go_variable variable = code->variables[i];
-        if (variable.type == 0)
+        if (variable.word != 0) {
+            const uint64_t *known =
+                hs_dict_find(&code->map_words, word_key(variable.method, variable.word - 1));
+            variable.type = known == NULL ? 0 : *known;
+        } else if (variable.type == 0) {
             variable.type = receiver_of(code, variable.method);
+        }
         if (variable.type != 0)
             code->variables[n++] = variable;
     }
@@ -673,6 +728,12 @@ static bool first_of(const struct hs_go_code *code, const struct hs_go_value *va
     *ret_holding = (enum hs_go_holding)value->holding;
     if (value->kind == HS_GO_OBJECT)
         return true;
+    if (value->kind == HS_GO_SMALL_MAP) {
+        known = hs_dict_find(&code->small_maps, value->at);
+        *ret = known == NULL ? 0 : *known;
+        *ret_holding = HS_GO_HOLD_MAP;
+        return known != NULL;
+    }
     *ret_holding = HS_GO_HOLD_ONE;
     if (value->kind == HS_GO_CLOSURE) {
         known = hs_dict_find(&code->closures, value->at);

@@ -20,15 +20,16 @@
 #include "typing.h"
 
 enum hs_go_value_kind {
-    HS_GO_NOTHING,  /* of which nothing is known */
-    HS_GO_CONSTANT, /* `at` itself */
-    HS_GO_OBJECT,   /* leads to values of the type `at`, held as `holding` */
-    HS_GO_WORD,     /* the word at `at` */
-    HS_GO_RESULT,   /* the first result of the function at `at` */
-    HS_GO_ARGUMENT, /* an argument of the function at `at`, number `holding` */
-    HS_GO_CLOSURE,  /* a closure of the function at `at` */
-    HS_GO_FRAME,    /* the address offsets[0] behind where the stack of the function `at` ends */
-    HS_GO_IN_FRAME, /* the word there, of which nothing else is known */
+    HS_GO_NOTHING,   /* of which nothing is known */
+    HS_GO_CONSTANT,  /* `at` itself */
+    HS_GO_OBJECT,    /* leads to values of the type `at`, held as `holding` */
+    HS_GO_SMALL_MAP, /* leads to a map that the call at `at` makes */
+    HS_GO_WORD,      /* the word at `at` */
+    HS_GO_RESULT,    /* the first result of the function at `at` */
+    HS_GO_ARGUMENT,  /* an argument of the function at `at`, number `holding` */
+    HS_GO_CLOSURE,   /* a closure of the function at `at` */
+    HS_GO_FRAME,     /* the address offsets[0] behind where the stack of the function `at` ends */
+    HS_GO_IN_FRAME,  /* the word there, of which nothing else is known */
 };
 enum { HS_GO_STEPS_MAX = 3 };
 
@@ -47,11 +48,13 @@ struct hs_go_fact {
     struct hs_go_value value;
 };
 
-/* A variable, HS_GO_CONSTANT or HS_GO_FRAME, whose address a method is called with. */
+/* A variable, HS_GO_CONSTANT or HS_GO_FRAME, whose address a method is called with; of a frame also
+ * a map's record. */
 struct hs_go_variable {
     struct hs_go_value place;
     hs_addr method;
-    hs_addr type; /* of its receiver; 0: not known by its name */
+    uint16_t word; /* number + 1 of the method's receiver that leads to it; 0: it is the receiver */
+    hs_addr type;  /* of its receiver, or the map's; 0: not known by its name */
 };
 
 struct hs_go_code {
@@ -67,10 +70,12 @@ struct hs_go_code {
     struct hs_dict receivers;   /* function -> number of the first word that it is called with */
     struct hs_go_value *values; /* owned */
     size_t n_values, values_capacity;
-    struct hs_dict closures; /* function -> the type of its closures */
-    struct hs_dict types;    /* by hash of its name: the address of a type; 0: of several */
-    struct hs_dict effects;  /* function of the runtime -> what a call of it does */
-    struct hs_dict on_stack; /* functions whose frames are there */
+    struct hs_dict closures;   /* function -> the type of its closures */
+    struct hs_dict map_words;  /* function and word of its first argument -> type of that map */
+    struct hs_dict small_maps; /* call -> the type of the map that it makes, by who uses it */
+    struct hs_dict types;      /* by hash of its name: the address of a type; 0: of several */
+    struct hs_dict effects;    /* function of the runtime -> what a call of it does */
+    struct hs_dict on_stack;   /* functions whose frames are there */
 };
 
 void hs_go_code_fini(struct hs_go_code *code);

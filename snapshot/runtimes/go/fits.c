@@ -85,11 +85,10 @@ static bool is_room_for(const struct hs_go_heap *heap, hs_addr begin, hs_addr ad
            block.span->elem_bytes <= n_bytes + n_bytes / 3 + MAP_BYTES;
 }
 
-/* Tells whether the entries of a map are of its type, as far as their size tells. */
-static bool has_entries_of(const struct hs_go_heap *heap, hs_addr map, hs_addr type)
+bool hs_go_has_entries(const struct hs_go_heap *heap, hs_addr map, hs_addr type)
 {
-    enum { LOG_AT = 9, BUCKETS_AT = 16, LENGTH_AT = 24, MASK_AT = 24, LOG_MAX = 40 };
-    uint64_t entries = hs_go_member(heap, map, BUCKETS_AT), of, log;
+    enum { LOG_AT = 9, GROUPS_AT = 16, LENGTH_AT = 24, MASK_AT = 24, LOG_MAX = 40 };
+    uint64_t entries = hs_go_member(heap, map, HS_GO_MAP_ENTRIES_AT), of, log;
 
     if (!hs_go_u64(heap, type + HS_GO_ENTRIES_AT, &of) || entries == 0)
         return entries == 0;
@@ -101,7 +100,7 @@ static bool has_entries_of(const struct hs_go_heap *heap, hs_addr map, hs_addr t
         return is_room_for(heap, entries, of, 1);
     uint64_t table = hs_go_member(heap, entries, 0), mask = hs_go_member(heap, table, MASK_AT);
     return mask < UINT32_MAX &&
-           is_room_for(heap, hs_go_member(heap, table, BUCKETS_AT), of, mask + 1);
+           is_room_for(heap, hs_go_member(heap, table, GROUPS_AT), of, mask + 1);
 }
 
 bool hs_go_fits(const struct hs_go_heap *heap, hs_addr word, hs_addr address,
@@ -120,7 +119,7 @@ bool hs_go_fits(const struct hs_go_heap *heap, hs_addr word, hs_addr address,
         return false;
     if (holding == HS_GO_HOLD_MAP)
         return type.kind == HS_GO_MAP && n_bytes == MAP_BYTES && !has_none &&
-               has_entries_of(heap, word, address);
+               hs_go_has_entries(heap, word, address);
     if (holding == HS_GO_HOLD_CHAN)
         return n_bytes >= CHAN_BYTES_MIN &&
                (hs_go_member(heap, word, CHAN_ELEMENT_AT) & CHAN_ELEMENT_MASK) == type.n_bytes;

@@ -16,4 +16,7 @@ bool hs_go_is_in_data(const struct hs_go_heap *heap, hs_addr at);
  * pointers by the module's masks that are by the type's. Goes over all of them. */
 bool hs_go_is_static_value(const struct hs_go_heap *heap, hs_addr at, hs_addr type);
 
+/* Tells whether the entries of a map are of its type, as far as their size tells. */
+bool hs_go_has_entries(const struct hs_go_heap *heap, hs_addr map, hs_addr type);
+
 #endif

@@ -66,7 +66,12 @@ static hs_status see_variables(struct hs_go_typing *t, hs_addr at, uint64_t word
                            all[i].place.offsets[0] <= distance;
          i++) {
         uint64_t offset = (uint64_t)(distance - all[i].place.offsets[0]);
-        if (hs_go_read_type(t->heap, all[i].type, &type) && offset < type.n_pointer_bytes)
+        if (!hs_go_read_type(t->heap, all[i].type, &type))
+            continue;
+        if (type.kind == HS_GO_MAP && offset == HS_GO_MAP_ENTRIES_AT &&
+            hs_go_has_entries(t->heap, at - offset, all[i].type))
+            HS_TRY(hs_go_put_entries(t, at - offset, all[i].type, err));
+        if (offset < type.n_pointer_bytes && type.kind != HS_GO_MAP)
             HS_TRY(hs_go_follow(t, all[i].type, offset, at, word, err));
     }
     return HS_OK;

@@ -19,7 +19,7 @@
 
 #define HS_GO_ARENA_BYTES (UINT64_C(1) << 26)
 #define HS_GO_PAGE_BYTES UINT64_C(8192)
-enum { HS_GO_N_CLASSES = 68, HS_GO_STACK_MIN_BYTES = 2048 };
+enum { HS_GO_N_CLASSES = 68, HS_GO_STACK_MIN_BYTES = 2048, HS_GO_TINY_BYTES = 16 };
 
 /* The tables of the main module: symtab.go, moduledata. Addresses at run time. */
 struct hs_go_module {

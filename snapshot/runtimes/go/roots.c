@@ -85,6 +85,15 @@ static hs_status add_finalizer(struct hs_go_session *s, hs_addr target, const ch
     return hs_roots_add(&s->roots, &leaf, err);
 }
 
+/* Notes the type of an object that has a finalizer, for when types are put. */
+static hs_status note_finalized(struct hs_go_session *s, hs_addr object, hs_addr type,
+                                struct hs_error *err)
+{
+    HS_TRY(HS_GROW(&s->finalized, &s->finalized_capacity, s->n_finalized + 1, err));
+    s->finalized[s->n_finalized++] = (struct hs_go_finalized){.object = object, .type = type};
+    return HS_OK;
+}
+
 /* Adds an object that has a finalizer, and the function: by the type that this is called with. */
 static hs_status add_finalized(struct hs_go_session *s, hs_addr object, hs_addr at,
                                struct hs_error *err)
@@ -92,10 +101,14 @@ static hs_status add_finalized(struct hs_go_session *s, hs_addr object, hs_addr 
     const struct hs_go_layout *l = s->layout;
     char name[HS_GO_TYPE_NAME_BYTES], text[HS_GO_TYPE_NAME_BYTES + 32];
     struct hs_go_type type;
+    uint64_t element;
 
     if (!hs_go_read_type(&s->heap, hs_go_member(&s->heap, at, l->specialfinalizer_ot), &type) ||
         !hs_go_type_name(&s->heap, &type, name))
         snprintf(name, sizeof name, "objects of an unknown type");
+    else if (type.kind == HS_GO_POINTER &&
+             hs_go_u64(&s->heap, type.address + HS_GO_ELEM_AT, &element))
+        HS_TRY(note_finalized(s, object, element, err));
     snprintf(text, sizeof text, "finalizers of %s", name[0] == '*' ? name + 1 : name);
     HS_TRY(add_finalizer(s, object, text, "an object with a finalizer", err));
     return add_finalizer(s, hs_go_member(&s->heap, at, l->specialfinalizer_fn), text, "a finalizer",

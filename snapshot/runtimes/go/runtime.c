@@ -73,6 +73,7 @@ static void go_close(void *state)
     hs_go_samples_fini(&s->samples);
     hs_go_typing_fini(&s->typing);
     hs_roots_fini(&s->roots);
+    hs_free(s->finalized);
     hs_bitmap_fini(&s->reached);
     hs_bitmap_fini(&s->records);
     hs_go_owners_fini(&s->owners);
@@ -194,6 +195,9 @@ static hs_status go_roots(void *state, struct hs_error *err)
     HS_TRY(hs_go_name_leaked(s, err));
     HS_TRY(hs_progress_tell(s->dump->options->progress, "naming types", 0, 0, err));
     HS_TRY(hs_go_see_types(&s->heap, &s->goroutines, &s->typing, err));
+    for (size_t i = 0; i < s->n_finalized; i++)
+        HS_TRY(hs_go_put(&s->typing, 0, s->finalized[i].object, s->finalized[i].type,
+                         HS_GO_HOLD_ONE, err));
     HS_TRY(hs_go_guess_types(&s->typing, &s->goroutines, err));
     HS_TRY(hs_go_follow_types(&s->typing, err));
     return note_reach(s, err);

@@ -50,6 +50,11 @@ struct hs_go_session {
     struct hs_runtime_fact fact;
     struct hs_go_samples samples;
     struct hs_roots roots;
+    struct hs_go_finalized { /* owned: objects with a finalizer, and the types it says they are of
+                              */
+        hs_addr object, type;
+    } * finalized;
+    size_t n_finalized, finalized_capacity;
     struct hs_bitmap reached; /* by slot */
     struct hs_bitmap records; /* by slot: records of goroutines, threads and processors */
     struct hs_go_owners owners;

@@ -157,6 +157,17 @@ static hs_addr find_place(const struct statics *st, hs_addr at, char *package, c
     return at;
 }
 
+/* Tells whether a word is one of a sync.Pool's two that lead to what is in it. */
+static bool is_pool(const struct statics *st, hs_addr at)
+{
+    enum { VICTIM_AT = 16 };
+    const struct hs_go_heap *heap = &st->s->heap;
+    const struct hs_go_code *code = st->s->typing.code;
+
+    return hs_go_is_named(heap, hs_go_type_of_static(code, at), "sync.Pool") ||
+           hs_go_is_named(heap, hs_go_type_of_static(code, at - VICTIM_AT), "sync.Pool");
+}
+
 /* Names a word of a program without symbols: by its section, its package and a function of that
  * which uses it. The words of one package are one variable. */
 static hs_status name_by_user(const struct statics *st, hs_addr at, struct hs_root_leaf *leaf,
@@ -181,7 +192,10 @@ static hs_status name_by_user(const struct statics *st, hs_addr at, struct hs_ro
         hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
     snprintf(text, sizeof text, "variable that %s uses", function);
     HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
-    snprintf(text, sizeof text, "variables of package %s", package);
+    if (is_pool(st, place))
+        snprintf(text, sizeof text, "sync.Pool that %s uses", function);
+    else
+        snprintf(text, sizeof text, "variables of package %s", package);
     return hs_strtab_add(strings, text, &leaf->group_variable, err);
 }
 

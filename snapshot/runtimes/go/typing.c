@@ -220,19 +220,26 @@ static hs_status put_record(struct hs_go_typing *t, hs_addr at, hs_addr address,
     return HS_OK;
 }
 
-/* Says that a text's bytes begin at an address. */
+/* Says that a text's bytes begin at an address: in an object of which it is a part. */
 static hs_status put_text(struct hs_go_typing *t, hs_addr at, struct hs_error *err)
 {
+    enum { WHOLE, PART }; /* no type has these addresses */
+    static const struct hs_go_named_type whole = {.form = HS_FORM_STRING},
+                                         part = {.form = HS_FORM_GO};
     struct hs_go_block block;
-    uint64_t rank;
-    const uint64_t *known = hs_dict_find(&t->numbers, 0);
-    uint32_t number = known == NULL ? 0 : (uint32_t)*known;
 
-    if (!find_untyped(t, at, &block, &rank) || (block.span->spanclass & 1) == 0)
+    if (!hs_go_resolve(t->heap, at, &block) || (block.span->spanclass & 1) == 0)
         return HS_OK;
+    uint64_t rank = hs_bitmap_rank(&t->heap->live, block.slot);
+    if (t->of_rank[rank] != 0)
+        return HS_OK;
+    /* Tiny objects share a slot. */
+    bool is_part = at != block.begin && block.span->elem_bytes > HS_GO_TINY_BYTES;
+    const uint64_t *known = hs_dict_find(&t->numbers, is_part ? PART : WHOLE);
+    uint32_t number = known == NULL ? 0 : (uint32_t)*known;
     if (known == NULL)
-        HS_TRY(add_type(t, 0, "string", (struct hs_go_named_type){.form = HS_FORM_STRING}, &number,
-                        err));
+        HS_TRY(add_type(t, is_part ? PART : WHOLE, is_part ? "array behind a substring" : "string",
+                        is_part ? part : whole, &number, err));
     set_type(t, &block, rank, number);
     return HS_OK;
 }
@@ -271,8 +278,8 @@ static hs_status put_closure(struct hs_go_typing *t, hs_addr at, struct hs_error
 static hs_status put_buckets(struct hs_go_typing *t, hs_addr map, hs_addr type, hs_addr bucket,
                              struct hs_error *err)
 {
-    enum { LOG_AT = 9, LOG_MAX = 40, BUCKETS_AT = 16, OLD_AT = 24 };
-    uint64_t buckets = hs_go_member(t->heap, map, BUCKETS_AT);
+    enum { LOG_AT = 9, LOG_MAX = 40, OLD_AT = 24 };
+    uint64_t buckets = hs_go_member(t->heap, map, HS_GO_MAP_ENTRIES_AT);
     uint8_t log;
 
     HS_TRY(put_as(t, buckets, bucket, type, HS_GO_HOLD_BUCKETS, err));
@@ -287,8 +294,8 @@ static hs_status put_buckets(struct hs_go_typing *t, hs_addr map, hs_addr type, 
 static hs_status put_groups(struct hs_go_typing *t, hs_addr map, hs_addr type, hs_addr group,
                             struct hs_error *err)
 {
-    enum { DIRECTORY_AT = 16, LENGTH_AT = 24, GROUPS_AT = 16, USED_BITS = 16 };
-    uint64_t begin = hs_go_member(t->heap, map, DIRECTORY_AT), table, last = 0, room = 0;
+    enum { LENGTH_AT = 24, GROUPS_AT = 16, USED_BITS = 16 };
+    uint64_t begin = hs_go_member(t->heap, map, HS_GO_MAP_ENTRIES_AT), table, last = 0, room = 0;
     uint64_t n = hs_go_member(t->heap, map, LENGTH_AT);
     struct hs_go_block block;
     bool is_new;
@@ -315,18 +322,22 @@ static hs_status put_groups(struct hs_go_typing *t, hs_addr map, hs_addr type, h
     return count(t, begin, hs_go_member(t->heap, map, 0), room, 0, err);
 }
 
-static hs_status put_map(struct hs_go_typing *t, hs_addr at, hs_addr type, struct hs_error *err)
+hs_status hs_go_put_entries(struct hs_go_typing *t, hs_addr map, hs_addr type, struct hs_error *err)
 {
     uint64_t bucket;
-    bool is_new;
 
     if (!hs_go_u64(t->heap, type + HS_GO_ENTRIES_AT, &bucket))
         return HS_OK;
+    return t->heap->layout->minor < HS_GO_MINOR_OF_GROUPS ? put_buckets(t, map, type, bucket, err)
+                                                          : put_groups(t, map, type, bucket, err);
+}
+
+static hs_status put_map(struct hs_go_typing *t, hs_addr at, hs_addr type, struct hs_error *err)
+{
+    bool is_new;
+
     HS_TRY(put_record(t, at, type, HS_GO_HOLD_MAP, &is_new, err));
-    if (!is_new)
-        return HS_OK;
-    return t->heap->layout->minor < HS_GO_MINOR_OF_GROUPS ? put_buckets(t, at, type, bucket, err)
-                                                          : put_groups(t, at, type, bucket, err);
+    return is_new ? hs_go_put_entries(t, at, type, err) : HS_OK;
 }
 
 /* ---- words */

@@ -80,6 +80,9 @@ hs_status hs_go_put(struct hs_go_typing *typing, hs_addr at, uint64_t word, hs_a
  * says that it is a pointer to something. */
 hs_status hs_go_follow(struct hs_go_typing *typing, hs_addr type, uint64_t offset, hs_addr at,
                        uint64_t word, struct hs_error *err);
+/* Says that the map's record at an address, which need not be an object, is of a type. */
+hs_status hs_go_put_entries(struct hs_go_typing *typing, hs_addr map, hs_addr type,
+                            struct hs_error *err);
 /* ---- guess.c: what code says of words, where the objects fit */
 hs_status hs_go_guess_types(struct hs_go_typing *typing, struct hs_go_goroutines *gs,
                             struct hs_error *err);
