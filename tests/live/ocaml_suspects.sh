@@ -95,6 +95,33 @@ sentence 1 >"$work/first"
 grep -qE "7999 Ocaml_suspects.part, [0-9.]+ (B|KiB) each with what hangs on them" "$work/first" ||
     { cat "$work/text"; fail "not what hangs on each entry"; }
 
+# An exception is called by its constructor, which the program says itself.
+start "$work/ocaml_suspects" failures
+dump
+leave
+COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" || fail "suspects"
+sentence 1 >"$work/first"
+for words in "Ocaml_suspects.failures (ocaml_suspects.ml:$(line_of "let failures")) alone keeps" \
+    "15000 Ocaml_suspects.Bad_record"; do
+    grep -qF -- "$words" "$work/first" ||
+        { cat "$work/text"; fail "no '$words' in the first sentence of failures"; }
+done
+
+# A channel, which C has, is kept by who has its block, and not by the list of all channels.
+start "$work/ocaml_suspects" channels
+dump
+leave
+COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" || fail "suspects"
+sentence 1 >"$work/first"
+for words in "Ocaml_suspects.opened (ocaml_suspects.ml:$(line_of "let opened")) alone keeps" \
+    "600 custom _chan" " channel of OCaml"; do
+    grep -qF -- "$words" "$work/first" ||
+        { cat "$work/text"; fail "no '$words' in the first sentence of channels"; }
+done
+"$HEAPSNAP" leaks "$work/heap.snap" --certainty certain >"$work/text" 2>"$work/talk" ||
+    fail "leaks"
+! grep -qF "channel" "$work/text" || { cat "$work/text"; fail "channels are lost"; }
+
 # Without names, in a stripped program, fields are called by the function that uses them.
 rm -f "$work"/*.cm?
 strip "$work/ocaml_suspects"

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "bigarrays.h"
+#include "custom_data.h"
 #include "locate.h"
 #include "map.h"
 #include "process/ranges.h"
@@ -179,7 +179,7 @@ static hs_status ocaml_outside(void *state,
     for (size_t i = 0; five != NULL && i < five->n_fibers; i++)
         if (!five->fibers[i].is_damaged)
             HS_TRY(visit(context, five->fibers[i].stack, "stack of a continuation", err));
-    return hs_bigarrays_each(&s->rt, &s->map, visit, context, err);
+    return hs_custom_data_each(&s->rt, &s->map, visit, context, err);
 }
 
 static hs_status claim_span(struct hs_dump *dump, hs_addr begin, hs_addr end, struct hs_error *err)

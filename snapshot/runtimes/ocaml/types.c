@@ -24,6 +24,7 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types)
     hs_free(types->types);
     hs_dict_fini(&types->by_address);
     hs_dict_fini(&types->by_call);
+    hs_dict_fini(&types->constructors);
     hs_free(types->by_name);
     hs_free(types->by_row);
     hs_free(types->row_of);
@@ -44,8 +45,8 @@ hs_status hs_ocaml_types_add(struct hs_ocaml_types *types, const struct hs_type 
 }
 
 /* Finds the type of this name: the one there is, or a new one. */
-static hs_status type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
-                            enum hs_type_form form, uint32_t *ret, struct hs_error *err)
+hs_status hs_ocaml_type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
+                              enum hs_type_form form, uint32_t *ret, struct hs_error *err)
 {
     hs_str text;
 
@@ -71,7 +72,7 @@ static hs_status type_of_shape(struct hs_ocaml_types *types, unsigned tag, uint6
     if (*known == 0) {
         snprintf(name, sizeof name, "block tag %u, %u%s field%s", tag, fields,
                  fields == HS_SHAPE_FIELDS ? "+" : "", fields == 1 ? "" : "s");
-        HS_TRY(type_named(types, name, tag, HS_FORM_BLOCK, known, err));
+        HS_TRY(hs_ocaml_type_named(types, name, tag, HS_FORM_BLOCK, known, err));
         ++*known;
     }
     *ret = *known - 1;
@@ -100,7 +101,8 @@ static hs_status type_of_tag(struct hs_ocaml_types *types, unsigned tag, uint32_
     uint32_t *known = &types->others[tag];
 
     if (*known == 0) {
-        HS_TRY(type_named(types, type_others[tag].name, tag, type_others[tag].form, known, err));
+        HS_TRY(hs_ocaml_type_named(types, type_others[tag].name, tag, type_others[tag].form, known,
+                                   err));
         ++*known;
     }
     *ret = *known - 1;
@@ -115,8 +117,8 @@ static hs_status type_of_ephemeron(struct hs_ocaml_types *types, bool has_data, 
     uint32_t *known = &types->weak[is_empty][has_data];
 
     if (*known == 0) {
-        HS_TRY(type_named(types, names[is_empty][has_data], HS_TAG_ABSTRACT, HS_FORM_WEAK, known,
-                          err));
+        HS_TRY(hs_ocaml_type_named(types, names[is_empty][has_data], HS_TAG_ABSTRACT, HS_FORM_WEAK,
+                                   known, err));
         ++*known;
     }
     *ret = *known - 1;
@@ -133,9 +135,7 @@ static void type_sanitise(char *text)
     }
 }
 
-/* Copies the identifier of a custom block's operations, which begin with a pointer to it
- * (custom.h). Both must lie in a mapped file, the text in bytes of that file. */
-static bool type_identifier(const struct hs_ocaml *rt, hs_addr operations, char *text, size_t n)
+bool hs_ocaml_identifier(const struct hs_ocaml *rt, hs_addr operations, char *text, size_t n)
 {
     uint64_t identifier;
 
@@ -160,7 +160,7 @@ static void type_describe_custom(const struct hs_ocaml *rt, hs_addr operations, 
 {
     char identifier[IDENTIFIER_BYTES];
 
-    if (type_identifier(rt, operations, identifier, sizeof identifier))
+    if (hs_ocaml_identifier(rt, operations, identifier, sizeof identifier))
         snprintf(name, NAME_BYTES, "custom %s", identifier);
     else
         snprintf(name, NAME_BYTES, "custom");
@@ -232,7 +232,7 @@ static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, 
         type_describe_custom(types->rt, address, name);
     else
         type_describe_closure(types, address, name, ret_is_wrapper);
-    HS_TRY(type_named(types, name, tag, type_others[tag].form, ret, err));
+    HS_TRY(hs_ocaml_type_named(types, name, tag, type_others[tag].form, ret, err));
     return hs_dict_put(&types->by_address, key, (uint64_t)*ret << 1 | *ret_is_wrapper, err);
 }
 
@@ -269,7 +269,7 @@ static hs_status type_of_continuation(struct hs_ocaml_types *types, hs_addr bloc
     }
     hs_ocaml_continuation_name(types->rt, types->frames, pc, name, sizeof name);
     type_sanitise(name);
-    HS_TRY(type_named(types, name, HS_TAG_CONT, HS_FORM_BLOCK, ret, err));
+    HS_TRY(hs_ocaml_type_named(types, name, HS_TAG_CONT, HS_FORM_BLOCK, ret, err));
     return hs_dict_put(&types->by_call, pc, *ret, err);
 }
 
@@ -329,7 +329,7 @@ static hs_status type_of_object(struct hs_ocaml_types *types, const struct hs_bl
     (void)snprintf(name, sizeof name, "object (method at %.400s:%u)",
                    hs_strtab_get(types->rt->strings, method->file), method->line);
     type_sanitise(name);
-    HS_TRY(type_named(types, name, HS_TAG_OBJECT, HS_FORM_OBJECT, ret, err));
+    HS_TRY(hs_ocaml_type_named(types, name, HS_TAG_OBJECT, HS_FORM_OBJECT, ret, err));
     return hs_dict_put(&types->by_call, table.address, *ret, err);
 }
 
@@ -344,6 +344,12 @@ hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *blo
         return type_of_continuation(types, block->address, ret, err);
     if (tag == HS_TAG_OBJECT)
         return type_of_object(types, block, header, ret, err);
+    if (tag == 0) {
+        bool is_found;
+        HS_TRY(hs_ocaml_constructor_type(types, block, header, ret, &is_found, err));
+        if (is_found)
+            return HS_OK;
+    }
     if (tag < HS_SHAPE_TAGS)
         return type_of_shape(types, tag, wosize, ret, err);
     if (ephemeron != HS_EPHE_NONE)

@@ -36,6 +36,8 @@ struct hs_ocaml_types {
     uint32_t weak[2][2];    /* weak array, ephemeron; those with nothing alive in them */
     struct hs_dict by_call; /* of continuations, from the call that they wait in, and of objects,
                                from their table of methods, to type id */
+    struct hs_dict constructors; /* from the block of an extension constructor to type id plus 1;
+                                    0: it has no name */
     /* Source types, where there are any. */
     const struct hs_spush *push;    /* borrowed; may be NULL */
     const struct hs_block_map *map; /* borrowed: with its index, where there is a push */
@@ -71,6 +73,19 @@ hs_addr hs_ocaml_continuation_call(const struct hs_ocaml *rt, const struct hs_fr
                                    hs_addr block);
 void hs_ocaml_continuation_name(const struct hs_ocaml *rt, const struct hs_frame_table *frames,
                                 hs_addr pc, char *name, size_t n_bytes);
+
+/* Copies the identifier of a custom block's operations, which begin with a pointer to it
+ * (custom.h). Both must lie in a mapped file, the text in bytes of that file. */
+bool hs_ocaml_identifier(const struct hs_ocaml *rt, hs_addr operations, char *text, size_t n);
+/* Finds the type of a name, which is added once. */
+hs_status hs_ocaml_type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
+                              enum hs_type_form form, uint32_t *ret, struct hs_error *err);
+
+/* constructors.c: finds the type of an exception, or of another value of an extensible type, by its
+ * constructor; *ret_found is false for other blocks. */
+hs_status hs_ocaml_constructor_type(struct hs_ocaml_types *types, const struct hs_block *block,
+                                    uint64_t header, uint32_t *ret, bool *ret_found,
+                                    struct hs_error *err);
 
 /* source_types/named.c */
 /* Finds the type of a block that is no ephemeron by its source type; *ret_found is false when it

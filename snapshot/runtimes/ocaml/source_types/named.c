@@ -74,6 +74,11 @@ hs_status hs_ocaml_source_type(struct hs_ocaml_types *types, const struct hs_blo
             : hs_stables_row(tables, type, HS_HEADER_TAG(header), HS_HEADER_WOSIZE(header));
     if (row == NULL || !named_by_source(&tables->types[type], row))
         return HS_OK;
+    if (row->kind == HS_SROW_EXT) {
+        HS_TRY(hs_ocaml_constructor_type(types, block, header, ret, ret_found, err));
+        if (*ret_found)
+            return HS_OK;
+    }
     size_t at = (size_t)(row - tables->rows);
     HS_TRY(HS_GROW(&types->by_row, &types->by_row_capacity, tables->n_rows, err));
     if (types->by_row[at] == 0) {
@@ -210,7 +215,8 @@ static hs_status members_of(const struct hs_ocaml_types *types, uint32_t type,
     return HS_OK;
 }
 
-/* Adds the members of a Bigarray (bigarrays.c), which no source declares, for which there is room.
+/* Adds the members of a Bigarray (custom_data.c), which no source declares, for which there is
+ * room.
  */
 static hs_status bigarray_members_of(const struct hs_ocaml_types *types, uint32_t type,
                                      struct hs_member *to, size_t *n, struct hs_error *err)
