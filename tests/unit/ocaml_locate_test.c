@@ -330,8 +330,9 @@ static void refuses_by_name(void **state)
         const char *symbols[6];
         const char *message;
     } cases[] = {
-        {{"caml_start_code", "Caml_state"}, "an OCaml bytecode program or its interpreter"},
-        {{"caml_interprete", "caml_minor_heaps_start"}, "an OCaml bytecode program"},
+        {{"caml_start_code", "Caml_state"}, "an OCaml bytecode program of a version before 4.13"},
+        {{"caml_interprete", "caml_minor_heaps_start"},
+         "an OCaml 5 bytecode program or its interpreter"},
         {{"caml_frametable", "caml_globals", "caml_minor_heaps_start"}, "is an OCaml 5 program"},
         {{"caml_frametable", "caml_globals", "caml_heap_start"}, "4.09 or earlier"},
         {{"caml_frametable", "caml_globals", "Caml_state"}, "a version from 4.10 to 4.12"},

@@ -310,7 +310,7 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     e->n_more = 0;
     if (ephemeron != NULL)
         HS_TRY(emit_ephemeron(e, block, header, ephemeron->is_active, err));
-    else if (block->span->area != HS_AREA_STATIC ||
+    else if ((block->span->area != HS_AREA_STATIC && !e->map->rt->is_bytecode) ||
              !hs_ocaml_is_module_block(&e->session->roots, block->address))
         HS_TRY(emit_fields(e, block, header, err));
     if (HS_HEADER_TAG(header) == HS_TAG_CONT && e->map->rt->five != NULL)

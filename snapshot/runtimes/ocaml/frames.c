@@ -27,6 +27,8 @@ static hs_status add_linked(struct hs_ocaml *rt, struct hs_frame_table *frames,
 {
     struct hs_live_symbol symbol;
     uint64_t table;
+    if (rt->is_bytecode)
+        return HS_OK; /* its interpreter has a stack of its own */
     if (!hs_objects_find(rt->objects, "caml_frametable", &symbol))
         return hs_findings_note(&rt->findings, true, err,
                                 "stacks cannot be walked: no symbol caml_frametable");

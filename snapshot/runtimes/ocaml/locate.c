@@ -212,6 +212,7 @@ hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err)
         return hs_fail(err, HS_TARGET, "the program has no file that can be read");
     HS_TRY(hs_objects_copy_data(rt->objects, rt->image, rt->target, err));
     HS_TRY(hs_ocaml_recognise_runtime(rt, &minor, err));
+    rt->is_bytecode = hs_ocaml_is_bytecode(rt->objects);
     if (minor == 0) {
         HS_TRY(hs_ocaml5_locate(rt, err));
     } else {

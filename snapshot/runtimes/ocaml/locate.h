@@ -5,7 +5,8 @@
 #include "ocaml.h"
 
 #define HS_OCAML_SUPPORTED \
-    "supported are native programs of OCaml 4.13 and 4.14, and of 5.1 to 5.4, on x86-64"
+    "supported are native programs of OCaml 4.13 and 4.14, and of 5.1 to 5.4, and bytecode of " \
+    "4.13 and 4.14, on x86-64"
 
 /* Recognises the runtime by its symbols: refuse.c. HS_OK when they are those of a native program of
  * OCaml 4.13, 4.14 or 5.1 and later, else HS_TARGET with what the program is. `*ret_minor` is 13 or

@@ -216,6 +216,8 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
             m->marks->n_structured_blocks++;
             m->marks->n_structured_words += HS_HEADER_WOSIZE(header) + 1;
         }
+        if (m->map->rt->is_bytecode && hs_ocaml_is_module_block(m->roots, address))
+            return;
     } else if (hs_ocaml_is_module_block(m->roots, address)) {
         return; /* its fields are roots of their own */
     }

@@ -51,6 +51,7 @@ struct hs_ocaml {
     struct hs_objects *objects; /* borrowed: executable and plugins with symbols */
     struct hs_strtab *strings;  /* borrowed: names of roots and types */
     struct hs_ocaml5 *five;     /* owned: NULL in OCaml 4 */
+    bool is_bytecode;           /* OCaml 4: it is interpreted (bytecode/) */
     char version[32];           /* "4.13.1", or "4.13" when the program does not say */
     uint32_t chunk_head_words;  /* 6 in 4.13, 7 in 4.14 */
     hs_addr state;              /* Caml_state */
@@ -233,6 +234,8 @@ void hs_ocaml_marks_fini(struct hs_ocaml_marks *marks);
 /* Tells whether a program is OCaml's: one that is dumped, or that is refused by name (bytecode,
  * other versions). By symbols alone. */
 bool hs_is_ocaml(const struct hs_objects *objects);
+/* Tells whether it is interpreted. By symbols alone. */
+bool hs_ocaml_is_bytecode(const struct hs_objects *objects);
 /* Recognises an OCaml program: the minor version, 13 or 14 of OCaml 4, 0 of OCaml 5, when it can be
  * dumped; else HS_TARGET with what it is. By symbols alone, without a stop. */
 hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_minor,

@@ -51,13 +51,27 @@ bool hs_is_ocaml(const struct hs_objects *objects)
     return refuse_is_bytecode(&rt) || refuse_is_ocaml5(&rt) || refuse_is_ocaml(&rt);
 }
 
+bool hs_ocaml_is_bytecode(const struct hs_objects *objects)
+{
+    struct hs_objects borrowed = *objects;
+    struct hs_ocaml rt = {.objects = &borrowed};
+    bool is_native = refuse_has(&rt, "caml_frametable") && refuse_has(&rt, "caml_globals");
+    return !is_native && refuse_is_bytecode(&rt);
+}
+
 hs_status hs_ocaml_recognise_runtime(const struct hs_ocaml *rt, unsigned *ret_minor,
                                      struct hs_error *err)
 {
     bool is_native = refuse_has(rt, "caml_frametable") && refuse_has(rt, "caml_globals");
 
-    if (!is_native && refuse_is_bytecode(rt))
-        return refuse(rt, "an OCaml bytecode program or its interpreter, not native code", err);
+    if (!is_native && refuse_is_bytecode(rt)) {
+        if (refuse_is_ocaml5(rt))
+            return refuse(rt, "an OCaml 5 bytecode program or its interpreter", err);
+        if (!refuse_has(rt, "Caml_state") || !refuse_has(rt, "caml_do_exit"))
+            return refuse(rt, "an OCaml bytecode program of a version before 4.13", err);
+        *ret_minor = 13; /* or 14, as its chunks will tell */
+        return HS_OK;
+    }
     if (is_native && refuse_is_ocaml5(rt)) {
         if (!refuse_has(rt, "caml_alloc_shr_reserved")) /* alloc.c, always linked, from 5.1 on */
             return refuse(rt, "an OCaml 5 program of a version before 5.1", err);

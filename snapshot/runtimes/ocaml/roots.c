@@ -1,6 +1,7 @@
 /* All root kinds, in the order of the runtime's caml_do_roots (runtime/roots_nat.c): globals,
  * dynamic globals, stack and C locals, C global roots, finalisers, memprof, and what the scan hook
  * adds. */
+#include "bytecode/bytecode.h"
 #include "recorded.h"
 #include "v5/ocaml5.h"
 
@@ -47,7 +48,12 @@ static hs_status walk_all(struct hs_root_walk *walk)
 {
     if (walk->rt->five != NULL)
         return walk_all5(walk);
-    HS_TRY(hs_ocaml_walk_globals(walk));
+    if (walk->rt->is_bytecode) {
+        HS_TRY(hs_bytecode_walk_globals(walk));
+        HS_TRY(hs_bytecode_walk_stacks(walk));
+    } else {
+        HS_TRY(hs_ocaml_walk_globals(walk));
+    }
     HS_TRY(hs_ocaml_walk_stacks(walk));
     HS_TRY(hs_ocaml_walk_c_roots(walk));
     HS_TRY(hs_ocaml_walk_finalisers(walk));

@@ -67,7 +67,9 @@ static hs_status ocaml_describe(const struct hs_objects *objects, char *runtime,
     unsigned minor;
 
     HS_TRY(hs_ocaml_recognise(objects, &minor, err));
-    if (minor == 0)
+    if (hs_ocaml_is_bytecode(objects))
+        snprintf(runtime, n, "a bytecode program of OCaml 4.13 or 4.14");
+    else if (minor == 0)
         snprintf(runtime, n, "a native program of OCaml 5");
     else
         snprintf(runtime, n, "a native program of OCaml 4.%u", minor);

@@ -119,6 +119,8 @@ static hs_status segments_atoms(struct hs_ocaml *rt, struct hs_error *err)
 
 hs_status hs_ocaml_find_segments(struct hs_ocaml *rt, struct hs_error *err)
 {
+    if (rt->is_bytecode)
+        return segments_atoms(rt, err); /* all other blocks are in the heap */
     HS_TRY(segments_of_executable(rt, "caml_data_segments", HS_WORD, HS_WORD, &rt->statics, err));
     HS_TRY(segments_of_executable(rt, "caml_code_segments", 0, 1, &rt->code, err));
     for (size_t i = 0; i < rt->objects->n; i++) {

@@ -70,7 +70,7 @@ static hs_status add_ring(struct hs_ocaml *rt, hs_addr current, const struct hs_
             return HS_OK;
         }
         struct hs_ocaml_thread thread = {.info = at,
-                                         .sp = w[THREAD_BOTTOM_OF_STACK],
+                                         .sp = rt->is_bytecode ? 0 : w[THREAD_BOTTOM_OF_STACK],
                                          .pc = w[THREAD_LAST_RETADDR],
                                          .gc_regs = w[THREAD_GC_REGS],
                                          .local_roots = w[THREAD_LOCAL_ROOTS]};
