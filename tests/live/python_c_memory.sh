@@ -57,9 +57,8 @@ for name, least in ("__main__.model", model), ("__main__.registry", registry):
     if not least <= found <= least + 200: # an object of ctypes and its parts
         bad.append(name)
 rows = kept.get("c_memory._rows", 0) if int(sys.argv[3]) >= 11 else 2000 * 8
-most = 2000 * 8 * 9 // 10 # old words, in what libraries never wrote, may lead to a few of the texts
-print(f"  c_memory._rows: {rows} words, at least {most}")
-if rows < most:
+print(f"  c_memory._rows: {rows} words, at least {2000 * 8}")
+if rows < 2000 * 8:
     bad.append("c_memory._rows")
 bad += [group for group in leaks["groups"] if group["certainty"] == "certain" and
         group["words"] > values]

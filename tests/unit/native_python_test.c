@@ -10,6 +10,7 @@
 #include "native/firm.h"
 #include "native/flow.h"
 #include "native/garbage.h"
+#include "native/roots.h"
 #include "native/scan.h"
 #include "native_world.h"
 
@@ -84,12 +85,19 @@ static const struct hs_bitmap *object_named(const void *state)
     return named.n_bits == 0 ? NULL : &named;
 }
 
+/* An object begins with its head, of two words. */
+static bool object_is_inside(const void *state, const struct hs_heap_block *block, uint64_t word)
+{
+    return kind_of(state, block) != 0 && word - block->begin > 16;
+}
+
 static const struct hs_object_model objects = {
     .type_name = object_type_name,
     .words = object_words,
     .is_list_end = object_is_list_end,
     .parts = object_parts,
     .named = object_named,
+    .is_inside = object_is_inside,
 };
 const struct hs_allocator hs_allocator_cpython = {.name = "cpython", .objects = &objects};
 
@@ -410,6 +418,29 @@ static void names_of_others_keep_nothing_more(void **state)
     assert_int_equal(scan.below_names.n_bits, 0);
 }
 
+/* The tier of a root of this kind that leads to `word`. */
+static unsigned tier_of(enum hs_root_kind kind, enum hs_tier tier, uint64_t word)
+{
+    struct hs_root_leaf leaf = {.root = {.kind = kind, .tier = tier, .address = WORLD_STATIC + 64}};
+    WORLD_OK(hs_native_add_word(&w->native, word, &leaf, 0, &world_err));
+    return w->native.roots.leaves[w->native.roots.n_leaves - 1].root.tier;
+}
+
+/* Who has an object has its address: what leads into it, from a table in a binary, is a number. */
+static void addresses_inside_are_doubtful(void **state)
+{
+    hs_addr a = object(OBJECT), plain = world_block(w, 64);
+    world_seal(w);
+    assert_int_equal(tier_of(HS_ROOT_GLOBAL, HS_TIER_FIRM, a), HS_TIER_FIRM);
+    assert_int_equal(tier_of(HS_ROOT_GLOBAL, HS_TIER_FIRM, a + 16), HS_TIER_FIRM);
+    assert_int_equal(tier_of(HS_ROOT_GLOBAL, HS_TIER_FIRM, a + 17), HS_TIER_DOUBTFUL);
+    assert_int_equal(tier_of(HS_ROOT_GLOBAL, HS_TIER_RUNTIME, a + 40), HS_TIER_DOUBTFUL);
+    assert_int_equal(w->native.roots.leaves[w->native.roots.n_leaves - 1].root.reason,
+                     HS_REASON_PYTHON_PART);
+    assert_int_equal(tier_of(HS_ROOT_GLOBAL, HS_TIER_FIRM, plain + 40), HS_TIER_FIRM);
+    assert_int_equal(tier_of(HS_ROOT_TLS, HS_TIER_FIRM, a + 40), HS_TIER_FIRM);
+}
+
 static void every_allocation_fails(void **state)
 {
     hs_addr a = object(TRACKED);
@@ -444,6 +475,7 @@ int main(void)
         TEST(without_python_nothing_is_masked),
         TEST(parts_are_named),
         TEST(every_allocation_fails),
+        TEST(addresses_inside_are_doubtful),
         TEST(missing_references_are_a_leak),
         TEST(what_cannot_be_counted_is_said),
         TEST(names_keep_what_they_reach),

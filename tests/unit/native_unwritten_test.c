@@ -200,6 +200,33 @@ static void pool(void **state)
     assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX);
 }
 
+/* A table of the dynamic linker's, of entries of 40 bytes, in a block that begins `before` bytes
+ * before it: as many entries as it says are in use, the rest is what was there before. */
+static void counted(void **state)
+{
+    enum { ENTRY = 40, ROOM = 66, USED = 11 };
+    static uint8_t whole[2808];
+    for (unsigned before = 0; before < 128; before += 16) {
+        struct hs_heap_block block = {.begin = HEAP + 0x8500 - before,
+                                      .n_bytes = sizeof whole - 112 + before,
+                                      .bytes = whole,
+                                      .span = &span};
+        uint64_t header[4] = {0, block.begin, USED, ROOM}, word = HEAP + NEXT_AT;
+        for (size_t at = 0; at < sizeof whole; at += 8)
+            memcpy(whole + at, &word, 8);
+        assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX);
+        memcpy(whole + before, header, sizeof header);
+        assert_int_equal(hs_unwritten_from(&image, &block), before + 32 + USED * ENTRY);
+        memcpy(whole + before + 24, &(uint64_t){40}, 8); /* the block has more room */
+        assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX);
+        memcpy(whole + before + 24, &(uint64_t){USED - 1}, 8); /* and less than are in use */
+        assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX);
+        header[1] += 16; /* the address of another block */
+        memcpy(whole + before, header, sizeof header);
+        assert_int_equal(hs_unwritten_from(&image, &block), UINT64_MAX);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +235,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_written, set_up),
         cmocka_unit_test_setup(below_a_number, set_up),
         cmocka_unit_test_setup(pool, set_up),
+        cmocka_unit_test_setup(counted, set_up),
         cmocka_unit_test_setup(texts, set_up),
         cmocka_unit_test_setup(headers, set_up),
         cmocka_unit_test_setup(headers_of_the_block_itself, set_up),

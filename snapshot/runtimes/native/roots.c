@@ -76,6 +76,16 @@ static bool is_interpreters(const struct hs_native *native, const struct hs_inte
            (python->model->is_part != NULL && python->model->is_part(python->state, block));
 }
 
+/* Tells whether a word in a binary's data leads into an object of Python's, or to a part of one:
+ * who has an object has its address. Tables of numbers are full of such words where the heap lies
+ * low, as it does beside a program that is linked to a fixed place. */
+static bool is_inside(const struct hs_interpreter *python, const struct hs_root_leaf *leaf,
+                      const struct hs_heap_block *block, uint64_t word)
+{
+    return leaf->root.kind == HS_ROOT_GLOBAL && python->model != NULL &&
+           python->model->is_inside != NULL && python->model->is_inside(python->state, block, word);
+}
+
 /* Tells whether another owner of the block frees it, whatever this variable says. */
 static bool is_owned_by_other(const struct hs_native *native, const struct hs_root_leaf *leaf,
                               const struct hs_heap_block *block)
@@ -140,6 +150,8 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
     else if (python.model != NULL && python.model->is_left != NULL &&
              python.model->is_left(python.state, &block, leaf->root.address))
         hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_LEFT_BEHIND);
+    else if (is_inside(&python, leaf, &block, word))
+        hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_PYTHON_PART);
     else if (is_interpreters(native, &python, leaf, &block))
         hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
     else if (is_owned_by_other(native, leaf, &block))

@@ -23,7 +23,12 @@ enum {
     UNWRITTEN_LARGE_CHUNK = 1024, /* from here on chunks have the next of another size, too */
     UNWRITTEN_POOL_OLD = 72704,   /* libstdc++'s, of gcc 7 to 12 */
     UNWRITTEN_POOL = 73728,       /* of gcc 13 and later */
-    UNWRITTEN_ENTRY = 16          /* of a free part of that: its size, and the next one */
+    UNWRITTEN_ENTRY = 16,         /* of a free part of that: its size, and the next one */
+    UNWRITTEN_ROW = 128,          /* a table's header begins at a multiple of this, by its maker */
+    UNWRITTEN_HEADER = 32,        /* of such a table */
+    UNWRITTEN_ROWS = 32,          /* entries, at least: then room that is lost makes none larger */
+    UNWRITTEN_ROW_LEAST = 24,     /* bytes of an entry: 32 in 2.36, 40 in 2.43 */
+    UNWRITTEN_ROW_MOST = 48
 };
 /* The largest chunk, and the flags in its size (malloc.c). */
 #define UNWRITTEN_CHUNK_MOST (UINT64_C(1) << 26)
@@ -242,6 +247,35 @@ static bool unwritten_is_pool(const struct hs_heap_block *block)
            block->n_bytes >= size && block->n_bytes - size < UNWRITTEN_ALIGN;
 }
 
+/* ---- the dynamic linker's tables of what is mapped where
+ *
+ *   the table before | address of this block | n in use | n that there are | entries
+ *
+ * It stands at a multiple of a line of the cache (dl-find_object.c), and only entries in use are
+ * written. */
+
+/* Returns where the entries in use end; UINT64_MAX: the block is no such table. */
+static uint64_t unwritten_behind_count(const struct hs_heap_block *block)
+{
+    const uint8_t *bytes = block->bytes;
+    uint64_t at = -block->begin % UNWRITTEN_ROW;
+
+    if (block->n_bytes > UNWRITTEN_SEARCHED_MOST ||
+        at + UNWRITTEN_HEADER + UNWRITTEN_ROWS * UNWRITTEN_WORD > block->n_bytes ||
+        hs_load_u64(bytes + at + UNWRITTEN_WORD) != block->begin)
+        return UINT64_MAX;
+    uint64_t n_used = hs_load_u64(bytes + at + 2 * UNWRITTEN_WORD);
+    uint64_t n = hs_load_u64(bytes + at + 3 * UNWRITTEN_WORD);
+    uint64_t room = block->n_bytes - at - UNWRITTEN_HEADER;
+    if (n < UNWRITTEN_ROWS || n_used > n || n > room / UNWRITTEN_WORD)
+        return UINT64_MAX;
+    uint64_t entry = room / n & ~(uint64_t)(UNWRITTEN_WORD - 1);
+    return entry < UNWRITTEN_ROW_LEAST || entry > UNWRITTEN_ROW_MOST ||
+                   room - n * entry > UNWRITTEN_ROW + UNWRITTEN_ALIGN
+               ? UINT64_MAX
+               : at + UNWRITTEN_HEADER + n_used * entry;
+}
+
 uint64_t hs_unwritten_from(const struct hs_image *image, const struct hs_heap_block *block)
 {
     if (block->bytes == NULL || block->n_bytes < UNWRITTEN_LEAST)
@@ -257,6 +291,9 @@ uint64_t hs_unwritten_from(const struct hs_image *image, const struct hs_heap_bl
         return 0;
     if (unwritten_is_pool(block))
         return UNWRITTEN_ENTRY;
+    uint64_t behind_count = unwritten_behind_count(block);
+    if (behind_count != UINT64_MAX)
+        return behind_count;
     uint64_t from = hs_unwritten_rest(block);
     return from < block->n_bytes / UNWRITTEN_LITTLE ? 0 : from;
 }

@@ -16,6 +16,8 @@
  *   pool      libstdc++ sets a block aside for exceptions that are thrown when there is no memory
  *             (libsupc++/eh_alloc.cc): while none was, all of it is one free part, which begins
  *             with its size and says that no other follows
+ *   count     the dynamic linker's tables of what is mapped where have their block's own address, a
+ *             count and a room; what is behind the count is not written
  *   text      whoever asks for a text asks for little more: where texts with their ends are three
  *             quarters of a block of any allocator's, the rest is what it rounds to
  *

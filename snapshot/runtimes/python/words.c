@@ -443,6 +443,18 @@ static bool object_is_part(const void *state, const struct hs_heap_block *block)
     }
 }
 
+static bool object_is_inside(const void *state, const struct hs_heap_block *block, uint64_t word)
+{
+    const struct py_state *s = state;
+    uint64_t known = s->blocks.known[block->rank];
+
+    if (hs_python_known_kind(known) != PY_BLOCK_OBJECT)
+        return object_is_part(state, block);
+    uint64_t offset = word - block->begin; /* behind the block: the word has tags */
+    return offset < block->n_bytes &&
+           offset > s->classes.all[hs_python_known_number(known)].object_at;
+}
+
 /* Tells whether a dictionary is the table of all texts that are there once: each is its own key. Up
  * to 3.11 a variable has it. */
 static bool is_of_interned(const struct py_state *s, hs_addr dict)
@@ -505,6 +517,7 @@ const struct hs_object_model hs_python_objects = {
     .named = object_named,
     .is_own = object_is_own,
     .is_part = object_is_part,
+    .is_inside = object_is_inside,
     .is_left = object_is_left,
     .variable_name = object_variable_name,
 };

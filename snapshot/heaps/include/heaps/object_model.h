@@ -115,6 +115,10 @@ struct hs_object_model {
     /* Is the block a part of an object that has it for itself (the items of a list, the table of a
      * dictionary)? Only objects lead to such a part. May be NULL. */
     bool (*is_part)(const void *state, const struct hs_heap_block *block);
+    /* Tells whether the address of an object's block, or of a part's, is one by which nobody has
+     * the object: it leads neither to the object nor to its head. False for all other blocks. May
+     * be NULL. */
+    bool (*is_inside)(const void *state, const struct hs_heap_block *block, uint64_t word);
     /* Tells whether a variable's word may be left from when the interpreter had the block among its
      * free ones. May be NULL. */
     bool (*is_left)(const void *state, const struct hs_heap_block *block, hs_addr slot);
