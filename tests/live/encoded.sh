@@ -19,6 +19,8 @@ reasons()
         'distances from 0x[0-9a-f]* in units of 16 bytes' "the block's size, before the block"; do
         reason "$text"
     done
+    # Among larger tables of numbers that end alike it is not looked for.
+    [ -n "$noise" ] || reason 'distances from one address, such as at 0x'
 }
 
 # The same rows, when memory is gone over once for each few blocks and each few bases.

@@ -252,6 +252,33 @@ static void compressed_pointers_need_many(void **state)
     assert_true(fake_native_notes(f, "32-bit distances from 0x7f3000000000 in units of "));
 }
 
+/* Distances from an address at which nothing begins and to which nothing leads, to `n` blocks in no
+ * order; what stands between them is `between`. */
+static void table_from(hs_addr base, size_t n, uint32_t between)
+{
+    for (size_t i = 0; i < n; i++) {
+        *half(100 + 2 * i) = (uint32_t)(lost(i * 97 % (MANY - 1)) - base);
+        *half(101 + 2 * i) = between * (uint32_t)i;
+    }
+    run();
+}
+
+static void a_table_of_distances_from_anywhere(void **state)
+{
+    table_from(fake_native_block(0) - 0x765430, 150, 3);
+    assert_int_equal(n_unsure(), MANY - 1);
+    assert_true(fake_native_notes(f, "32-bit distances from one address, such as at table"));
+}
+
+static void a_table_of_multiples_of_16(void **state)
+{
+    for (size_t i = 0; i < 150; i++)
+        *half(100 + 2 * i) =
+            (uint32_t)(i * i * 48 + 0x10000); /* as far from each other as others */
+    run();
+    assert_int_equal(n_unsure(), 0);
+}
+
 static void a_few_small_numbers_are_nothing(void **state)
 {
     for (size_t i = 0; i < 20; i++)
@@ -315,6 +342,8 @@ int main(void)
         TWICE(numbers_of_one_upper_half_are_no_proof),
         TWICE(one_fraction_is_enough),
         TWICE(compressed_pointers_need_many),
+        TWICE(a_table_of_distances_from_anywhere),
+        TWICE(a_table_of_multiples_of_16),
         TWICE(a_few_small_numbers_are_nothing),
         TWICE(all_small_numbers_are_chance),
         TWICE(a_table_that_counts_from_one),

@@ -34,6 +34,7 @@ static void encoded_fini(struct hs_encoded *e)
     hs_free(e->run_keys);
     hs_free(e->run_slots);
     hs_free(e->runs);
+    hs_free(e->tables);
     hs_table_fini(&e->by_upper);
     for (size_t i = 0; i < 2; i++) {
         hs_bitmap_fini(&e->hits[i]);

@@ -44,6 +44,7 @@ hs_status hs_encoded_runs_init(struct hs_encoded *e)
 {
     HS_TRY(HS_ALLOC(&e->run_keys, (size_t)1 << SLOTS_BITS, e->err));
     HS_TRY(HS_ALLOC(&e->run_slots, (size_t)1 << SLOTS_BITS, e->err));
+    HS_TRY(HS_ALLOC(&e->tables, ENCODED_TABLES + 1, e->err)); /* and room for another one */
     return HS_ALLOC(&e->runs, RUNS, e->err);
 }
 
@@ -55,10 +56,7 @@ static bool has_word(const uint64_t *words, size_t n, uint64_t word)
     return false;
 }
 
-/* Adds a word, and keeps its place, where that is not one of the first, which may be from
- * elsewhere.
- */
-static void add_word(struct hs_encoded_run *run, uint64_t word, hs_addr at)
+void hs_encoded_run_add(struct hs_encoded_run *run, uint64_t word, hs_addr at)
 {
     run->at = run->n < 2 * ENCODED_RUN_LEAST ? at : run->at;
     run->least = word < run->least ? word : run->least;
@@ -85,7 +83,7 @@ static struct hs_encoded_run *run_of(struct hs_encoded *e, uint64_t key,
     run->key = key;
     run->least = run->most = slot->words[0];
     for (size_t i = 0; i < slot->n; i++)
-        add_word(run, slot->words[i], at);
+        hs_encoded_run_add(run, slot->words[i], at);
     return run;
 }
 
@@ -126,7 +124,7 @@ void hs_encoded_add_to_runs(struct hs_encoded *e, uint64_t word, hs_addr at)
         struct hs_encoded_run *run = run_of(e, key, slot, at);
         slot->run = run == NULL ? 0 : (uint32_t)(run - e->runs) + 1;
     } else if (slot->run != 0) {
-        add_word(&e->runs[slot->run - 1], word, at);
+        hs_encoded_run_add(&e->runs[slot->run - 1], word, at);
     }
 }
 
@@ -136,6 +134,7 @@ void hs_encoded_add_to_runs(struct hs_encoded *e, uint64_t word, hs_addr at)
 struct tries {
     struct hs_encoded_run *run;
     enum hidden_by by;
+    bool is_table; /* of distances: by addition alone */
     uint64_t step; /* of so many lost blocks one is tried */
     size_t n_anchors;
     size_t n_best;
@@ -246,9 +245,10 @@ static hs_status believe(struct hs_encoded *e, const struct tries *t)
             continue;
         group->is_possible = n * TENTH >= n_of;
         HS_TRY(hs_encoded_note(e, g, run->at, n < group->n_lost ? n : group->n_lost,
-                               t->by == BY_XOR ? "exclusive or of addresses and a constant"
-                                               : "addresses added to or subtracted from a "
-                                                 "constant"));
+                               t->is_table       ? "32-bit distances from one address"
+                               : t->by == BY_XOR ? "exclusive or of addresses and a constant"
+                                                 : "addresses added to or subtracted from a "
+                                                   "constant"));
     }
     return HS_OK;
 }
@@ -269,9 +269,10 @@ static void try_run(struct hs_encoded *e, struct tries *t)
  * carry, most are exclusive or as well. */
 static hs_status judge_run(struct hs_encoded *e, struct tries *t, uint64_t n_lost)
 {
+    const enum hidden_by end = t->is_table ? BY_ADDITION + 1 : N_HIDDEN_BY;
     struct tries best = {.run = t->run};
 
-    for (; t->by < N_HIDDEN_BY && best.n_best < t->run->n; t->by++) {
+    for (; t->by < end && best.n_best < t->run->n; t->by++) {
         t->n_best = 0;
         try_run(e, t);
         best = t->n_best > best.n_best ? *t : best;
@@ -279,17 +280,22 @@ static hs_status judge_run(struct hs_encoded *e, struct tries *t, uint64_t n_los
     return is_believed(e, &best, n_lost) ? believe(e, &best) : HS_OK;
 }
 
-hs_status hs_encoded_judge_runs(struct hs_encoded *e)
+/* Judges runs, or tables of distances; for each way of hiding as many blocks are tried as there is
+ * time for. */
+static hs_status judge_each(struct hs_encoded *e, struct hs_encoded_run *runs, size_t n,
+                            bool are_tables, uint64_t n_lost)
 {
-    uint64_t n_lost = 0;
+    const unsigned n_ways = are_tables ? 1 : N_HIDDEN_BY;
 
-    for (size_t g = 0; g < e->n_groups; g++)
-        n_lost += e->groups[g].n_lost;
-    for (size_t i = 0; i < e->n_runs; i++) {
-        struct hs_encoded_run *run = &e->runs[i];
-        uint64_t n_most = TRIES / (e->n_runs * N_HIDDEN_BY);
+    for (size_t i = 0; i < n; i++) {
+        struct hs_encoded_run *run = &runs[i];
+        uint64_t n_most = TRIES / (n * n_ways);
         n_most = n_most < TRIES_LEAST ? TRIES_LEAST : n_most;
-        struct tries tries = {.run = run, .step = 1, .n_anchors = FEW_ANCHORS};
+        struct tries tries = {.run = run,
+                              .by = are_tables ? BY_ADDITION : BY_XOR,
+                              .is_table = are_tables,
+                              .step = 1,
+                              .n_anchors = FEW_ANCHORS};
         run->words[run->n++] = run->least; /* where the table ends, others of its kind do not fit */
         run->words[run->n++] = run->most;
         if (n_lost * FEW_ANCHORS >
@@ -300,4 +306,14 @@ hs_status hs_encoded_judge_runs(struct hs_encoded *e)
         HS_TRY(judge_run(e, &tries, n_lost));
     }
     return HS_OK;
+}
+
+hs_status hs_encoded_judge_runs(struct hs_encoded *e)
+{
+    uint64_t n_lost = 0;
+
+    for (size_t g = 0; g < e->n_groups; g++)
+        n_lost += e->groups[g].n_lost;
+    HS_TRY(judge_each(e, e->runs, e->n_runs, false, n_lost));
+    return judge_each(e, e->tables, e->n_tables, true, n_lost);
 }

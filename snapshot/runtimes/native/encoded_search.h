@@ -132,6 +132,8 @@ struct hs_encoded {
     struct hs_encoded_slot *run_slots; /* owned */
     struct hs_encoded_run *runs;       /* owned */
     size_t n_runs;
+    struct hs_encoded_run *tables; /* owned: of 32-bit distances */
+    size_t n_tables;
     uint32_t *counts; /* owned: by strong encoding and group, how many were found */
     struct hs_encoded_place first_at[ENCODED_N];
     uint64_t n_parts;             /* of memory, this time */
@@ -220,10 +222,17 @@ bool hs_encoded_has_strong(const struct hs_encoded *e);
 hs_status hs_encoded_note(struct hs_encoded *e, size_t group, hs_addr at, uint64_t n_found,
                           const char *encoding);
 
+/* Keeps the largest tables of what may be 32-bit distances from one address: encoded_tables.c. */
+enum { ENCODED_TABLES = 64 };
+void hs_encoded_add_to_tables(struct hs_encoded *e, const struct hs_encoded_part *part);
+
 /* Words that one unknown constant makes addresses of lost blocks: encoded_runs.c. */
 hs_status hs_encoded_runs_init(struct hs_encoded *e);
 void hs_encoded_add_to_runs(struct hs_encoded *e, uint64_t word, hs_addr at);
 hs_status hs_encoded_judge_runs(struct hs_encoded *e);
+/* Adds a word, and keeps its place, where that is not one of the first, which may be from
+ * elsewhere. */
+void hs_encoded_run_add(struct hs_encoded_run *run, uint64_t word, hs_addr at);
 
 static inline uint64_t hs_encoded_hit_bit(unsigned id, unsigned sample)
 {

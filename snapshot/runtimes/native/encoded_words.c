@@ -393,6 +393,8 @@ void hs_encoded_look(struct hs_encoded *e, const struct hs_encoded_part *part)
     uint64_t last = 0;
 
     e->n_parts++;
+    if (e->has_runs && !part->is_lost)
+        hs_encoded_add_to_tables(e, part);
     for (uint64_t at = 0; at + WORD <= part->n_bytes && !hs_encoded_is_cut(e); at += WORD) {
         uint64_t word = hs_load_u64(part->bytes + at);
         if (e->has_strong && (word | last) != 0) {
