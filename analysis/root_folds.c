@@ -118,9 +118,23 @@ static hs_status add_root(const struct hs_view *view, struct hs_root_folds *fold
     return HS_OK;
 }
 
-static bool is_fold(const struct hs_root_fold *fold, uint64_t least_words)
+/* Returns how many roots make a fold. A thread-local variable is one however few threads have it.
+ */
+static uint64_t least_roots(const struct hs_view *view, hs_node node)
 {
-    return fold->n_roots >= HS_FOLD_LEAST_ROOTS && fold->retained.words >= least_words &&
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    const char *name = hs_view_string(view, root->name);
+    bool is_variable =
+        root->kind == HS_ROOT_TLS &&
+        (!hs_root_is_place(name) || strncmp(name, HS_PLACE_TLS, sizeof HS_PLACE_TLS - 1) == 0);
+
+    return is_variable ? HS_FOLD_LEAST_THREADS : HS_FOLD_LEAST_ROOTS;
+}
+
+static bool is_fold(const struct hs_view *view, const struct hs_root_fold *fold,
+                    uint64_t least_words)
+{
+    return fold->n_roots >= least_roots(view, fold->first) && fold->retained.words >= least_words &&
            fold->largest_words / HS_FOLD_LARGEST_PERCENT <= fold->retained.words / 100;
 }
 
@@ -131,7 +145,7 @@ static void list_roots(const struct hs_view *view, uint64_t least_words,
     uint64_t n = 0;
     for (size_t i = 0; i < folds->n; i++) {
         struct hs_root_fold *fold = &folds->folds[i];
-        if (is_fold(fold, least_words)) {
+        if (is_fold(view, fold, least_words)) {
             fold->begin = n;
             n += fold->n_roots;
             fold->n_roots = 0;

@@ -5,14 +5,19 @@
 #include "base/alloc.h"
 #include "suspect_finds.h"
 
-/* Names a fold as its roots are named, but for numbers. */
+/* Names a fold as its roots are named, but for numbers in which they differ. */
 static hs_status name_fold(const struct hs_view *view, struct hs_suspect *suspect,
                            struct hs_error *err)
 {
     char text[HS_FOLD_NAME_BYTES];
-    const struct hs_root *root = hs_snap_root(view->snap, suspect->roots[0]);
-    hs_root_fold_name(hs_view_string(view, root->name), text);
-    return hs_strdup(text, &suspect->fold_name, err);
+    const char *name = hs_view_string(view, hs_snap_root(view->snap, suspect->roots[0])->name);
+    bool is_one = true;
+
+    for (size_t i = 1; i < suspect->n_roots && is_one; i++)
+        is_one = strcmp(hs_view_string(view, hs_snap_root(view->snap, suspect->all_roots[i])->name),
+                        name) == 0;
+    hs_root_fold_name(name, text);
+    return hs_strdup(is_one ? name : text, &suspect->fold_name, err);
 }
 
 static hs_status add_fold(const struct hs_view *view, const uint8_t *tiers,

@@ -1,4 +1,5 @@
 /* The contents and the name of a suspect's memory. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/attribution.h"
@@ -245,9 +246,13 @@ static void cut_offsets(char *holder)
 /* Names the way from any one of many roots; none where they lead to the members themselves. */
 static hs_status fold_holder(struct hs_suspect *suspect, struct hs_error *err)
 {
-    char text[HS_FOLD_NAME_BYTES];
+    char rest[HS_FOLD_NAME_BYTES], text[HS_FOLD_NAME_BYTES];
+    const char *holder = suspect->holder == NULL ? "" : suspect->holder;
+    size_t n = strlen(suspect->fold_name); /* all have this name: it stays, numbers and all */
+    bool is_exact = strncmp(holder, suspect->fold_name, n) == 0;
 
-    hs_root_fold_name(suspect->holder == NULL ? "" : suspect->holder, text);
+    hs_root_fold_name(holder + (is_exact ? n : 0), rest);
+    (void)snprintf(text, sizeof text, "%s%s", is_exact ? suspect->fold_name : "", rest);
     hs_free(suspect->holder);
     suspect->holder = NULL;
     return text[0] == '\0' || strcmp(text, suspect->fold_name) == 0

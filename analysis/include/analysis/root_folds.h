@@ -8,6 +8,7 @@
 #include "base/table.h"
 
 #define HS_FOLD_LEAST_ROOTS 8      /* fewer can be looked at one by one */
+#define HS_FOLD_LEAST_THREADS 2    /* of one thread-local variable */
 #define HS_FOLD_LARGEST_PERCENT 70 /* one that has more is the answer, not all of them */
 #define HS_FOLD_NAME_BYTES 512
 

@@ -127,6 +127,7 @@ static hs_status scan_object(struct globals *g, size_t *at)
         HS_TRY(scan_unclaimed(g, g->segments[*at].begin, g->segments[*at].end));
     HS_TRY(hs_native_pointed_name(&g->pointed, g->native, first, g->err));
     HS_TRY(hs_native_find_objects(g->native, g->object, first, g->err));
+    hs_native_join_containers(g->native, first);
     return hs_native_fold_pools(g->native, g->object, first, g->err);
 }
 

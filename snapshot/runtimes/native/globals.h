@@ -53,9 +53,15 @@ hs_status hs_native_find_users(struct hs_native *native, size_t object, size_t f
 hs_status hs_native_find_objects(struct hs_native *native, size_t object, size_t first,
                                  struct hs_error *err);
 
-/* ---- globals_pools.c: after find_objects, words of one object become slots of one variable; where
- * objects are not known, more than eight words that stand close together. Linear. Fails with
- * HS_LIMIT. */
+/* ---- globals_containers.c: after find_objects, makes leaves from number `first` on that are words
+ * of one container of C++ words of one object. O(leaves + buckets of hash tables). */
+void hs_native_join_containers(struct hs_native *native, size_t first);
+
+/* ---- globals_pools.c: tells whether a word of static or thread-local memory is named by its place
+ * alone. */
+bool hs_native_is_nameless(const struct hs_native *native, const struct hs_root_leaf *leaf);
+/* After find_objects, makes words of one object slots of one variable; where objects are not known,
+ * more than eight words of static memory that stand close together. Linear. Fails with HS_LIMIT. */
 hs_status hs_native_fold_pools(struct hs_native *native, size_t object, size_t first,
                                struct hs_error *err);
 

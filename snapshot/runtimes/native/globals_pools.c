@@ -19,12 +19,14 @@ struct pools {
     struct hs_error *err;
 };
 
-/* Tells whether a word is named by its section alone. */
-static bool is_nameless(const struct pools *p, const struct hs_root_leaf *leaf)
+bool hs_native_is_nameless(const struct hs_native *native, const struct hs_root_leaf *leaf)
 {
-    return leaf->root.kind == HS_ROOT_GLOBAL && leaf->group_variable == 0 &&
-           leaf->root.symbol != 0 &&
-           hs_root_is_place(hs_strtab_get(&p->native->dump->strings, leaf->root.symbol));
+    bool is_local = leaf->root.kind == HS_ROOT_TLS;
+    hs_str name = is_local ? leaf->root.name : leaf->root.symbol;
+
+    return (leaf->root.kind == HS_ROOT_GLOBAL || (is_local && leaf->root.symbol == 0)) &&
+           leaf->group_variable == 0 && name != 0 &&
+           hs_root_is_place(hs_strtab_get(&native->dump->strings, name));
 }
 
 /* Tells whether a symbol stands in (from, to]. */
@@ -42,12 +44,12 @@ static bool is_parted(const struct pools *p, hs_addr from, hs_addr to)
 static bool goes_on(const struct pools *p, const struct hs_root_leaf *before,
                     const struct hs_root_leaf *leaf)
 {
-    if (!is_nameless(p, leaf) || leaf->root.symbol != before->root.symbol ||
+    if (!hs_native_is_nameless(p->native, leaf) || leaf->root.symbol != before->root.symbol ||
         leaf->root.address <= before->root.address)
         return false;
     if (before->object != 0 || leaf->object != 0)
         return before->object == leaf->object;
-    return leaf->root.function == 0 &&
+    return leaf->root.kind == HS_ROOT_GLOBAL && leaf->root.function == 0 &&
            leaf->root.address - before->root.address <= POOL_MOST_APART_BYTES &&
            !is_parted(p, before->root.address, leaf->root.address);
 }
@@ -79,7 +81,7 @@ hs_status hs_native_fold_pools(struct hs_native *native, size_t object, size_t f
 
     for (size_t i = first, end; i < native->roots.n_leaves; i = end) {
         end = i + 1;
-        if (!is_nameless(&p, &leaves[i]))
+        if (!hs_native_is_nameless(native, &leaves[i]))
             continue;
         while (end < native->roots.n_leaves && goes_on(&p, &leaves[end - 1], &leaves[end]))
             end++;

@@ -293,8 +293,11 @@ static hs_status scan_thread(struct hs_native *native, const struct tls_all *all
     t.leaf.root = (struct hs_root){
         .kind = HS_ROOT_TLS, .certainty = HS_CONSERVATIVE, .thread = (uint32_t)thread->tid};
     HS_TRY(hs_native_name(native, &t.leaf.group_module, err, "thread %d", thread->tid));
+    size_t first = native->roots.n_leaves;
     HS_TRY(scan_static(&t));
     HS_TRY(scan_dynamic(&t));
+    hs_native_join_containers(native, first);
+    HS_TRY(hs_native_fold_pools(native, 0, first, err));
     return scan_control_block(&t);
 }
 
