@@ -304,6 +304,58 @@ static void not_by_a_pointer_behind_the_record(void **state)
     is(lost, "");
 }
 
+/* Lost records of 32 pointers, two of which lead to what is known to be as they say; n_odd others
+ * lead nowhere, as what a constructor leaves does. */
+static hs_addr lose_calls(int n_odd)
+{
+    enum { CALL_BYTES = 320, POINTERS = 32 };
+    static const char *const names[] = {"service", "queue", "reserved"};
+    hs_addr held[N], lost = 0;
+    hold(held, ITEM_BYTES, ITEM);
+    world_type(UNKNOWN, "Call", HS_CTYPE_RECORD, CALL_BYTES);
+    for (uint32_t i = 0; i < POINTERS; i++)
+        world_slot(UNKNOWN, names[i < 2 ? i : 2], i * 8, i < 2 ? ITEM : 0);
+    for (int i = 0; i < N; i++) {
+        lost = world_block(w, CALL_BYTES);
+        *world_word(w, lost) = held[1];
+        *world_word(w, lost + 8) = held[2];
+        for (int k = 0; k < n_odd; k++)
+            *world_word(w, lost + 64 + 8 * (hs_addr)k) = WORLD_UNMAPPED;
+    }
+    return lost;
+}
+
+static void by_known_pointers_beside_odd_words(void **state)
+{
+    hs_addr lost = lose_calls(2);
+    run();
+    is(lost, "block of 320 bytes, perhaps Call");
+}
+
+static void not_by_known_pointers_beside_many(void **state)
+{
+    hs_addr lost = lose_calls(3);
+    run();
+    is(lost, "");
+}
+
+/* One pointer of a large record is enough where it is to what a library hands out, whose record is
+ * described nowhere. */
+static void by_a_handle_of_a_library(void **state)
+{
+    hs_addr lost = 0;
+    world_type(UNKNOWN, "struct stream", HS_CTYPE_RECORD, 104);
+    world_slot(UNKNOWN, "parser", 88, ENGINE);
+    world_types[ENGINE].facts = (struct hs_ctype_facts){
+        .name = "struct engine", .kind = HS_CTYPE_RECORD, .is_declaration = true};
+    for (int i = 0; i < N; i++) {
+        lost = world_block(w, 104);
+        *world_word(w, lost + 88) = world_block(w, 1000);
+    }
+    run();
+    is(lost, "block of 104 bytes, perhaps struct stream");
+}
+
 /* The outer record is told, where it is nothing but the one inside. */
 static void by_the_outermost(void **state)
 {
@@ -610,6 +662,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(by_an_end_and_an_own_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_what_is_no_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_pointer_behind_the_record, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_known_pointers_beside_odd_words, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_known_pointers_beside_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_a_handle_of_a_library, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_the_outermost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_site, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_site_in_doubt, set_up, tear_down),

@@ -127,6 +127,21 @@ static void not_by_a_list_that_ends_elsewhere(void **state)
     lists(engine, records, 0, 0);
 }
 
+/* The handle is the head of its list, to which the last record leads. */
+static void by_a_list_that_ends_in_its_handle(void **state)
+{
+    hs_addr records[RECORDS], engine = list_records(records);
+    *world_word(w, records[0] + NEXT) = engine + FIRST;
+    lists(engine, records, RECORDS, RECORDS);
+}
+
+static void not_by_a_list_that_begins_with_its_end(void **state)
+{
+    hs_addr records[RECORDS], engine = list_records(records);
+    *world_word(w, engine + FIRST) = engine + FIRST;
+    lists(engine, records, 0, 0);
+}
+
 /* The first record shares a large block with the second, as slots of one piece of memory do. */
 static void not_what_records_share(void **state)
 {
@@ -147,10 +162,10 @@ static void not_what_records_share(void **state)
 static uint64_t plain_count(hs_addr engine)
 {
     uint64_t n = 0, word = *world_word(w, engine + FIRST);
-    for (; word != 0 && n <= 2 * RECORDS; word = *world_word(w, word + NEXT), n++)
+    for (; word != 0 && word != engine && n <= 2 * RECORDS; word = *world_word(w, word + NEXT), n++)
         if (*world_word(w, word + BACK) != engine)
             return 0;
-    return word == 0 ? n : 0;
+    return word == 0 || word == engine ? n : 0;
 }
 
 /* Whatever words the records have, each walk ends, and says what a plain one does. */
@@ -164,7 +179,8 @@ static void hostile_lists(void **state)
         for (int i = 0; i < RECORDS; i++) {
             random = random * 6364136223846793005U + 1442695040888963407U;
             hs_addr to = records[random >> 40 & 7] + (random >> 50 & 7) / 7 * 8;
-            *world_word(w, records[i] + NEXT) = (random >> 60) < 4 ? 0 : to;
+            *world_word(w, records[i] + NEXT) =
+                (random >> 60) < 4 ? (random >> 59 & 1) * engine : to;
             *world_word(w, records[i] + BACK) = (random >> 56 & 15) == 0 ? to : engine;
         }
         w->native.counts.n = 0;
@@ -193,6 +209,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(not_by_a_list_in_a_circle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_record_of_another_handle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_by_a_list_that_ends_elsewhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_a_list_that_ends_in_its_handle, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_a_list_that_begins_with_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_what_records_share, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_lists, set_up, tear_down),
         cmocka_unit_test_setup_teardown(out_of_memory_for_lists, set_up, tear_down),

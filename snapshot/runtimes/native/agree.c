@@ -71,21 +71,24 @@ static enum agreement agree_word(const struct hs_agree_by *by, uint64_t word,
     }
 }
 
-/* Tells whether a word that is no pointer of the record leads to the start of a block. */
-static bool has_other_pointer(const struct hs_agree_by *by, const struct hs_heap_block *block,
-                              const struct hs_native_type *record)
+/* Counts the words that are no pointers of the record and lead to the start of a block, `most` of
+ * them. */
+static uint32_t count_other_pointers(const struct hs_agree_by *by,
+                                     const struct hs_heap_block *block,
+                                     const struct hs_native_type *record, uint32_t most)
 {
     struct hs_heap_block found;
+    uint32_t n = 0;
     size_t slot = 0;
 
-    for (uint64_t at = 0; at + WORD <= record->n_bytes; at += WORD) {
+    for (uint64_t at = 0; at + WORD <= record->n_bytes && n < most; at += WORD) {
         while (slot < record->n_slots && record->slots[slot].offset_bytes < at)
             slot++;
-        if ((slot == record->n_slots || record->slots[slot].offset_bytes != at) &&
-            hs_flow_resolve(by->native, hs_load_u64(block->bytes + at), &found) == HS_POINTER_START)
-            return true;
+        n +=
+            (slot == record->n_slots || record->slots[slot].offset_bytes != at) &&
+            hs_flow_resolve(by->native, hs_load_u64(block->bytes + at), &found) == HS_POINTER_START;
     }
-    return false;
+    return n;
 }
 
 struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct hs_heap_block *block,
@@ -102,12 +105,14 @@ struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct h
             continue;
         enum agreement found =
             agree_word(by, hs_load_u64(block->bytes + slot->offset_bytes), slot, &leads);
-        sum.disagrees |= found == DISAGREES;
+        sum.n_odd += found == DISAGREES;
         sum.n_shown += found >= AGREES;
         sum.n_known += found == IS_KNOWN;
         sum.n_leading += leads;
     }
-    sum.disagrees = sum.disagrees || has_other_pointer(by, block, record);
+    if (sum.n_odd == 0 || sum.n_known != 0) /* else one says it all */
+        sum.n_odd += count_other_pointers(by, block, record, sum.n_known != 0 ? UINT32_MAX : 1);
+    sum.disagrees = sum.n_odd != 0;
     return sum;
 }
 

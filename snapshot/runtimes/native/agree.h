@@ -41,6 +41,7 @@ struct hs_agreement {
                            size */
     uint32_t n_known;   /* of these, to a block that is known to be what the record says */
     uint32_t n_leading; /* that lead to the start of any block */
+    uint32_t n_odd;     /* words that disagree: all, or one where n_known is 0 */
 };
 
 /* Compares the words of a block with one record, without the record's pointers at offsets in [skip,

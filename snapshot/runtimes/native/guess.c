@@ -481,6 +481,15 @@ static void ask_found(const struct guess *g, struct sole *soles, size_t n)
     }
 }
 
+static bool may_be(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
+{
+    const struct hs_native_type *record = hs_native_type_of(&g->flow->types, type);
+    const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
+    const struct hs_agreement found = hs_native_agree(&by, block, record, 0, 0);
+
+    return !hs_guess_denies(&found, record);
+}
+
 static hs_status guess_by_record(struct guess *g, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &g->native->dump->heaps.map};
@@ -496,7 +505,7 @@ static hs_status guess_by_record(struct guess *g, struct hs_error *err)
         struct sole *sole = sole_of(soles, n, block.n_bytes);
         hs_ntype record = sole == NULL ? 0 : sole_record(g, sole);
         if (record != 0 && block.bytes != NULL && hs_flow_type(g->flow, block.rank) == 0 &&
-            judge(g, &block, record) != DISAGREES)
+            may_be(g, &block, record))
             HS_TRY(set_guess(g, &block, record, &sole->guessed, err));
     }
     return HS_OK;
@@ -504,7 +513,7 @@ static hs_status guess_by_record(struct guess *g, struct hs_error *err)
 
 /* ---- blocks that are held, by the one record of their size */
 
-enum { HELD_LEAST = 64, HELD_HEAP_ONE_IN = 100, HELD_PERCENT = 80, HELD_LARGE = 96 };
+enum { HELD_LEAST = 64, HELD_HEAP_ONE_IN = 100, HELD_PERCENT = 80 };
 
 /* Counts the words of a block that lead to the same place in another block of its size, the links
  * of lists that are in the records: at pointers of the record, which speak for it, and elsewhere.
@@ -539,11 +548,11 @@ static bool held_speaks_for(const struct guess *g, const struct hs_heap_block *b
     bool is_denied;
     unsigned n_code = hs_guess_code(&by, block, record, &is_denied);
 
-    if (found.disagrees || is_denied)
+    if (hs_guess_denies(&found, record) || is_denied)
         return false;
     count_links(g, block, record, &n_links, &n_other);
-    return n_other == 0 &&
-           found.n_leading + n_links + n_code >= (record->n_bytes >= HELD_LARGE ? 1U : 2U);
+    return n_other == 0 && found.n_leading + n_links + n_code >=
+                               (record->n_bytes >= HS_GUESS_LARGE_BYTES ? 1U : 2U);
 }
 
 /* Tells whether so many blocks, lost or held ones, of at most so many bytes are worth a guess. */

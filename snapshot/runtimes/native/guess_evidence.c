@@ -3,6 +3,7 @@
 #include "flow.h"
 
 enum { WORD = 8, MOST_SLOTS = 256, ARRAY_LOOK = 8, MUTE_LEAST_BYTES = 256 };
+enum { ODD_LEAST_KNOWN = 2, ODD_ONE_IN = 16 };
 
 static bool is_as_large(const struct hs_native_type *type, uint64_t n_bytes)
 {
@@ -20,6 +21,12 @@ bool hs_guess_fills(const struct hs_native_type *type, uint64_t n_bytes)
 bool hs_guess_fills_mute(const struct hs_native_type *type, uint64_t n_bytes)
 {
     return type->n_slots == 0 && n_bytes >= MUTE_LEAST_BYTES && is_as_large(type, n_bytes);
+}
+
+bool hs_guess_denies(const struct hs_agreement *found, const struct hs_native_type *record)
+{
+    return found->disagrees &&
+           (found->n_known < ODD_LEAST_KNOWN || found->n_odd > record->n_slots / ODD_ONE_IN);
 }
 
 unsigned hs_guess_code(const struct hs_agree_by *by, const struct hs_heap_block *block,
@@ -137,12 +144,26 @@ static bool is_own(const struct hs_heap_block *block, const struct hs_native_typ
            word - block->begin < record->n_bytes;
 }
 
+/* Tells whether a slot of a record is a pointer to a record that is described nowhere, as what a
+ * library hands out is. */
+static bool is_handle(const struct hs_agree_by *by, const struct hs_native_type *record,
+                      size_t slot)
+{
+    struct hs_ctype_facts facts;
+
+    if (record->slots[slot].pointee == 0)
+        return false;
+    hs_ctype_facts(by->native->ctypes, record->slots[slot].pointee, &facts);
+    return facts.is_declaration;
+}
+
 /* Tells whether each sure pointer of a record leads where one of its kind would. */
 static bool is_full(const struct hs_agree_by *by, const struct hs_heap_block *block,
                     const struct hs_native_type *record)
 {
     struct hs_heap_block to;
     unsigned n = 0;
+    bool has_handle = false;
 
     for (size_t i = 0; i < record->n_slots; i++) {
         uint64_t word = word_of(block, record, i);
@@ -150,12 +171,13 @@ static bool is_full(const struct hs_agree_by *by, const struct hs_heap_block *bl
             continue;
         bool leads =
             is_own(block, record, i) || hs_flow_resolve(by->native, word, &to) == HS_POINTER_START;
+        has_handle |= leads && is_handle(by, record, i);
         if (!leads && hs_objects_object_at(&by->native->dump->objects, word) == NULL &&
             !is_beside(by, block, record, word))
             return false;
         n += leads;
     }
-    return n >= 2;
+    return n >= 2 || (has_handle && record->n_bytes >= HS_GUESS_LARGE_BYTES);
 }
 
 /* Counts the sure pointers that lead into a binary. */
@@ -179,7 +201,7 @@ struct hs_evidence hs_guess_evidence(const struct hs_agree_by *by,
     bool is_denied;
     unsigned n_code = hs_guess_code(by, block, record, &is_denied);
 
-    if (found.disagrees || is_denied)
+    if (hs_guess_denies(&found, record) || is_denied)
         return (struct hs_evidence){.is_denied = true};
     n_behind = count_behind(by, block, record, &n_arrays);
     bool speaks = found.n_shown + n_code + n_arrays != 0 &&

@@ -11,16 +11,19 @@
 
 #include "agree.h"
 
+/* The size from which few records share it: one pointer may tell as much as two of others. */
+enum { HS_GUESS_LARGE_BYTES = 96 };
+
 struct hs_evidence {
-    /* The words disagree (hs_native_agree), or one leads to code where the record has a number. */
+    /* The words disagree (hs_guess_denies), or one leads to code where the record has a number. */
     bool is_denied;
     /* Two pointers at least lead to blocks, or to code as the record says, one of them to what it
      * says. The second may stand in what the first one leads to. */
     bool speaks;
     /* Weaker: each sure pointer leads to a block, into one that another leads to (a begin and its
      * end), into its own block (the text of a short std::string) or into a binary, and two to
-     * blocks or their own; or one leads to a block that is known to be what the record says, and
-     * another to a block or into a binary. */
+     * blocks or their own, or one of a large record, to what a library hands out; or one leads to a
+     * block that is known to be what the record says, and another to a block or into a binary. */
     bool fits;
 };
 
@@ -30,6 +33,11 @@ struct hs_evidence {
 struct hs_evidence hs_guess_evidence(const struct hs_agree_by *by,
                                      const struct hs_heap_block *block,
                                      const struct hs_native_type *record);
+
+/* Tells whether the words of a block speak against a record. What a constructor leaves as it was, a
+ * union or the room of a callback, leads anywhere: where two pointers lead to blocks that are known
+ * to be what the record says, one word in 16 pointers may disagree. */
+bool hs_guess_denies(const struct hs_agreement *found, const struct hs_native_type *record);
 
 /* Counts the words that lead to code where the record has a pointer to code. *ret_denies: one does
  * where it has a number. */

@@ -94,6 +94,13 @@ static void add_record(struct list *list, const struct link *record)
         list->least_bytes = record->block.n_bytes;
 }
 
+/* Tells whether a list ends with a word: it is 0, or leads back into the handle, which is the head
+ * of the list. */
+static bool is_end(const struct link *handle, uint64_t word)
+{
+    return word == 0 || word - handle->block.begin < handle->block.n_bytes;
+}
+
 /* Goes over a list, each record of which is as it must be; n is 0 when it is empty or not believed.
  * A list that ends in a circle is found out by a record that waits for the walk to come back, each
  * time twice as long (Brent 1980). */
@@ -107,7 +114,7 @@ static struct list read_list(const struct handles *h, const struct link *handle,
 
     if (!read_word(handle, chain->first, &word))
         return list;
-    while (word != 0) {
+    while (!is_end(handle, word)) {
         if (word == waits || !take_record(h, handle, chain, word, &record))
             return (struct list){0};
         add_record(&list, &record);
@@ -139,7 +146,7 @@ static void name_records(const struct handles *h, const struct link *handle,
 
     if (!read_word(handle, chain->first, &word))
         return;
-    while (word != 0 && take_record(h, handle, chain, word, &record) &&
+    while (!is_end(handle, word) && take_record(h, handle, chain, word, &record) &&
            read_word(&record, chain->next, &word))
         if (may_name(h, list, &record))
             hs_flow_set_type(h->flow, record.block.rank, name);

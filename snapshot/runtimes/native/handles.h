@@ -9,10 +9,10 @@
  *     ^-----------------  | back        ^-----  | back
  *
  * Nothing tells which version of the library that is, so a list is believed whole or not at all:
- * each record leads back to the handle, and the last one leads nowhere. So no record is of two
- * lists, and all of them take time in proportion to their records, whatever words the process has.
- * A library may cut some records out of one block (SQLite's lookaside memory): they are counted,
- * and that block is not named. */
+ * each record leads back to the handle, and the last one leads nowhere or into the handle. So no
+ * record is of two lists, and all of them take time in proportion to their records, whatever words
+ * the process has. A library may cut some records out of one block (SQLite's lookaside memory):
+ * they are counted, and that block is not named. */
 #ifndef HS_NATIVE_HANDLES_H
 #define HS_NATIVE_HANDLES_H
 
