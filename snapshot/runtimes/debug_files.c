@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/budget.h"
-#include "debug_server.h"
+#include "runtimes/debug_server.h"
 #include "runtimes/dump.h"
 #include "symbols/debugfile.h"
 #include "symbols/lines.h"

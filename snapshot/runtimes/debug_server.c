@@ -1,4 +1,4 @@
-#include "debug_server.h"
+#include "runtimes/debug_server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -267,6 +267,25 @@ hs_status hs_debugfile_open_file(struct hs_elf *elf, const char *path, struct hs
     return HS_OK;
 }
 
+hs_status hs_debugfile_open_build_id(const char *build_id, const char *path, struct hs_elf **ret,
+                                     struct hs_error *err)
+{
+    struct stat st;
+    hs_auto(hs_elf) *elf = NULL;
+    hs_status status = HS_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    *ret = NULL;
+    if (fd < 0)
+        return HS_OK;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        status = hs_elf_open_fd(fd, path, &elf, err);
+    close(fd);
+    if (elf != NULL && strcmp(hs_elf_build_id(elf), build_id) == 0)
+        *ret = HS_STEAL(elf);
+    return status == HS_LIMIT ? status : HS_OK;
+}
+
 hs_status hs_debugfile_open(struct hs_elf *elf, const char *own_path,
                             const char *const *directories, size_t n_directories,
                             struct hs_elf **ret, struct hs_error *err)

@@ -356,6 +356,23 @@ static enum hs_slot_form slot_form_at(const struct hs_native *native,
     return is_cleared ? HS_SLOT_WEAK : form;
 }
 
+hs_status hs_native_describe_slot(struct hs_native *native, struct hs_native_variable *variable,
+                                  uint64_t offset, struct hs_root_leaf *leaf,
+                                  struct hs_native_slot *ret, struct hs_error *err)
+{
+    ret->form =
+        hs_native_slot_form(native->ctypes, variable->type, offset, &ret->pointee, &ret->slot);
+    variable->n_slots++;
+    lower_slot(native, ret->form, ret->slot, true, &leaf->root);
+    leaf->root.field = HS_NO_FIELD;
+    leaf->root.offset = offset;
+    leaf->group_variable = variable->is_whole ? variable->name : 0;
+    if (ret->form == HS_SLOT_WEAK)
+        HS_TRY(
+            hs_native_name(native, &leaf->group_variable, err, "%s" HS_ROOT_WEAK, variable->text));
+    return slot_name(native, variable, offset, &leaf->root.name, err);
+}
+
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
                              uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err)
 {

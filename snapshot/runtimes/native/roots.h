@@ -53,6 +53,18 @@ bool hs_native_resolve(const struct hs_native *native, uint64_t word, enum hs_po
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
                              uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err);
 
+/* A slot as the type of its variable has it: see hs_native_slot_form. */
+struct hs_native_slot {
+    enum hs_slot_form form;
+    hs_ctype pointee;
+    const struct hs_cslot *slot; /* borrowed; may be NULL */
+};
+/* Fills in a leaf what the type of its variable says of the slot at `offset`, without its word: the
+ * name, the group, the offset, and what makes it less than a reference. */
+hs_status hs_native_describe_slot(struct hs_native *native, struct hs_native_variable *variable,
+                                  uint64_t offset, struct hs_root_leaf *leaf,
+                                  struct hs_native_slot *ret, struct hs_error *err);
+
 /* Tells whether a type is a record that debug information names and describes nowhere: a library's
  * handle, which the program is not to look into (SSL_CTX, sqlite3). */
 bool hs_native_is_handle(const struct hs_native *native, hs_ctype pointee);

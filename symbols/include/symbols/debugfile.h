@@ -55,6 +55,12 @@ hs_status hs_debugfile_open(struct hs_elf *elf, const char *own_path,
 hs_status hs_debugfile_open_file(struct hs_elf *elf, const char *path, struct hs_elf **ret,
                                  struct hs_debugfile_search *search, struct hs_error *err);
 
+/* Opens a file if it is of a build-id, in lower-case hexadecimal; NULL and HS_OK when it is not, or
+ * not there. For those who have no program to compare its layout with. The caller closes *ret.
+ * Fails with HS_LIMIT. */
+hs_status hs_debugfile_open_build_id(const char *build_id, const char *path, struct hs_elf **ret,
+                                     struct hs_error *err);
+
 /* The file that dwz moved names and types to, which several programs share. */
 struct hs_debugfile_link {
     const char
