@@ -5,6 +5,7 @@
 
 #include "analysis/chunk_pass.h"
 #include "base/alloc.h"
+#include "graph/pages.h"
 #include "tree_walk.h"
 
 enum { SIZES = 1 << 11, CANDIDATES = 3, LEAST_GROUPS = 8, LEAST_PERCENT = 40, TOLERANCE = 10 };
@@ -56,7 +57,7 @@ static hs_status prepare(struct equal_walk *walk, struct hs_error *err)
     void *pages;
     HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "sizes of blocks", err));
     walk->reserved_bytes = n_bytes;
-    HS_TRY(hs_pages_alloc(n, sizeof *walk->own, &pages, err));
+    HS_TRY(hs_dense_pages(n, sizeof *walk->own, &pages, err));
     walk->own = pages;
     HS_TRY(HS_ALLOC(&walk->sizes, SIZES, err));
     return read_sizes(walk, err);

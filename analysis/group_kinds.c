@@ -3,6 +3,7 @@
 
 #include "analysis/chunk_pass.h"
 #include "base/alloc.h"
+#include "graph/pages.h"
 #include "group_tree.h"
 #include "type_rank.h"
 
@@ -53,7 +54,7 @@ static hs_status load_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
     HS_TRY(
         hs_budget_reserve(view->session.budget, n * kinds->width, "the types of all blocks", err));
     kinds->reserved_bytes = n * kinds->width;
-    HS_TRY(hs_pages_alloc(n, kinds->width, &kinds->of_block, err));
+    HS_TRY(hs_dense_pages(n, kinds->width, &kinds->of_block, err));
     struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, "reading types");
     while (hs_chunk_pass_next(&pass, err))
         set_kinds(kinds, &pass.chunk);

@@ -1,6 +1,7 @@
 #include "node_order.h"
 
 #include "base/alloc.h"
+#include "graph/pages.h"
 
 #define BYTES_A_NODE (sizeof(uint32_t) + sizeof(uint32_t))
 
@@ -23,7 +24,7 @@ static hs_status take(const struct hs_view *view, uint64_t n, size_t bytes_each,
     if (hs_budget_left_bytes(budget) / share < n * bytes_each)
         return HS_OK;
     HS_TRY(hs_budget_reserve(budget, n * bytes_each, "what nodes retain", err));
-    hs_status status = hs_pages_alloc(n, bytes_each, ret, err);
+    hs_status status = hs_dense_pages(n, bytes_each, ret, err);
     if (status != HS_OK)
         hs_budget_release(budget, n * bytes_each);
     return status;

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "graph/pages.h"
 #include "tree_walk.h"
 
 hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct hs_type_walk *ret,
@@ -14,7 +15,7 @@ hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct
     while (walk.width > 1 && hs_budget_left_bytes(view->session.budget) < n * walk.width)
         walk.width /= 2;
     HS_TRY(hs_budget_reserve(view->session.budget, n * walk.width, "the types of all blocks", err));
-    hs_status status = hs_pages_alloc(n, walk.width, &walk.types, err);
+    hs_status status = hs_dense_pages(n, walk.width, &walk.types, err);
     if (status == HS_OK)
         status = HS_ALLOC(&walk.open, n_types, err);
     if (status == HS_OK)

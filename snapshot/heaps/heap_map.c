@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "base/huge.h"
 #include "heap_map_pages.h"
 #include "heap_map_seal.h"
 
@@ -121,6 +122,20 @@ static hs_status map_lay_out(struct hs_heap_map *map, uint64_t *ret_n_bits, stru
     return HS_OK;
 }
 
+/* Asks for huge pages under the bitmaps where most of what the spans cover is there: in a span of
+ * which little is, a huge page would be for a few bits. */
+static void map_prefer_huge(struct hs_heap_map *map)
+{
+    uint64_t n_bytes = 0, n_map_bytes = map->starts.n_bits / 8;
+
+    for (size_t i = 0; i < map->n_spans; i++)
+        n_bytes += map->spans[i].end - map->spans[i].begin;
+    if (map->image == NULL || n_bytes / 2 > map->image->kept_bytes)
+        return;
+    hs_pages_prefer_huge(map->starts.words, n_map_bytes);
+    hs_pages_prefer_huge(map->stops.words, n_map_bytes);
+}
+
 hs_status hs_heap_map_seal(struct hs_heap_map *map, uint64_t *ret_n_refused, struct hs_error *err)
 {
     uint64_t n_bits = 0, n_refused = 0;
@@ -132,6 +147,7 @@ hs_status hs_heap_map_seal(struct hs_heap_map *map, uint64_t *ret_n_refused, str
     HS_TRY(hs_page_table_new(map->spans, map->n_spans, &map->pages, err));
     HS_TRY(hs_bitmap_init(&map->starts, n_bits, err));
     HS_TRY(hs_bitmap_init(&map->stops, n_bits, err));
+    map_prefer_huge(map);
     map->is_sealed = true;
     *ret_n_refused = n_refused + map->n_unfit;
     return HS_OK;

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "base/huge.h"
 #include "base/units.h"
 #include "image_shadow.h"
 
@@ -357,6 +358,8 @@ static bool image_is_nobodys_file(const struct hs_target *target, hs_addr at)
 static hs_status image_read_run(struct hs_image *image, struct hs_target *target, hs_addr begin,
                                 hs_addr end, struct image_place place, struct hs_error *err)
 {
+    if (image->paged == NULL)
+        hs_pages_prefer_huge(place.bytes, end - begin);
     while (begin < end) {
         size_t n = 0;
         HS_TRY(image_read_some(image, target, begin, end - begin, place.bytes, &n, err));

@@ -7,6 +7,7 @@
 #include "flow.h"
 
 #include "base/alloc.h"
+#include "base/huge.h"
 #include "ends.h"
 #include "flow_private.h"
 #include "qt.h"
@@ -731,6 +732,7 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
 static hs_status flow_alloc(struct hs_flow *flow, struct hs_error *err)
 {
     HS_TRY(HS_PAGES_ALLOC(&flow->small, flow->n_blocks, err));
+    hs_pages_prefer_huge(flow->small, flow->n_blocks * sizeof *flow->small);
     HS_TRY(HS_PAGES_ALLOC(&flow->large, flow->n_blocks, err));
     return HS_OK;
 }

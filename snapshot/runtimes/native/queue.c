@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/huge.h"
 #include "base/table.h"
 
 enum { PREFETCH_AHEAD = 8, STEPS_BEFORE_SEEK = 64, SPARSE_BYTES = 64 << 10 };
@@ -16,6 +17,7 @@ hs_status hs_block_queue_init(struct hs_block_queue *queue, const struct hs_heap
                                      .sweep = {.map = map},
                                      .region_bits = HS_QUEUE_REGION_BITS};
     HS_TRY(HS_PAGES_ALLOC(&queue->ring, capacity, err));
+    hs_pages_prefer_huge(queue->ring, capacity * sizeof *queue->ring);
     return HS_OK;
 }
 
