@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "process/constants.h"
+#include "region_bits.h"
 
 bool hs_carve_is_one_piece(const struct hs_process_copy *process, hs_addr begin, hs_addr end)
 {
@@ -63,4 +64,38 @@ hs_status hs_carve_take_over(struct hs_heap_map *map, struct hs_ledger *ledger,
     if (before[0] == '\0' || strcmp(before, name) == 0)
         return HS_OK;
     return hs_ledger_hand_over(ledger, before, name, begin, end, err);
+}
+
+hs_status hs_carve_mark_one(struct hs_carve_marking *m, hs_addr begin, uint64_t n_bytes,
+                            struct hs_error *err)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
+    bool is_ours = span != NULL && span->owner == m->owner;
+
+    if (span == NULL || (is_ours && !hs_heap_map_set(m->map, begin)) ||
+        (!is_ours && (span->begin < begin || span->end > begin + n_bytes))) {
+        m->n_missing++;
+        return HS_OK;
+    }
+    return hs_ledger_move(m->ledger, hs_allocators[m->owner]->name, HS_MEMORY_FREE, HS_MEMORY_LIVE,
+                          begin, begin + n_bytes, 0, err);
+}
+
+hs_status hs_carve_mark(struct hs_carve_marking *m, const struct hs_heap_span *expected,
+                        const uint64_t *live, struct hs_error *err)
+{
+    const unsigned n = (unsigned)((expected->end - expected->begin) / expected->unit_bytes);
+    struct hs_region_move move = {hs_allocators[m->owner]->name, HS_MEMORY_FREE, HS_MEMORY_LIVE,
+                                  expected->begin, expected->unit_bytes};
+
+    if (hs_carve_is_placed(m->map, expected)) {
+        hs_region_bits_set(&m->map->starts, hs_heap_map_span_at(m->map, expected->begin)->first_bit,
+                           live, n);
+        return hs_region_bits_move(m->ledger, &move, live, n, err);
+    }
+    for (unsigned i = 0; i < n; i++)
+        if ((live[i / 64] >> (i % 64) & 1) != 0)
+            HS_TRY(hs_carve_mark_one(m, expected->begin + i * expected->unit_bytes,
+                                     expected->unit_bytes, err));
+    return HS_OK;
 }

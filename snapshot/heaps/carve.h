@@ -25,4 +25,20 @@ hs_status hs_carve_take_over(struct hs_heap_map *map, struct hs_ledger *ledger,
                              const struct hs_strtab *strings, unsigned owner, hs_addr begin,
                              hs_addr end, struct hs_error *err);
 
+/* The marking of an allocator's spans as they were added; those in which another one has cut its
+ * own pool are told block by block. */
+struct hs_carve_marking {
+    struct hs_heap_map *map;
+    struct hs_ledger *ledger;
+    unsigned owner;
+    uint64_t n_missing; /* blocks that no span was found for */
+};
+/* One block of a span that is not there as it was added lives; where another allocator's pool fills
+ * it, its blocks do. */
+hs_status hs_carve_mark_one(struct hs_carve_marking *marking, hs_addr begin, uint64_t n_bytes,
+                            struct hs_error *err);
+/* The blocks of a span that are set in `live` live. */
+hs_status hs_carve_mark(struct hs_carve_marking *marking, const struct hs_heap_span *expected,
+                        const uint64_t *live, struct hs_error *err);
+
 #endif

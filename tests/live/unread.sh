@@ -41,6 +41,8 @@ for command in roots types; do
     says "$command" ' 94.3% .*\[not read\]'
     says "$command" ' 100.0% .*TOTAL'
 done
+says types 'TOTAL' -n 0
+! grep -q '\[heap of' "$work/said" || { cat "$work/said"; fail "types tells it twice"; }
 for command in roots types suspects; do
     "$HEAPSNAP" "$command" "$work/heap.snap" --json |
         python3 -c 'import json, sys; assert json.load(sys.stdin)["unread_words"] > 2090000' ||
@@ -75,9 +77,9 @@ done
 leave
 
 # By what its functions are called, and by the program's name where these are hidden.
-build moz -DCOLLECTOR=moz_arena_malloc -rdynamic
+build rpm -DCOLLECTOR=rpmalloc -rdynamic
 cp "$work/unread" "$work/js102"
-for known in 'moz:mozjemalloc (moz)' 'js102:SpiderMonkey (js102)'; do
+for known in 'rpm:rpmalloc (rpm)' 'js102:SpiderMonkey (js102)'; do
     start "$work/${known%%:*}" 16
     "$HEAPSNAP" doctor "$pid" >"$work/said" 2>&1 || fail "doctor"
     grep -qF "${known#*:}" "$work/said" || { cat "$work/said"; fail "doctor: $known"; }

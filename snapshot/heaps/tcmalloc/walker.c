@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "carve.h"
-#include "region_bits.h"
 #include "tcmalloc/parts.h"
 
 static void tcmalloc_close(void *state)
@@ -108,47 +107,11 @@ static hs_status tcmalloc_add_spans(void *state, struct hs_heap_map *map, struct
 
 struct marking {
     struct tcmalloc *tcmalloc;
-    struct hs_heap_map *map;
-    struct hs_ledger *ledger;
+    struct hs_carve_marking blocks;
     uint64_t n_of_classes, n_sound;  /* spans */
-    uint64_t n_free, n_missing;      /* blocks; those that no span was found for */
+    uint64_t n_free;                 /* blocks */
     uint64_t free[TCMALLOC_CLASSES]; /* blocks in spans of each */
 };
-
-/* One block of a span that is not there as it was added: it was cut around another one's pool that
- * lies in its blocks. Where that fills the block, its blocks live. */
-static hs_status mark_one(struct marking *m, hs_addr begin, uint64_t n_bytes, struct hs_error *err)
-{
-    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
-    bool is_ours = span != NULL && span->owner == HS_OWNER_tcmalloc;
-
-    if (span == NULL || (is_ours && !hs_heap_map_set(m->map, begin)) ||
-        (!is_ours && (span->begin < begin || span->end > begin + n_bytes))) {
-        m->n_missing++;
-        return HS_OK;
-    }
-    return hs_ledger_move(m->ledger, TCMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, begin,
-                          begin + n_bytes, 0, err);
-}
-
-static hs_status mark_live(struct marking *m, const struct hs_heap_span *expected,
-                           const uint64_t *live, struct hs_error *err)
-{
-    const unsigned n = (unsigned)((expected->end - expected->begin) / expected->unit_bytes);
-    struct hs_region_move move = {TCMALLOC_OWNER, HS_MEMORY_FREE, HS_MEMORY_LIVE, expected->begin,
-                                  expected->unit_bytes};
-
-    if (hs_carve_is_placed(m->map, expected)) {
-        hs_region_bits_set(&m->map->starts, hs_heap_map_span_at(m->map, expected->begin)->first_bit,
-                           live, n);
-        return hs_region_bits_move(m->ledger, &move, live, n, err);
-    }
-    for (unsigned i = 0; i < n; i++)
-        if ((live[i / 64] >> (i % 64) & 1) != 0)
-            HS_TRY(
-                mark_one(m, expected->begin + i * expected->unit_bytes, expected->unit_bytes, err));
-    return HS_OK;
-}
 
 static hs_status mark_span(struct marking *m, const struct tcmalloc_span *span,
                            struct hs_error *err)
@@ -160,7 +123,7 @@ static hs_status mark_span(struct marking *m, const struct tcmalloc_span *span,
     if (!span->is_in_use)
         return HS_OK;
     if (span->class_number == 0)
-        return mark_one(m, span->begin, span->end - span->begin, err);
+        return hs_carve_mark_one(&m->blocks, span->begin, span->end - span->begin, err);
     memset(blocks, 0, n_words * sizeof *blocks);
     m->n_of_classes++;
     m->n_sound += hs_tcmalloc_free_blocks(m->tcmalloc, span, blocks, &n_free);
@@ -170,7 +133,7 @@ static hs_status mark_span(struct marking *m, const struct tcmalloc_span *span,
         blocks[i] = ~blocks[i];
     if (n % 64 != 0)
         blocks[n_words - 1] &= (UINT64_C(1) << n % 64) - 1;
-    return mark_live(m, &expected, blocks, err);
+    return hs_carve_mark(&m->blocks, &expected, blocks, err);
 }
 
 static hs_status tcmalloc_report(const struct marking *m, const struct tcmalloc_cached *cached,
@@ -191,12 +154,12 @@ static hs_status tcmalloc_report(const struct marking *m, const struct tcmalloc_
     if (t->central != 0)
         HS_TRY(hs_findings_proof(findings, "tcmalloc: classes with as many free blocks as they say",
                                  t->n_classes - 1, n_classes, err));
-    if (t->n_damaged != 0 || m->n_missing != 0)
+    if (t->n_damaged != 0 || m->blocks.n_missing != 0)
         HS_TRY(hs_findings_note(
             findings, true, err,
             "tcmalloc: %llu spans or leaves are damaged, or were caught in a change, "
             "%llu blocks overlap others: they are left out",
-            (unsigned long long)t->n_damaged, (unsigned long long)m->n_missing));
+            (unsigned long long)t->n_damaged, (unsigned long long)m->blocks.n_missing));
     if (t->central == 0 || t->n_caches == 0)
         HS_TRY(hs_findings_note(findings, true, err,
                                 "tcmalloc: its %s were not found: what they hold ready counts as "
@@ -208,7 +171,7 @@ static hs_status tcmalloc_report(const struct marking *m, const struct tcmalloc_
 static hs_status tcmalloc_mark(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                                struct hs_error *err)
 {
-    struct marking m = {.tcmalloc = state, .map = map, .ledger = ledger};
+    struct marking m = {.tcmalloc = state, .blocks = {map, ledger, HS_OWNER_tcmalloc, 0}};
     struct tcmalloc_cached cached;
 
     for (size_t i = 0; i < m.tcmalloc->n_spans; i++)

@@ -11,6 +11,7 @@
     X(jemalloc)          \
     X(mimalloc)          \
     X(tcmalloc)          \
+    X(mozjemalloc)       \
     X(boehm)             \
     X(cpython)           \
     X(registered)        \
