@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/chunk_pass.h"
+#include "analysis/unread.h"
 #include "base/alloc.h"
 #include "base/bitmap.h"
 #include "kept_types.h"
@@ -166,14 +167,26 @@ static void add_other(struct hs_type_rows *rows, const struct hs_type_row *row)
     rows->others.static_words += row->shallow.static_words;
 }
 
-/* Drops types that no root reaches, sorts, and puts what is not to be shown with the others. */
+/* Tells whether all of a row is pieces of mappings, which count as memory that is not read: what
+ * stands in a row of its own below the types is none of them. */
+static bool is_not_read(const struct hs_view *view, const struct hs_type_row *row)
+{
+    return row->shallow.objects == 0 &&
+           hs_snap_type(view->snap, row->type)->form == HS_FORM_MAPPING;
+}
+
+/* Drops types that no root reaches, and those of what is not read, sorts, and puts what is not to
+ * be shown with the others. */
 static void finish_rows(const struct hs_view *view, const struct hs_type_query *query,
                         struct hs_type_rows *rows)
 {
+    struct hs_unread unread;
     size_t n = 0;
+    hs_unread_find(view, &unread);
     for (size_t i = 0; i < rows->n_rows; i++) {
         const struct hs_type_row *row = &rows->rows[i];
-        if (row->shallow.objects + row->shallow.static_objects == 0)
+        if (row->shallow.objects + row->shallow.static_objects == 0 ||
+            (unread.counted_words != 0 && is_not_read(view, row)))
             continue;
         if (row->retained_words >= query->min_words)
             rows->rows[n++] = *row;
