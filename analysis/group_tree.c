@@ -347,20 +347,18 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
     return HS_OK;
 }
 
-/* The size of which all members have most words together, of equal ones the smallest. */
-static void find_common_size(struct member_walk *walk)
+/* Finds the sizes of which members have most words together, of equal ones the smallest first. */
+static void find_sizes(struct member_walk *walk)
 {
-    struct hs_accumulation *at = walk->at;
-    wide most = 0;
+    struct hs_member_size *sizes = walk->at->sizes;
     for (unsigned i = 0; i < N_CLASSES; i++) {
-        if (walk->n_sizes[i] == 0)
-            continue;
-        wide words = (wide)walk->n_sizes[i] * class_words(i);
-        if (words <= most)
-            continue;
-        most = words;
-        at->common_words = class_words(i);
-        at->n_common = walk->n_sizes[i];
+        struct hs_member_size found = {class_words(i), walk->n_sizes[i]};
+        for (unsigned k = 0; k < HS_MEMBER_SIZES && found.n != 0; k++)
+            if ((wide)found.words * found.n > (wide)sizes[k].words * sizes[k].n) {
+                const struct hs_member_size less = sizes[k];
+                sizes[k] = found;
+                found = less;
+            }
     }
 }
 
@@ -398,7 +396,7 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
         at->point = place->node;
     }
     leave_root(walk);
-    find_common_size(walk);
+    find_sizes(walk);
     uint64_t n = 0, half = (at->steps[at->members].n_blocks + 1) / 2;
     for (unsigned i = 0; i < N_CLASSES && n < half; i++) {
         n += walk->n_sizes[i];

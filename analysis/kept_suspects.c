@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 12
+#define KEPT_SUSPECTS_VERSION 13
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -134,8 +134,10 @@ static void accumulation(struct coder *c, struct hs_accumulation *at)
     }
     size(c, &at->median_words);
     size(c, &at->largest_words);
-    size(c, &at->common_words);
-    size(c, &at->n_common);
+    for (unsigned i = 0; i < HS_MEMBER_SIZES; i++) {
+        size(c, &at->sizes[i].words);
+        size(c, &at->sizes[i].n);
+    }
     node(c, &at->top);
     node(c, &at->point);
     size(c, &at->n_direct);
@@ -236,7 +238,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1944 && sizeof(struct hs_accumulation) == 1104 &&
+static_assert(sizeof(struct hs_suspect) == 1976 && sizeof(struct hs_accumulation) == 1136 &&
               sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

@@ -39,8 +39,8 @@ static void fill_accumulation(struct hs_accumulation *at)
     }
     at->median_words = 13;
     at->largest_words = 14;
-    at->common_words = 15;
-    at->n_common = 16;
+    for (unsigned i = 0; i < HS_MEMBER_SIZES; i++)
+        at->sizes[i] = (struct hs_member_size){15 + i, 16 + i};
     at->top = 3;
     at->point = 4;
     at->n_direct = 17;

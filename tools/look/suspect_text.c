@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "suspect_writer.h"
 
-static void put_bytes(struct writer *w, const struct hs_view *view, uint64_t words)
+void hs_suspect_put_bytes(struct writer *w, const struct hs_view *view, uint64_t words)
 {
     char text[HS_UNIT_TEXT_BYTES];
     hs_format_bytes(words * view->facts->word_bytes, text);
@@ -194,22 +194,15 @@ static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t ty
 static void put_sizes(struct writer *w, const struct hs_view *view,
                       const struct hs_suspect *suspect)
 {
-    enum { MANY_TIMES = 4, MANY_ALIKE = 8, ALIKE = 10 };
+    enum { MANY_TIMES = 4, ALIKE = 10 };
     const struct hs_accumulation *at = &suspect->at;
     uint64_t own_words = at->steps[at->members].own_words;
     uint64_t average = own_words / suspect->count, median = suspect->each_words;
     bool is_uneven = average / MANY_TIMES > median;
     bool is_alike = (average > median ? average - median : median - average) <= median / ALIKE;
-    bool is_common = !has_type(view, suspect->type) && at->n_common < suspect->count &&
-                     at->n_common >= MANY_ALIKE && at->common_words > own_words / 2 / at->n_common;
-    if (is_common) {
-        put_blocks(w, view, suspect->type, suspect->count, 0);
-        put(w, ", mostly %lu of ", (unsigned long)at->n_common);
-        put_bytes(w, view, at->common_words);
-        put(w, " each");
-        return;
-    }
     put_blocks(w, view, suspect->type, suspect->count, is_alike ? median : 0);
+    if (!is_alike && hs_suspect_put_sizes(w, view, suspect))
+        return;
     if (is_uneven) {
         put(w, ", ");
         put_bytes(w, view, own_words);
@@ -302,6 +295,7 @@ static void put_members(struct writer *w, const struct hs_view *view,
     put_blocks(w, view, suspect->type, suspect->count, 0);
     if (suspect->count == 1)
         put_elements(w, suspect);
+    (void)hs_suspect_put_sizes(w, view, suspect);
     put(w, ", ");
     put_bytes(w, view, members->words / suspect->count);
     put(w, suspect->count == 1 ? " with what hangs on it" : " each with what hangs on them");

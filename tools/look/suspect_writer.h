@@ -25,6 +25,16 @@ void hs_suspect_put_name(struct writer *w, const char *name, size_t columns);
 bool hs_suspect_has_type(const struct hs_view *view, uint32_t type);
 #define has_type hs_suspect_has_type
 
+/* Puts words as bytes: "1.2 MiB". */
+void hs_suspect_put_bytes(struct writer *w, const struct hs_view *view, uint64_t words);
+#define put_bytes hs_suspect_put_bytes
+
+/* Puts the sizes of members: ", mostly 300 of 48 B each"; ": 300 of 80 B, 290 of 64 B and 40
+ * others", where no size has most. Nothing, and false, where types tell more, all are of one size,
+ * or no three sizes are half of it. */
+bool hs_suspect_put_sizes(struct writer *w, const struct hs_view *view,
+                          const struct hs_suspect *suspect);
+
 /* Puts a share of a whole in percent, rounded to tenths: "88.0 %". */
 void hs_suspect_put_percent(struct writer *w, uint64_t part, uint64_t whole);
 #define put_percent hs_suspect_put_percent

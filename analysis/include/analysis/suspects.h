@@ -49,6 +49,7 @@ struct hs_accumulated {
  * its own, the lowest of these. Where the number of blocks jumps to the fourfold and a type there,
  * or of about as many blocks below it, tells more (a class of the program more than a container:
  * type_rank.h), the members are that type's. */
+enum { HS_MEMBER_SIZES = 3 };
 struct hs_accumulation {
     struct hs_accumulated steps[HS_GROUP_STEPS + 1]; /* the first is the place itself */
     unsigned n_steps;
@@ -63,14 +64,15 @@ struct hs_accumulation {
     hs_node class_tops[2];            /* the block of each of these that retains most */
     uint64_t median_words;            /* of a member's own; exact below 4096 words, else to 1 % */
     uint64_t largest_words;           /* of a member's own */
-    uint64_t common_words, n_common;  /* the size of members that has most words, and how many have
-                                         it; as exact as the median */
-    hs_node top;                      /* the member that retains most; HS_NO_NODE without members */
-    hs_node point;                    /* the node that most members hang on directly */
-    uint64_t n_direct;                /* so many */
-    uint64_t n_heads;                 /* members that do not hang on other members */
-    uint64_t top_words;               /* of `top`, with all that hangs on it */
-    bool is_within;                   /* the members hang on one of them: `top` is another */
+    struct hs_member_size {
+        uint64_t words, n;    /* of each; how many have it. 0: there are no more sizes */
+    } sizes[HS_MEMBER_SIZES]; /* of members, those with most words first; as exact as the median */
+    hs_node top;              /* the member that retains most; HS_NO_NODE without members */
+    hs_node point;            /* the node that most members hang on directly */
+    uint64_t n_direct;        /* so many */
+    uint64_t n_heads;         /* members that do not hang on other members */
+    uint64_t top_words;       /* of `top`, with all that hangs on it */
+    bool is_within;           /* the members hang on one of them: `top` is another */
 };
 
 /* The number of sizes told of equal groups: so many times the same blocks, where no type tells what
