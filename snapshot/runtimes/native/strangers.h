@@ -7,7 +7,10 @@
  *
  * Where strangers' variables lead to what is the program's, and where words of their memory do,
  * that is of a lower tier: it was handed to the library, or is an old word where nobody says what
- * is. What the program does not reach itself they keep as ever. */
+ * is. What the program does not reach itself they keep as ever.
+ *
+ * Without debug information of the program, too, a value of pthread_setspecific that leads where
+ * one of its variables leads only finds that: an interpreter, the state of the first thread. */
 #ifndef HS_NATIVE_STRANGERS_H
 #define HS_NATIVE_STRANGERS_H
 
