@@ -77,19 +77,16 @@ static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
 {
     const struct hs_process_copy process = {.target = &dump->target, .objects = &dump->objects};
     const struct hs_objects *objects = &dump->objects;
-    const char *kind = hs_program_kind(objects), *hint = NULL;
-    char unread[NAMES_BYTES];
+    char unread[NAMES_BYTES], hint[NAMES_BYTES];
 
     hs_heaps_recognise_runtimes(&process, dump->options->rules, 0, unread, sizeof unread);
-    if (has_library(objects, "libjvm."))
-        hint = "for its own heap: jcmd PID GC.heap_dump FILE, then heapsnap import --from hprof";
-    else if (strncmp(unread, "V8 ", 3) == 0)
-        hint = "for its own heap: node --heapsnapshot-signal=SIGUSR2, then heapsnap import FILE";
     hs_heaps_join_names(unread, sizeof unread);
+    const char *kind = hs_program_kind(objects), *own_dump = hs_unread_own_dump(unread);
+    snprintf(hint, sizeof hint, "for its objects: %s", own_dump == NULL ? "" : own_dump);
     if (unread[0] == '\0')
         add(d, "runtime", HS_VERDICT_OK, NULL, "%s", kind);
     else
-        add(d, "runtime", HS_VERDICT_WARNING, hint,
+        add(d, "runtime", HS_VERDICT_WARNING, own_dump == NULL ? NULL : hint,
             "%s; %s: its heap is not supported yet, only the memory of malloc is read", kind,
             unread);
 }

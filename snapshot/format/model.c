@@ -210,3 +210,17 @@ unsigned hs_unread_percent(const struct hs_unread_sum *sum)
         return 0;
     return (unsigned)(100.0 * (double)sum->unread_bytes / (double)sum->private_bytes);
 }
+
+const char *hs_unread_own_dump(const char *name)
+{
+    static const struct {
+        const char *runtime, *commands;
+    } known[] = {
+        {"a Java machine", "jcmd PID GC.heap_dump FILE, then heapsnap import FILE"},
+        {"V8", "node --heapsnapshot-signal=SIGUSR2, then heapsnap import FILE"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(name, known[i].runtime) != NULL)
+            return known[i].commands;
+    return NULL;
+}
