@@ -14,7 +14,7 @@
 #include "symbols/elf.h"
 #include "types.h"
 
-enum { NAME_BYTES = 160, CONSTRUCTOR_WORDS = 2, CONSTRUCTORS_MAX = 1 << 16 };
+enum { CONSTRUCTOR_WORDS = 2 };
 
 /* Tells whether a text can be the name of a constructor, behind modules: "Unix.Unix_error". */
 static bool is_constructor(const char *text)
@@ -46,42 +46,23 @@ static bool text_of(const struct hs_ocaml *rt, uint64_t value, char *text, size_
     return is_constructor(text);
 }
 
-static bool constructor_name(const struct hs_ocaml *rt, const struct hs_block *constructor,
-                             char *name, size_t n)
+bool hs_ocaml_constructor_name(const struct hs_ocaml *rt, const struct hs_block *constructor,
+                               char *name, size_t n)
 {
     const uint8_t *fields = hs_map_bytes(constructor->span, constructor->address);
 
     return (hs_load_u64(fields + HS_WORD) & 1) != 0 && text_of(rt, hs_load_u64(fields), name, n);
 }
 
-hs_status hs_ocaml_constructor_type(struct hs_ocaml_types *types, const struct hs_block *block,
-                                    uint64_t header, uint32_t *ret, bool *ret_found,
-                                    struct hs_error *err)
+bool hs_ocaml_constructor_of(const struct hs_block_map *map, const struct hs_block *block,
+                             uint64_t header, struct hs_block *ret)
 {
-    uint64_t value;
-    struct hs_block to;
-    char name[NAME_BYTES];
-
-    *ret_found = false;
     if (HS_HEADER_TAG(header) != 0 || HS_HEADER_WOSIZE(header) < 2)
-        return HS_OK;
-    value = hs_load_u64(hs_map_bytes(block->span, block->address));
-    if (value % HS_WORD != 0 || value == 0 || !hs_map_resolve(types->map, value, &to) ||
-        !hs_bitmap_get(&types->map->starts, to.bit))
-        return HS_OK;
-    uint64_t head = hs_block_head(&to);
-    if (HS_HEADER_TAG(head) != HS_TAG_OBJECT || HS_HEADER_WOSIZE(head) != CONSTRUCTOR_WORDS)
-        return HS_OK;
-    const uint64_t *known = hs_dict_find(&types->constructors, to.address);
-    if (known != NULL) {
-        *ret = (uint32_t)*known - 1;
-        *ret_found = *known != 0;
-        return HS_OK;
-    }
-    if (types->constructors.n >= CONSTRUCTORS_MAX)
-        return HS_OK;
-    *ret_found = constructor_name(types->rt, &to, name, sizeof name);
-    if (*ret_found)
-        HS_TRY(hs_ocaml_type_named(types, name, 0, HS_FORM_BLOCK, ret, err));
-    return hs_dict_put(&types->constructors, to.address, *ret_found ? (uint64_t)*ret + 1 : 0, err);
+        return false;
+    uint64_t value = hs_load_u64(hs_map_bytes(block->span, block->address));
+    if (value % HS_WORD != 0 || value == 0 || !hs_map_resolve(map, value, ret) ||
+        !hs_bitmap_get(&map->starts, ret->bit))
+        return false;
+    uint64_t head = hs_block_head(ret);
+    return HS_HEADER_TAG(head) == HS_TAG_OBJECT && HS_HEADER_WOSIZE(head) == CONSTRUCTOR_WORDS;
 }

@@ -333,6 +333,31 @@ static hs_status type_of_object(struct hs_ocaml_types *types, const struct hs_bl
     return hs_dict_put(&types->by_call, table.address, *ret, err);
 }
 
+hs_status hs_ocaml_constructor_type(struct hs_ocaml_types *types, const struct hs_block *block,
+                                    uint64_t header, uint32_t *ret, bool *ret_found,
+                                    struct hs_error *err)
+{
+    struct hs_block constructor = {0};
+    char name[NAME_BYTES];
+
+    *ret_found = false;
+    if (types->map == NULL || !hs_ocaml_constructor_of(types->map, block, header, &constructor))
+        return HS_OK;
+    const uint64_t *known = hs_dict_find(&types->constructors, constructor.address);
+    if (known != NULL) {
+        *ret = (uint32_t)*known - 1;
+        *ret_found = *known != 0;
+        return HS_OK;
+    }
+    if (types->constructors.n >= TYPES_MAX)
+        return HS_OK;
+    *ret_found = hs_ocaml_constructor_name(types->rt, &constructor, name, sizeof name);
+    if (*ret_found)
+        HS_TRY(hs_ocaml_type_named(types, name, 0, HS_FORM_BLOCK, ret, err));
+    return hs_dict_put(&types->constructors, constructor.address,
+                       *ret_found ? (uint64_t)*ret + 1 : 0, err);
+}
+
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
                         enum hs_ephe_state ephemeron, uint32_t *ret, struct hs_error *err)
 {

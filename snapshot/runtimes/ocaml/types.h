@@ -81,8 +81,13 @@ bool hs_ocaml_identifier(const struct hs_ocaml *rt, hs_addr operations, char *te
 hs_status hs_ocaml_type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
                               enum hs_type_form form, uint32_t *ret, struct hs_error *err);
 
-/* constructors.c: finds the type of an exception, or of another value of an extensible type, by its
- * constructor; *ret_found is false for other blocks. */
+/* constructors.c: finds the block of the constructor of an exception, or of another value of an
+ * extensible type; false for other blocks. Copies the name that a constructor has. */
+bool hs_ocaml_constructor_of(const struct hs_block_map *map, const struct hs_block *block,
+                             uint64_t header, struct hs_block *ret);
+bool hs_ocaml_constructor_name(const struct hs_ocaml *rt, const struct hs_block *constructor,
+                               char *name, size_t n);
+/* Finds the type of such a value; *ret_found is false for other blocks. */
 hs_status hs_ocaml_constructor_type(struct hs_ocaml_types *types, const struct hs_block *block,
                                     uint64_t header, uint32_t *ret, bool *ret_found,
                                     struct hs_error *err);

@@ -7,8 +7,8 @@
  * is meant again. The bytes are foreign: sizes are bounded by what is left of them. Numbers are
  * big-endian. Floats and custom blocks are refused. Source: runtime/intern.c, caml/intext.h; the
  * same in 4.13 to 5.4, but for compression, which is refused. */
-#ifndef HS_OCAML_BYTECODE_MARSHAL_H
-#define HS_OCAML_BYTECODE_MARSHAL_H
+#ifndef HS_BYTECODE_MARSHAL_H
+#define HS_BYTECODE_MARSHAL_H
 
 #include "base/error.h"
 
