@@ -8,8 +8,8 @@
  * runs, its stack pointer is in a register: then all that may be one counts, and the slots are
  * conservative. Sources: runtime/roots_byt.c, interp.c, startup_byt.c, stacks.c and
  * systhreads/st_stubs.c of 4.13.1 and 4.14.2. */
-#ifndef HS_OCAML_BYTECODE_H
-#define HS_OCAML_BYTECODE_H
+#ifndef HS_BYTECODE_BYTECODE_H
+#define HS_BYTECODE_BYTECODE_H
 
 #include "roots.h"
 
