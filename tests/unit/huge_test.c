@@ -49,7 +49,7 @@ static void marks_what_holds_a_huge_page(void **state)
 static void leaves_what_is_beside_and_within(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
-    uint8_t *memory;
+    uint8_t *memory = NULL;
     (void)state;
     if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
         skip();

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "fail_each.h"
 #include "fake_ctypes.h"
+#include "fake_joined.h"
 #include "fake_native.h"
 
 #include "native/globals.h"

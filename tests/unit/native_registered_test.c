@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "fake_ctypes.h"
+#include "fake_joined.h"
 #include "fake_native.h"
 static struct hs_error err;
 static struct hs_registered_root ranges[4];

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "fake_ctypes.h"
+#include "fake_joined.h"
 #include "fake_native.h"
 static struct hs_error err;
 

@@ -20,8 +20,7 @@ void hs_unread_text(const struct hs_view *view, char text[HS_UNREAD_TEXT_BYTES])
                    "%u %% of the process's own memory (%s) is not read: %s%.300s%s%s%s",
                    unread.percent, bytes, is_known ? "the heap of " : "no known allocator has it",
                    unread.runtime, is_known ? " is not supported yet" : "",
-                   own_dump == NULL ? "" : "; for its objects: ",
-                   own_dump == NULL ? "" : own_dump);
+                   own_dump == NULL ? "" : "; for its objects: ", own_dump == NULL ? "" : own_dump);
 }
 
 hs_status hs_unread_say(struct hs_tool *tool, const struct hs_view *view, struct hs_error *err)

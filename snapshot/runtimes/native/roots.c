@@ -129,6 +129,25 @@ static void set_class(const struct hs_native *native, enum hs_pointer how, bool 
         root->reason = is_end ? HS_REASON_END_POINTER : HS_REASON_PAST_END;
 }
 
+/* Lowers a root by what its word leads to. */
+static void lower_word(const struct hs_native *native, const struct hs_interpreter *python,
+                       struct hs_root_leaf *leaf, const struct hs_heap_block *block, uint64_t word)
+{
+    if (!hs_edge_is_sure(leaf->root.edge_class))
+        return; /* doubtful, and why is known */
+    if (python->model != NULL && python->model->is_left != NULL &&
+        python->model->is_left(python->state, block, leaf->root.address))
+        hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_LEFT_BEHIND);
+    else if (is_inside(python, leaf, block, word))
+        hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_PYTHON_PART);
+    else if (is_interpreters(native, python, leaf, block))
+        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
+    else if (is_owned_by_other(native, leaf, block))
+        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_OWNED_ELSEWHERE);
+    else if (leaf->root.tier == HS_TIER_RUNTIME && leaf->root.reason == HS_REASON_NONE)
+        leaf->root.reason = HS_REASON_RUNTIME_TABLE;
+}
+
 static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                           const struct hs_native_chosen *to, struct hs_error *err)
 {
@@ -145,19 +164,7 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
                   is_end_of_other(native, leaf, to, &block);
     if (leaf->root.edge_class != HS_EDGE_GUESSED)
         set_class(native, how, is_end, &leaf->root);
-    if (!hs_edge_is_sure(leaf->root.edge_class))
-        ; /* doubtful, and why is known */
-    else if (python.model != NULL && python.model->is_left != NULL &&
-             python.model->is_left(python.state, &block, leaf->root.address))
-        hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_LEFT_BEHIND);
-    else if (is_inside(&python, leaf, &block, word))
-        hs_root_lower(&leaf->root, HS_TIER_DOUBTFUL, HS_REASON_PYTHON_PART);
-    else if (is_interpreters(native, &python, leaf, &block))
-        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_INTERPRETER);
-    else if (is_owned_by_other(native, leaf, &block))
-        hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_OWNED_ELSEWHERE);
-    else if (leaf->root.tier == HS_TIER_RUNTIME && leaf->root.reason == HS_REASON_NONE)
-        leaf->root.reason = HS_REASON_RUNTIME_TABLE;
+    lower_word(native, &python, leaf, &block, word);
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
     if (to->pointee != 0 && !is_end && !is_left_over(leaf, &block)) {

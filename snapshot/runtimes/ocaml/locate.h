@@ -4,7 +4,7 @@
 
 #include "ocaml.h"
 
-#define HS_OCAML_SUPPORTED \
+#define HS_OCAML_SUPPORTED                                                                      \
     "supported are native programs of OCaml 4.13 and 4.14, and of 5.1 to 5.4, and bytecode of " \
     "4.13 and 4.14, on x86-64"
 

@@ -318,8 +318,8 @@ void hs_unread_add(struct hs_unread_sum *sum, const char *owner, uint64_t reside
 /* Rounded down; 0 of nothing. */
 unsigned hs_unread_percent(const struct hs_unread_sum *sum);
 /* The commands by which such a runtime writes a heap dump of its own that `import` reads, as in
- * "jcmd PID GC.heap_dump FILE, then heapsnap import FILE"; NULL where it has none. `name` is that of
- * a runtime fact, or several in a sentence. */
+ * "jcmd PID GC.heap_dump FILE, then heapsnap import FILE"; NULL where it has none. `name` is that
+ * of a runtime fact, or several in a sentence. */
 const char *hs_unread_own_dump(const char *name);
 
 struct hs_memory_row {
