@@ -19,7 +19,8 @@ struct moved_blocks {
 };
 
 /* Tells whether what is there may be left over: a slot of a queue or a node of a tree, which say
- * elsewhere what is in it. */
+ * elsewhere what is in it; or what a closure captured, which a call that consumes it moves out of
+ * the box that it stands in (a thread's does, for as long as the thread runs). */
 static bool may_be_left(const struct hs_native *native, hs_ctype type, uint64_t offset)
 {
     hs_ctype around[HS_CTYPE_MAX_AROUND];
@@ -30,7 +31,8 @@ static bool may_be_left(const struct hs_native *native, hs_ctype type, uint64_t 
     for (size_t i = 0; i < n; i++) {
         hs_ctype_facts(native->ctypes, around[i], &facts);
         if (strstr(facts.name, "MaybeUninit<") != NULL ||
-            strstr(facts.name, "ManuallyDrop<") != NULL)
+            strstr(facts.name, "ManuallyDrop<") != NULL ||
+            strstr(facts.name, "{closure_env#") != NULL)
             return true;
     }
     return false;
