@@ -231,7 +231,11 @@ uint32_t hs_group_largest(const struct hs_group_tree *tree, uint32_t group, uint
 __extension__ typedef unsigned __int128 wide;
 
 /* Sizes in classes: each of its own below EXACT words, then 128 classes for each power of two. */
-enum { EXACT_BITS = 12, CLASS_BITS = 7, N_CLASSES = (1 << EXACT_BITS) + (64 << CLASS_BITS) };
+enum {
+    EXACT_BITS = 12,
+    CLASS_BITS = 7,
+    N_CLASSES = (1 << EXACT_BITS) + ((64 - EXACT_BITS) << CLASS_BITS)
+};
 
 static unsigned class_of(uint64_t words)
 {

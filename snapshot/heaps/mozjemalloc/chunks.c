@@ -265,17 +265,28 @@ static void leave_out(struct moz *moz)
         moz->chunks[i].is_left_out = hs_moz_arena(moz, moz->chunks[i].arena) == NULL;
 }
 
+/* Looks at each place of a chunk whose first page is there: of a mapping without end that nobody
+ * touched, at none. */
+static hs_status add_present(struct moz *moz, const struct hs_mapping *m, struct hs_error *err)
+{
+    hs_addr begin, end = m->begin;
+
+    while (hs_image_next_present(moz->process->image, end, m->end, &begin, &end)) {
+        const hs_addr first = (begin + MOZ_CHUNK - 1) & ~(hs_addr)(MOZ_CHUNK - 1);
+        for (hs_addr at = first; at >= begin && at < end; at += MOZ_CHUNK)
+            HS_TRY(add_chunk(moz, at, err));
+    }
+    return HS_OK;
+}
+
 hs_status hs_moz_chunks(struct moz *moz, struct hs_error *err)
 {
     const struct hs_target *target = moz->process->target;
 
     for (size_t i = 0; i < target->n_mappings; i++) {
         const struct hs_mapping *m = &target->mappings[i];
-        const hs_addr first = (m->begin + MOZ_CHUNK - 1) & ~(hs_addr)(MOZ_CHUNK - 1);
-        if (m->inode != 0 || m->shared || !m->writable)
-            continue;
-        for (hs_addr at = first; at >= m->begin && at < m->end; at += MOZ_CHUNK)
-            HS_TRY(add_chunk(moz, at, err));
+        if (m->inode == 0 && !m->shared && m->writable)
+            HS_TRY(add_present(moz, m, err));
     }
     if (moz->layout == NULL)
         return HS_OK;
