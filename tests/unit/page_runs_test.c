@@ -121,9 +121,11 @@ static void lists_what_is_there(void **state)
 {
     if (!target.live.lists_pages)
         skip();
-    check_area(0, PAGES, true);
+    /* There are kernels that give each page that is only read one of its own. */
+    const bool knows_zeros = hs_pagemap_zero_page() != 0;
+    check_area(0, PAGES, knows_zeros);
     for (size_t from = 0; from < 40; from++)
-        check_area(from * 71, 1 + from * 3, true);
+        check_area(from * 71, 1 + from * 3, knows_zeros);
 }
 
 static void the_page_map_tells_the_same(void **state)

@@ -15,22 +15,28 @@
 #define MAP_ENTRY_SWAPPED (UINT64_C(1) << 62)
 #define MAP_ENTRY_NUMBER ((UINT64_C(1) << 55) - 1)
 
+/* Two pages that were only read are one in memory, or the kernel gave each a page of its own: then
+ * its number, once it is free again, may be that of a page with contents. */
 uint64_t hs_pagemap_zero_page(void)
 {
-    uint64_t entry = 0;
+    uint64_t entries[2] = {0};
     int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    volatile uint8_t *page = mmap(NULL, MAP_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile uint8_t *pages =
+        mmap(NULL, 2 * MAP_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (page != MAP_FAILED) {
-        (void)*page;
-        off_t at = (off_t)((uintptr_t)page / MAP_PAGE * sizeof entry);
-        if (fd < 0 || pread(fd, &entry, sizeof entry, at) != (ssize_t)sizeof entry)
-            entry = 0;
-        munmap((void *)(uintptr_t)page, MAP_PAGE);
+    if (pages != MAP_FAILED) {
+        (void)pages[0];
+        (void)pages[MAP_PAGE];
+        off_t at = (off_t)((uintptr_t)pages / MAP_PAGE * sizeof *entries);
+        if (fd < 0 || pread(fd, entries, sizeof entries, at) != (ssize_t)sizeof entries)
+            entries[0] = 0;
+        munmap((void *)(uintptr_t)pages, 2 * MAP_PAGE);
     }
     if (fd >= 0)
         close(fd);
-    return entry & MAP_ENTRY_PRESENT ? entry & MAP_ENTRY_NUMBER : 0;
+    return entries[0] & MAP_ENTRY_PRESENT && entries[0] == entries[1]
+               ? entries[0] & MAP_ENTRY_NUMBER
+               : 0;
 }
 
 bool hs_page_runs_add(struct hs_page_run *runs, size_t n, size_t *n_runs, hs_addr begin,
