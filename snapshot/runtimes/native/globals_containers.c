@@ -19,10 +19,12 @@
 #include "shapes.h"
 
 enum { WORD = 8, DEQUE_WORDS = 10, DEQUE_BLOCK_BYTES_MAX = 1 << 20 };
+#define BUCKETS_MOST (UINT64_C(1) << 26) /* to be looked at, of all tables together */
 
 struct containers {
     struct hs_native *native; /* borrowed */
     size_t hint;              /* of the image */
+    uint64_t n_buckets_left;
 };
 
 /* Reads the words from `at` on, as far as they are in the copy; the others stay. */
@@ -61,14 +63,16 @@ static bool is_list(const struct containers *c, hs_addr at, const uint64_t *word
            block_at(c, words[1], 3 * WORD, &previous) && hs_load_u64(previous.bytes) == at;
 }
 
-static bool is_hash(const struct containers *c, hs_addr at, const uint64_t *words)
+/* Looks for the bucket of the first node. A process may have as many words that lead to one large
+ * table as it likes, so all of them together have a bound. */
+static bool is_hash(struct containers *c, hs_addr at, const uint64_t *words)
 {
     struct hs_heap_block buckets, first;
 
     if (words[1] < 2 || words[1] > UINT64_MAX / WORD || !block_at(c, words[0], WORD, &buckets) ||
         !hs_shapes_fits(&buckets, words[1] * WORD) || !block_at(c, words[2], 2 * WORD, &first))
         return false;
-    for (uint64_t i = 0; i < words[1]; i++)
+    for (uint64_t i = 0; i < words[1] && c->n_buckets_left != 0; i++, c->n_buckets_left--)
         if (hs_load_u64(buckets.bytes + i * WORD) == at + 2 * WORD)
             return true;
     return false;
@@ -127,7 +131,7 @@ static unsigned n_words_at(struct containers *c, hs_addr at)
 
 void hs_native_join_containers(struct hs_native *native, size_t first)
 {
-    struct containers c = {.native = native};
+    struct containers c = {.native = native, .n_buckets_left = BUCKETS_MOST};
     struct hs_root_leaf *leaves = native->roots.leaves;
 
     for (size_t i = first, end; i < native->roots.n_leaves; i = end) {
