@@ -5,13 +5,13 @@
 . "$(dirname "$0")/_native.sh"
 need gcc
 
-# check WHAT: who keeps the two lists.
+# check WHAT ALONE: who keeps the two lists; the variable its own alone (yes), or with the key.
 check()
 {
     "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
-    python3 - "$work" "$1" <<'PYTHON' || fail "$1"
+    python3 - "$work" "$1" "$2" <<'PYTHON' || fail "$1"
 import json, sys
-work, what = sys.argv[1:]
+work, what, alone = sys.argv[1:]
 said = dict(line.split() for line in open(work + "/log") if line.split()[0] in ("STATE", "OWN"))
 keeps = {}
 for root in json.load(open(work + "/roots.json"))["roots"]:
@@ -19,7 +19,8 @@ for root in json.load(open(work + "/roots.json"))["roots"]:
         kind = "key" if "pthread_setspecific" in root["name"] else root["kind"]
         keeps[kind] = keeps.get(kind, 0) + root["retained_words"]
 print(f"{what}: {keeps}, said {said}")
-sys.exit(not (keeps["global"] >= int(said["STATE"]) and keeps["key"] == int(said["OWN"])))
+sys.exit((keeps["global"] >= int(said["STATE"])) != (alone == "yes") or
+         keeps["key"] != int(said["OWN"]))
 PYTHON
 }
 
@@ -29,6 +30,9 @@ for strip in no yes; do
     start "$work/keys"
     rm -f "$work"/heap.snap.idx
     dump
-    check "stripped: $strip"
+    check "stripped: $strip" yes
+    rm -f "$work"/heap.snap.idx
+    dump --rules=-given-back
+    check "stripped: $strip, without the rule" no
     leave
 done

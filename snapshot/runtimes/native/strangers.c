@@ -3,6 +3,7 @@
 #include "base/table.h"
 #include "calls.h"
 #include "moved.h"
+#include "rule_lines.h"
 
 /* Tells whether the program has debug information, and no other runtime serves it: those say
  * themselves what they have. */
@@ -35,13 +36,13 @@ static void lower(struct hs_scan *scan)
 static bool is_key(const struct hs_root_leaf *leaf)
 {
     return leaf->is_strangers && leaf->root.kind == HS_ROOT_TLS &&
-           leaf->root.tier == HS_TIER_FIRM && leaf->target != 0;
+           leaf->root.tier == HS_TIER_FIRM && leaf->root.edge_class == HS_EDGE_EXACT;
 }
 
 static bool is_of_program(const struct hs_root_leaf *leaf)
 {
     return !leaf->is_strangers && leaf->root.kind == HS_ROOT_GLOBAL &&
-           leaf->root.tier == HS_TIER_FIRM;
+           leaf->root.tier == HS_TIER_FIRM && leaf->root.edge_class == HS_EDGE_EXACT;
 }
 
 /* Lowers values of keys that lead where a variable of the program leads, whether debug information
@@ -69,9 +70,11 @@ hs_status hs_scan_find_owners(struct hs_scan *scan, struct hs_error *err)
     struct hs_dict targets = {0};
 
     HS_TRY(hs_moved_find(scan->native, scan->flow, err));
-    hs_status status = lower_keys(&scan->native->roots, &targets, err);
-    hs_dict_fini(&targets);
-    HS_TRY(status);
+    if (hs_native_asks(scan->native, HS_REASON_GIVEN_BACK)) {
+        hs_status status = lower_keys(&scan->native->roots, &targets, err);
+        hs_dict_fini(&targets);
+        HS_TRY(status);
+    }
     if (!knows_program(scan))
         return hs_calls_lend(scan, NULL, err);
     HS_TRY(hs_bitmap_init(&scan->own, scan->native->dump->heaps.map.n_blocks, err));
