@@ -227,7 +227,7 @@ static void datagrams(void **state)
     target.inet_inodes = NULL;
 }
 
-/* What only a ring has: a pipe, a file without a name, memory that was unmapped. */
+/* Files that only a ring has: a pipe, one without a name, memory that was unmapped. */
 static void registered_with_rings(void **state)
 {
     static const char *const alone[] = {"    0: pipe:[686172]\n", "    1: /memfd:x (deleted)\n",

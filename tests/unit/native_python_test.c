@@ -426,7 +426,7 @@ static unsigned tier_of(enum hs_root_kind kind, enum hs_tier tier, uint64_t word
     return w->native.roots.leaves[w->native.roots.n_leaves - 1].root.tier;
 }
 
-/* Who has an object has its address: what leads into it, from a table in a binary, is a number. */
+/* A word of a binary's table that leads into an object, not to its beginning, is a number. */
 static void addresses_inside_are_doubtful(void **state)
 {
     hs_addr a = object(OBJECT), plain = world_block(w, 64);

@@ -58,7 +58,7 @@ uint32_t hs_later_pointee(struct hs_later *later, uint32_t type, uint64_t offset
     const struct hs_native_type *t = hs_native_type_of(&later->types, type);
     size_t at = HS_FIRST_FROM(t->slots, t->n_slots, offset_bytes, offset_bytes);
 
-    /* What chooses among alternatives, or tells the part of an array in use, is in the memory. */
+    /* Leaves out alternatives and parts of arrays: which of them is in use only memory tells. */
     if (at == t->n_slots || t->slots[at].offset_bytes != offset_bytes ||
         t->slots[at].may_be_pointer_only || t->slots[at].n_choices != 0 || t->slots[at].is_untold ||
         t->slots[at].is_weak)

@@ -6,7 +6,7 @@
  *   flow.c     types of blocks, along pointers whose types say what they lead to
  *   copy.c     the new snapshot: the same blocks and edges, in the same order
  *
- * What needs the process's memory stays as it is: local variables of calls, which alternative of a
+ * Leaves as it is what needs the process's memory: local variables of calls, which alternative of a
  * union is there, how much of an array is in use, how many elements a container has.
  *
  * The snapshot and the debug files are hostile. A file counts when its build-id and, where roots
