@@ -421,7 +421,8 @@ static void names_of_others_keep_nothing_more(void **state)
 /* The tier of a root of this kind that leads to `word`. */
 static unsigned tier_of(enum hs_root_kind kind, enum hs_tier tier, uint64_t word)
 {
-    struct hs_root_leaf leaf = {.root = {.kind = kind, .tier = tier, .address = WORLD_STATIC + 64}};
+    struct hs_root_leaf leaf = {
+        .root = {.kind = (uint8_t)kind, .tier = (uint8_t)tier, .address = WORLD_STATIC + 64}};
     WORLD_OK(hs_native_add_word(&w->native, word, &leaf, 0, &world_err));
     return w->native.roots.leaves[w->native.roots.n_leaves - 1].root.tier;
 }
