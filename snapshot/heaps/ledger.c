@@ -23,6 +23,8 @@ void hs_ledger_fini(struct hs_ledger *ledger)
     hs_free(ledger->rows);
     hs_free(ledger->moved);
     hs_free(ledger->claims);
+    hs_free(ledger->parts);
+    hs_free(ledger->open);
     *ledger = (struct hs_ledger){0};
 }
 
@@ -144,6 +146,16 @@ hs_status hs_ledger_set_blocks(struct hs_ledger *ledger, const char *owner,
 
 /* ---- claims */
 
+/* Makes room for so many claims, and for what seal makes of them. */
+static hs_status ledger_make_room(struct hs_ledger *ledger, size_t n, struct hs_error *err)
+{
+    enum { PARTS = 2 }; /* of a claim, at most */
+
+    HS_TRY(HS_GROW(&ledger->claims, &ledger->claims_capacity, n, err));
+    HS_TRY(HS_GROW(&ledger->parts, &ledger->parts_capacity, PARTS * n, err));
+    return HS_GROW(&ledger->open, &ledger->open_capacity, n, err);
+}
+
 hs_status hs_ledger_claim(struct hs_ledger *ledger, const char *owner, enum hs_memory_state state,
                           hs_addr begin, hs_addr end, uint64_t n_blocks, struct hs_error *err)
 {
@@ -155,7 +167,7 @@ hs_status hs_ledger_claim(struct hs_ledger *ledger, const char *owner, enum hs_m
             return hs_fail(err, HS_LIMIT, "cannot keep more than %zu pieces of memory",
                            ledger->n_claims);
         claim.order = (uint32_t)ledger->n_claims;
-        HS_TRY(HS_GROW(&ledger->claims, &ledger->claims_capacity, ledger->n_claims + 1, err));
+        HS_TRY(ledger_make_room(ledger, ledger->n_claims + 1, err));
         ledger->claims[ledger->n_claims++] = claim;
         ledger->is_sealed = false;
     }
@@ -172,46 +184,99 @@ static int ledger_compare(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Appends `new` to claims[0 .. n), which are disjoint and begin no later than any that is still to
- * come; the number of claims then. Parts that both want go to the one that was made first. */
-static size_t ledger_place(struct hs_ledger_range *claims, size_t n, struct hs_ledger_range new)
+/* The claims that the sweep is within, by their numbers, as a heap: the one that was made first is
+ * its root. */
+struct ledger_open {
+    const struct hs_ledger_range *claims;
+    uint32_t *at;
+    size_t n;
+};
+
+static bool ledger_is_older(const struct ledger_open *open, size_t i, size_t j)
 {
-    while (n > 0 && new.begin < claims[n - 1].end) {
-        struct hs_ledger_range *last = &claims[n - 1];
-        if (last->order < new.order)
-            new.begin = last->end;
-        else if (last->begin < new.begin)
-            last->end = new.begin;
-        else
-            n--;
-        if (new.begin >= new.end)
-            return n;
+    return open->claims[open->at[i]].order < open->claims[open->at[j]].order;
+}
+
+static void ledger_swap(struct ledger_open *open, size_t i, size_t j)
+{
+    uint32_t kept = open->at[i];
+    open->at[i] = open->at[j];
+    open->at[j] = kept;
+}
+
+static void ledger_push(struct ledger_open *open, size_t claim)
+{
+    size_t at = open->n++;
+
+    for (open->at[at] = (uint32_t)claim; at > 0 && ledger_is_older(open, at, (at - 1) / 2);
+         at = (at - 1) / 2)
+        ledger_swap(open, at, (at - 1) / 2);
+}
+
+static void ledger_pop(struct ledger_open *open)
+{
+    open->at[0] = open->at[--open->n];
+    for (size_t at = 0, below; (below = 2 * at + 1) < open->n; at = below) {
+        below += below + 1 < open->n && ledger_is_older(open, below + 1, below);
+        if (!ledger_is_older(open, below, at))
+            return;
+        ledger_swap(open, at, below);
     }
-    claims[n] = new;
+}
+
+/* Appends a part, or makes the last one longer. A part is older than any claim still to come. */
+static size_t ledger_append(struct hs_ledger_range *parts, size_t n, hs_addr begin, hs_addr end,
+                            uint32_t row)
+{
+    if (n > 0 && parts[n - 1].end == begin && parts[n - 1].row == row) {
+        parts[n - 1].end = end;
+        return n;
+    }
+    parts[n] = (struct hs_ledger_range){.begin = begin, .end = end, .row = row};
     return n + 1;
+}
+
+/* Cuts n claims, in order of where they begin, into parts that are disjoint: each goes to the claim
+ * that was made first of those that want it, also behind one that lies within. Returns how many:
+ * where one begins or ends a part may begin, and so fewer than 2 * n. */
+static size_t ledger_cut(const struct hs_ledger_range *claims, size_t n, uint32_t *room,
+                         struct hs_ledger_range *parts)
+{
+    struct ledger_open open = {.claims = claims, .at = room};
+    size_t next = 0, n_parts = 0;
+    hs_addr at = 0;
+
+    while (next < n || open.n > 0) {
+        if (open.n == 0 && claims[next].begin > at)
+            at = claims[next].begin;
+        while (next < n && claims[next].begin <= at)
+            ledger_push(&open, next++);
+        const struct hs_ledger_range *first = &claims[open.at[0]];
+        if (first->end <= at) {
+            ledger_pop(&open);
+            continue;
+        }
+        hs_addr end = next < n && claims[next].begin < first->end ? claims[next].begin : first->end;
+        n_parts = ledger_append(parts, n_parts, at, end, first->row);
+        at = end;
+    }
+    return n_parts;
 }
 
 void hs_ledger_seal(struct hs_ledger *ledger)
 {
+    const size_t n = ledger->n_claims, capacity = ledger->claims_capacity;
     struct hs_ledger_range *claims = ledger->claims;
-    size_t n = 0, n_joined = 0;
 
     if (ledger->is_sealed)
         return;
-    if (ledger->n_claims > 1)
-        qsort(claims, ledger->n_claims, sizeof *claims, ledger_compare);
-    for (size_t i = 0; i < ledger->n_claims; i++)
-        n = ledger_place(claims, n, claims[i]);
-    for (size_t i = 0; i < n; i++) {
-        struct hs_ledger_range *last = n_joined > 0 ? &claims[n_joined - 1] : NULL;
-        if (last != NULL && last->end == claims[i].begin && last->row == claims[i].row)
-            last->end = claims[i].end;
-        else
-            claims[n_joined++] = claims[i];
-    }
-    for (size_t i = 0; i < n_joined; i++)
-        claims[i].order = 0; /* older than any that is still to come */
-    ledger->n_claims = n_joined;
+    if (n > 1)
+        qsort(claims, n, sizeof *claims, ledger_compare);
+    ledger->n_claims = ledger_cut(claims, n, ledger->open, ledger->parts);
+    ledger->claims = ledger->parts;
+    ledger->claims_capacity = ledger->parts_capacity;
+    ledger->parts = claims;
+    ledger->parts_capacity = capacity;
     ledger->is_sealed = true;
 }
 

@@ -275,7 +275,34 @@ static void what_is_sealed_is_first(void **state)
     claim("b", HS_MEMORY_LIVE, 0, 20 * PAGE, 0);
     close_ledger(NULL);
     expect("a", HS_MEMORY_LIVE, 4 * PAGE, 0, 0);
-    expect("b", HS_MEMORY_LIVE, 5 * PAGE, 0, 0);
+    expect("b", HS_MEMORY_LIVE, 16 * PAGE, 0, 0); /* before and behind it */
+}
+
+/* Each page belongs to the first that has claimed it, whatever lies within what. */
+static void first_claim_has_each_page(void **state)
+{
+    static const char *const owners[] = {"a", "b", "c", "d", "e"};
+
+    for (unsigned round = 0; round < 300; round++) {
+        const char *first[N_PAGES] = {0};
+        map_pages(0, N_PAGES, PATH_HEAP);
+        for (unsigned i = 0, n = 1 + (unsigned)next_random(24); i < n; i++) {
+            const char *owner = owners[next_random(5)];
+            uint64_t begin = next_random(N_PAGES), end = begin + next_random(N_PAGES - begin) + 1;
+            claim(owner, HS_MEMORY_LIVE, begin * PAGE, end * PAGE, 0);
+            for (uint64_t page = begin; page < end; page++)
+                first[page] = first[page] == NULL ? owner : first[page];
+            if (next_random(8) == 0)
+                hs_ledger_seal(&ledger);
+        }
+        hs_ledger_seal(&ledger);
+        for (uint64_t page = 0; page < N_PAGES; page++)
+            assert_string_equal(
+                hs_strtab_get(&strings, hs_ledger_owner_at(&ledger, BASE + page * PAGE)),
+                first[page] == NULL ? "" : first[page]);
+        tear_down(NULL);
+        set_up(NULL);
+    }
 }
 
 static void finds_what_nobody_claims(void **state)
@@ -387,6 +414,7 @@ int main(void)
         TEST(the_kernel_has_the_last_word),
         TEST(of_two_claims_the_first_stays),
         TEST(what_is_sealed_is_first),
+        TEST(first_claim_has_each_page),
         TEST(finds_what_nobody_claims),
         TEST(knows_who_claims_a_byte),
         TEST(hostile_books_still_add_up),

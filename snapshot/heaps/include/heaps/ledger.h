@@ -28,6 +28,10 @@ struct hs_ledger {
     size_t moved_capacity;
     struct hs_ledger_range *claims; /* owned: ascending and disjoint after seal */
     size_t n_claims, claims_capacity;
+    struct hs_ledger_range *parts; /* owned; private to ledger.c: room for what seal makes */
+    size_t parts_capacity;
+    uint32_t *open; /* owned; likewise */
+    size_t open_capacity;
     struct hs_strtab *strings; /* borrowed */
     const struct hs_image *image;
     hs_str last_owner; /* private: whose rows of_last are */
@@ -41,7 +45,8 @@ void hs_ledger_fini(struct hs_ledger *ledger);
 
 /* [begin, end) belongs to the allocator `owner`, and is in `state` unless hs_ledger_move says
  * otherwise for a part. Claimed memory is neither a root nor an unclaimed mapping. Of two claims
- * that overlap the first keeps what both want (a pool inside of a malloc block stays the latter's).
+ * that overlap the first keeps what both want (a pool inside of a malloc block stays the latter's),
+ * and the other what it has before and behind that.
  * n_blocks is added to the row. O(1). */
 hs_status hs_ledger_claim(struct hs_ledger *ledger, const char *owner, enum hs_memory_state state,
                           hs_addr begin, hs_addr end, uint64_t n_blocks, struct hs_error *err);
