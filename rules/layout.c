@@ -152,8 +152,7 @@ bool hs_rules_read_container_(struct hs_rules_parser *p, struct hs_rule *rule)
 
 /* ---- classes and trees of owners */
 
-/* Reads a number of at most `most`, of which there must be a whole number of `unit`. */
-static bool read_number(struct hs_rules_parser *p, uint64_t most, unsigned unit, uint64_t *ret)
+bool hs_rules_read_number_(struct hs_rules_parser *p, uint64_t most, unsigned unit, uint64_t *ret)
 {
     const struct hs_rules_word *word = hs_rules_next(p);
     char *end = NULL;
@@ -180,7 +179,7 @@ bool hs_rules_read_class_(struct hs_rules_parser *p, struct hs_rule *rule)
     if (!hs_rules_is_word(word, "words"))
         return hs_rules_unexpected_(p, word, "part of a class", "'words'");
     do {
-        if (!read_number(p, CLASS_WORDS - 1, 1, &number))
+        if (!hs_rules_read_number_(p, CLASS_WORDS - 1, 1, &number))
             return false;
         rule->words |= (uint16_t)(1U << number);
     } while (hs_rules_peek(p) != NULL && !hs_rules_peek(p)->is_pattern &&
@@ -190,19 +189,19 @@ bool hs_rules_read_class_(struct hs_rules_parser *p, struct hs_rule *rule)
            hs_rules_unexpected_(p, word, "end of a class", "a number or 'find'");
 }
 
-static bool read_magic(struct hs_rules_parser *p, struct hs_rule_tree *tree)
+bool hs_rules_read_magic_(struct hs_rules_parser *p, uint32_t *ret_magic, uint32_t *ret_mask)
 {
     uint64_t magic, mask = UINT32_MAX;
 
-    if (!read_number(p, UINT32_MAX, 1, &magic))
+    if (!hs_rules_read_number_(p, UINT32_MAX, 1, &magic))
         return false;
     if (hs_rules_is_word(hs_rules_peek(p), "mask")) {
         (void)hs_rules_next(p);
-        if (!read_number(p, UINT32_MAX, 1, &mask))
+        if (!hs_rules_read_number_(p, UINT32_MAX, 1, &mask))
             return false;
     }
-    tree->magic = (uint32_t)magic;
-    tree->mask = (uint32_t)mask;
+    *ret_magic = (uint32_t)magic;
+    *ret_mask = (uint32_t)mask;
     return true;
 }
 
@@ -252,10 +251,11 @@ bool hs_rules_read_owners_(struct hs_rules_parser *p, struct hs_rule *rule)
                 "or 'magic'");
         if (tree->at[i] != HS_TREE_NONE)
             return hs_rules_fault_(p, word->column, "'%s' is said twice", word->text);
-        if (!read_number(p, HS_TREE_MOST_BYTES - (i == HS_TREE_HEADER ? 0 : 8), 8, &number))
+        if (!hs_rules_read_number_(p, HS_TREE_MOST_BYTES - (i == HS_TREE_HEADER ? 0 : 8), 8,
+                                   &number))
             return false;
         tree->at[i] = (uint16_t)number;
-        if (i == HS_TREE_MAGIC && !read_magic(p, tree))
+        if (i == HS_TREE_MAGIC && !hs_rules_read_magic_(p, &tree->magic, &tree->mask))
             return false;
     }
     return check_tree(p, tree);
@@ -274,7 +274,7 @@ static bool read_offset(struct hs_rules_parser *p, const char *name, uint16_t *r
             return hs_rules_fault_(p, p->end_column, "'%s' is missing", name);
         return hs_rules_fault_(p, word->column, "'%.40s' stands where '%s' must", word->text, name);
     }
-    if (!read_number(p, HS_CHAIN_MOST_BYTES - 8, 8, &number))
+    if (!hs_rules_read_number_(p, HS_CHAIN_MOST_BYTES - 8, 8, &number))
         return false;
     *ret = (uint16_t)number;
     return true;

@@ -5,6 +5,7 @@
  *   container "PATTERN"... at "MEMBER" COUNT "MEMBER" [ROOM "MEMBER"] [when language NAME]
  *   class "PATTERN"... words NUMBER... find [when library "PATTERN"]
  *   owners "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
+ *   cells "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
  *   handle "PATTERN"... lists "NAME" first NUMBER next NUMBER back NUMBER
  */
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "parse.h"
 
 static const char runtime[] = "runtime", container[] = "container", class[] = "class",
-                  owners[] = "owners", handle[] = "handle";
+                  owners[] = "owners", handle[] = "handle", cells[] = "cells";
 
 /* The directives, with their subjects and places. */
 static const struct directive {
@@ -52,6 +53,7 @@ static const struct directive {
     {class, NULL, NULL, NULL, "words", HS_RULE_CLASS},
     {owners, NULL, NULL, NULL, "by", HS_RULE_OWNERS},
     {handle, NULL, NULL, NULL, "lists", HS_RULE_HANDLE},
+    {cells, NULL, NULL, NULL, "in", HS_RULE_CELLS},
 };
 enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
 
@@ -76,6 +78,8 @@ void hs_rule_text(const struct hs_rule *rule, char *text, size_t n_bytes)
     if (rule->value != NULL)
         hs_append(text, n_bytes, " %s", rule->value);
     hs_rules_layout_text_(rule, text, n_bytes);
+    if (rule->kind == HS_RULE_CELLS)
+        hs_rules_cells_text_(&rule->cells, text, n_bytes);
     if (rule->in_library != NULL)
         hs_append(text, n_bytes, " when library %s", rule->in_library);
     if (rule->if_symbol != NULL)
@@ -215,6 +219,10 @@ static bool read_says(struct hs_rules_parser *p, const char *subject, struct hs_
         set_kind(rule, HS_RULE_OWNERS);
         return hs_rules_read_owners_(p, rule);
     }
+    if (subject == cells) {
+        set_kind(rule, HS_RULE_CELLS);
+        return hs_rules_read_cells_(p, rule);
+    }
     if (subject == handle) {
         set_kind(rule, HS_RULE_HANDLE);
         return hs_rules_read_handle_(p, rule);
@@ -266,10 +274,16 @@ static bool read_binary(struct hs_rules_parser *p, const char **ret, bool is_exa
     return true;
 }
 
+/* Tells whether rules of a subject must say which programs they are of. */
+static bool is_of_programs(const char *subject)
+{
+    return subject == owners || subject == cells;
+}
+
 static bool read_condition(struct hs_rules_parser *p, const char *subject, struct hs_rule *rule)
 {
     const struct hs_rules_word *word = hs_rules_next(p);
-    const bool is_tree = subject == owners;
+    const bool is_tree = is_of_programs(subject);
 
     if (subject != class && !is_tree)
         return hs_rules_is_word(word, "language")
@@ -288,14 +302,14 @@ static bool read_when(struct hs_rules_parser *p, const char *subject, struct hs_
     const struct hs_rules_word *word = hs_rules_next(p);
 
     if (word == NULL)
-        return subject != owners ||
+        return !is_of_programs(subject) ||
                hs_rules_fault_(p, p->end_column,
                                "'when symbol' or 'when library' is missing, which tells "
                                "in which programs to look");
     if (!hs_rules_is_word(word, "when"))
         return hs_rules_fault_(p, word->column, "'%.40s' follows the end of the rule", word->text);
     if (strcmp(subject, "type") != 0 && subject != container && subject != class &&
-        subject != owners)
+        !is_of_programs(subject))
         return hs_rules_fault_(p, word->column, "'when language' is of a type");
     if (!read_condition(p, subject, rule))
         return false;
@@ -315,8 +329,8 @@ static bool read_subject(struct hs_rules_parser *p, const char **ret)
         }
     return hs_rules_unexpected_(
         p, word, "rule",
-        "'type', 'library', 'symbol', 'section', 'mapping', 'container', 'class' or "
-        "'owners'");
+        "'type', 'library', 'symbol', 'section', 'mapping', 'container', 'class', "
+        "'owners', 'handle' or 'cells'");
 }
 
 /* Does it lower what a word or a root is worth, so that a snapshot tells which one did? */

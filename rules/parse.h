@@ -61,12 +61,18 @@ bool hs_rules_check_name_(struct hs_rules_parser *p, const struct hs_rules_word 
 /* ---- layout.c: where members and words stand in records */
 
 /* Reads what follows the names: of a container, a class with a virtual table, a tree of owners, a
- * handle. */
+ * handle, an allocator over blocks of malloc's. */
 bool hs_rules_read_container_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_class_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_owners_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_handle_(struct hs_rules_parser *p, struct hs_rule *rule);
+bool hs_rules_read_cells_(struct hs_rules_parser *p, struct hs_rule *rule);
+/* Reads a number of at most `most`, of which there must be a whole number of `unit`. */
+bool hs_rules_read_number_(struct hs_rules_parser *p, uint64_t most, unsigned unit, uint64_t *ret);
+/* Reads what a word of 4 bytes must hold: "0xfeed mask 0xffff". */
+bool hs_rules_read_magic_(struct hs_rules_parser *p, uint32_t *ret_magic, uint32_t *ret_mask);
 /* Appends the members, words and numbers of such a rule. */
 void hs_rules_layout_text_(const struct hs_rule *rule, char *text, size_t n_bytes);
+void hs_rules_cells_text_(const struct hs_rule_cells *cells, char *text, size_t n_bytes);
 
 #endif

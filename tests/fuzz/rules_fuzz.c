@@ -68,6 +68,9 @@ static void check_rules(const struct hs_rules *rules)
         assert(rule->kind != HS_RULE_HANDLE ||
                (rule->value != NULL && rule->chain.next != rule->chain.back &&
                 rule->chain.first < HS_CHAIN_MOST_BYTES && rule->chain.first % 8 == 0));
+        assert(rule->kind != HS_RULE_CELLS ||
+               (rule->cells.at[HS_CELLS_BLOCK] <= HS_CELLS_MOST_BYTES &&
+                (rule->if_symbol != NULL) != (rule->in_library != NULL)));
         assert(rule->kind != HS_RULE_INTERPRETER || rule->value != NULL);
     }
 }

@@ -201,6 +201,28 @@ static void a_tree_has_a_header(void **state)
     hs_rules_fini(&rules);
 }
 
+static void cells_are_told_by_their_words(void **state)
+{
+    struct hs_rules rules = rules_of(
+        FIRST "cells \"a cell\" block 16384 first 32 class 1 header 16 size 8 next 0 magic 0 "
+              "0xef0000ef mask 0xff0000ff when symbol \"a_alloc\"\n"
+              "cells \"b\" block 38400 cell 48 next 32 count 0 when library \"libb.so*\"\n");
+    const struct hs_rule_cells *one = &rules.rules[0].cells, *other = &rules.rules[1].cells;
+    char text[200];
+    assert_int_equal(rules.rules[0].kind, HS_RULE_CELLS);
+    assert_int_equal(one->at[HS_CELLS_BLOCK], 16384);
+    assert_int_equal(one->at[HS_CELLS_CELL], HS_CELLS_NONE);
+    assert_int_equal(one->mask, 0xff0000ff);
+    hs_rule_text(&rules.rules[0], text, sizeof text);
+    assert_string_equal(text, "in block 16384 first 32 class 1 header 16 size 8 next 0 magic 0 is "
+                              "0xef0000ef mask 0xff0000ff when symbol a_alloc");
+    assert_int_equal(other->at[HS_CELLS_CELL], 48);
+    assert_int_equal(other->at[HS_CELLS_COUNT], 0);
+    assert_string_equal(rules.rules[1].in_library, "libb.so*");
+    assert_int_equal(rules.n_numbered, 0); /* they lower nothing */
+    hs_rules_fini(&rules);
+}
+
 static void a_handle_lists_records(void **state)
 {
     struct hs_rules rules = rules_of(
@@ -314,6 +336,31 @@ static void a_fault_has_line_column_and_reason(void **state)
         {FIRST "class \"a\" words 1 keep\n", "column 19: 'keep' is no end of a class"},
         {FIRST "class \"a\" words 1 find when language c\n", "'language' is no condition"},
         {FIRST "class \"a\" words 1 find when library b\n", "column 37: a name in quotes"},
+    };
+    are_refused(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_fault_of_cells_has_them_too(void **state)
+{
+    static const struct wrong cases[] = {
+        {FIRST "cells \"a\" cell 48 next 0 count 8 when symbol \"f\"\n", "'block' is missing"},
+        {FIRST "cells \"a\" block 96 next 0 count 8 when symbol \"f\"\n", "either 'cell', or"},
+        {FIRST "cells \"a\" block 96 cell 48 first 16 next 0 count 8 when symbol \"f\"\n",
+         "either 'cell', or"},
+        {FIRST "cells \"a\" block 96 first 48 class 1 next 0 count 8 when symbol \"f\"\n",
+         "'class' needs 'magic'"},
+        {FIRST "cells \"a\" block 96 cell 48 next 0 when symbol \"f\"\n", "one of 'count' and"},
+        {FIRST "cells \"a\" block 96 cell 48 next 48 count 0 when symbol \"f\"\n",
+         "'next 48' is behind a cell of 48 bytes"},
+        {FIRST "cells \"a\" block 96 cell 48 header 48 next 0 count 8 when symbol \"f\"\n",
+         "a header of 48 bytes in a cell of 48"},
+        {FIRST "cells \"a\" block 32 cell 48 next 0 count 8 when symbol \"f\"\n",
+         "cells of 48 bytes in blocks of 32"},
+        {FIRST "cells \"a\" block 65552\n", "'65552' is no multiple of 16 up to 65536"},
+        {FIRST "cells \"a\" block 96 room 8\n", "'room' is no word of cells"},
+        {FIRST "cells \"a\" block 96 block 96\n", "'block' is said twice"},
+        {FIRST "cells \"a\" \"b\" block 96\n", "cells have one name"},
+        {FIRST "cells \"a\" block 96 cell 48 next 0 count 8\n", "'when symbol' or"},
     };
     are_refused(cases, sizeof cases / sizeof *cases);
 }
@@ -539,9 +586,11 @@ int main(void)
         cmocka_unit_test(a_class_has_words_by_its_library),
         cmocka_unit_test(a_tree_has_a_header),
         cmocka_unit_test(a_handle_lists_records),
+        cmocka_unit_test(cells_are_told_by_their_words),
         cmocka_unit_test(an_interpreter_is_told_by_its_variable),
         cmocka_unit_test(a_fault_has_line_column_and_reason),
         cmocka_unit_test(a_fault_of_a_handle_has_them_too),
+        cmocka_unit_test(a_fault_of_cells_has_them_too),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(all_faults_of_a_file_are_told),
         cmocka_unit_test(the_users_files_come_before_the_shipped_ones),

@@ -9,6 +9,7 @@
  *   class   "my::Node"             words 2 7 find
  *   owners  "my chunk"             header 32 parent 0 child 8 next 16 prev 24 when symbol "my_free"
  *   handle  "my_connection"        lists "my_cursor" first 8 next 16 back 0
+ *   cells   "my cell"              block 4096 cell 64 next 0 count 8 when symbol "my_cell_alloc"
  *
  * Files are the shipped ones (share/heapsnap/rules.d, part of the program), those of the user
  * (~/.config/heapsnap/rules.d) and any that are named. A rule lowers what a word or a root is worth
@@ -49,6 +50,7 @@ enum hs_rule_kind {
     HS_RULE_CLASS,        /* class ... words N find: of an object with a virtual table */
     HS_RULE_OWNERS,       /* owners ...: who owns which blocks, by the headers of these */
     HS_RULE_HANDLE,       /* handle ... lists NAME: its records, which lead back to it */
+    HS_RULE_CELLS,        /* cells ...: an allocator over blocks of malloc's, all of one size */
     HS_N_RULE_KINDS
 };
 
@@ -131,6 +133,30 @@ struct hs_rule_chain {
                                    handle */
 };
 
+/* The words by which an allocator over blocks of malloc's says which of its cells are in use. All
+ * are offsets in bytes from the beginning of a cell. */
+enum hs_cells_word {
+    HS_CELLS_BLOCK,  /* the bytes of a block, a slab, as malloc is asked for them; no offset */
+    HS_CELLS_CELL,   /* the bytes of each cell; no offset */
+    HS_CELLS_FIRST,  /* those of the smallest, where cells of one slab say that they are larger */
+    HS_CELLS_CLASS,  /* holds, in one byte of a cell in use, how often FIRST is doubled */
+    HS_CELLS_HEADER, /* the bytes of a cell before what the program gets; no offset */
+    HS_CELLS_SIZE,   /* holds the bytes that were asked for behind the header */
+    HS_CELLS_NEXT,   /* leads from a free cell to the next one; 0: it is the last */
+    HS_CELLS_COUNT,  /* holds, in 4 bytes, how many refer to it: more than none of one in use */
+    HS_CELLS_MAGIC,  /* holds, in 4 bytes of one in use, `magic` below `mask` */
+    HS_N_CELLS_WORDS
+};
+enum {
+    HS_CELLS_NONE = UINT32_MAX,
+    HS_CELLS_LEAST_BYTES = 16,
+    HS_CELLS_MOST_BYTES = 65536, /* of a slab: malloc maps larger ones one by one */
+};
+struct hs_rule_cells {
+    uint32_t at[HS_N_CELLS_WORDS]; /* HS_CELLS_NONE: it has no such word */
+    uint32_t magic, mask;
+};
+
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
     uint8_t directive; /* private */
@@ -146,6 +172,7 @@ struct hs_rule {
     struct hs_rule_container container;
     struct hs_rule_tree tree;           /* of HS_RULE_OWNERS */
     struct hs_rule_chain chain;         /* of HS_RULE_HANDLE */
+    struct hs_rule_cells cells;         /* of HS_RULE_CELLS */
     uint16_t words;                     /* of HS_RULE_CLASS: bits */
     const char *in_library, *if_symbol; /* borrowed: "when library", "when symbol"; NULL: any */
 };

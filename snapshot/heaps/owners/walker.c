@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "owners/trees.h"
 #include "process/dump_plan.h"
-#include "symbols/elf.h"
+#include "rule_applies.h"
 
 static void owners_close(void *state)
 {
@@ -23,52 +23,13 @@ static void owners_close(void *state)
 
 /* ---- which trees the process may have */
 
-/* Tells whether a binary that is not the system's defines the symbol, or the program calls it where
- * only those of the system do. */
-static bool uses_symbol(const struct hs_process_copy *process, const char *name)
-{
-    const struct hs_objects *objects = process->objects;
-    struct hs_live_symbol symbol;
-    bool is_systems = false;
-
-    for (size_t i = 0; i < objects->n; i++) {
-        if (!hs_object_find(&objects->objects[i], name, &symbol))
-            continue;
-        if (hs_rules_name(process->rules, HS_RULE_SYSTEM, objects->objects[i].name) == NULL)
-            return true;
-        is_systems = true;
-    }
-    for (size_t i = 0; is_systems && i < objects->n; i++)
-        if (objects->objects[i].is_executable && hs_elf_imports(objects->objects[i].elf, name))
-            return true;
-    return false;
-}
-
-static bool has_library(const struct hs_process_copy *process, const char *pattern)
-{
-    const struct hs_objects *objects = process->objects;
-
-    for (size_t i = 0; i < objects->n; i++) {
-        const char *name = objects->objects[i].name;
-        if (hs_rules_glob(pattern, strlen(pattern), name, strlen(name)))
-            return true;
-    }
-    return false;
-}
-
-static bool may_have(const struct hs_process_copy *process, const struct hs_rule *rule)
-{
-    return rule->if_symbol != NULL ? uses_symbol(process, rule->if_symbol)
-                                   : has_library(process, rule->in_library);
-}
-
 static void list_trees(const struct hs_process_copy *process, struct owners *ret)
 {
     const struct hs_rules *rules = process->rules;
 
     for (size_t i = 0; i < rules->of[HS_RULE_OWNERS].n && ret->n_trees < OWNERS_MOST_TREES; i++) {
         const struct hs_rule *rule = &rules->rules[rules->of[HS_RULE_OWNERS].rules[i]];
-        if (may_have(process, rule))
+        if (hs_rule_applies(process, rule))
             ret->trees[ret->n_trees++] = (struct owners_tree){
                 .layout = &rule->tree, .name = rules->patterns[rule->first_pattern].text};
     }

@@ -23,6 +23,7 @@
     X(postgres)          \
     X(talloc)            \
     X(apr)               \
-    X(owners)
+    X(owners)            \
+    X(cells)
 
 #endif
