@@ -141,6 +141,7 @@ OWNED_HEADERS = {
     "sys/ptrace.h": {"target"},
     "zstd.h": {"format", "target", "parquet", "analysis", "symbols"},
     "lz4frame.h": {"target"},
+    "lzma.h": {"symbols"},
     "zlib.h": {"export", "symbols", "viewer"},
     "Zydis/Zydis.h": {"arch"},
     "sys/user.h": {"arch"},

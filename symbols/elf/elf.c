@@ -134,7 +134,7 @@ hs_status hs_elf_load_segments_(struct hs_elf *elf, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status elf_load(struct hs_elf *elf, bool symbols, struct hs_error *err)
+static hs_status elf_load(struct hs_elf *elf, struct hs_error *err)
 {
     GElf_Ehdr head;
     if (gelf_getehdr(elf->elf, &head) == NULL)
@@ -144,7 +144,7 @@ static hs_status elf_load(struct hs_elf *elf, bool symbols, struct hs_error *err
     HS_TRY(hs_elf_load_segments_(elf, err));
     HS_TRY(hs_elf_load_sections_(elf, err));
     hs_elf_load_build_id_(elf);
-    return symbols ? hs_elf_load_symbols_(elf, err) : HS_OK;
+    return HS_OK;
 }
 
 /* The source of a file's bytes: behind a descriptor, or (-1) in memory. */
@@ -155,9 +155,9 @@ struct elf_source {
     bool no_symbols;
 };
 
-/* The descriptor becomes the elf's in any case. */
-static hs_status elf_open(const struct elf_source *source, const char *name, struct hs_elf **ret,
-                          struct hs_error *err)
+/* Opens a file without its symbols. The descriptor becomes the elf's in any case. */
+static hs_status elf_open_parts(const struct elf_source *source, const char *name,
+                                struct hs_elf **ret, struct hs_error *err)
 {
     hs_auto(hs_elf) *elf = NULL;
     int fd = source->fd;
@@ -183,7 +183,35 @@ static hs_status elf_open(const struct elf_source *source, const char *name, str
                        : elf_memory((char *)(uintptr_t)source->bytes, source->n_bytes);
     if (elf->elf == NULL || elf_kind(elf->elf) != ELF_K_ELF)
         return hs_fail(err, HS_FORMAT, "'%s' is not a readable ELF file: %s", name, elf_errmsg(-1));
-    HS_TRY(elf_load(elf, !source->no_symbols, err));
+    HS_TRY(elf_load(elf, err));
+    *ret = HS_STEAL(elf);
+    return HS_OK;
+}
+
+/* Opens the file in .gnu_debugdata, as far as it is sound. */
+static hs_status elf_open_mini(struct hs_elf *elf, struct hs_error *err)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    size_t n_bytes;
+
+    HS_TRY(hs_elf_unpack_mini_(elf, &n_bytes, err));
+    if (n_bytes == 0)
+        return HS_OK;
+    const struct elf_source source = {-1, elf->mini_bytes, n_bytes, false};
+    hs_status status = elf_open_parts(&source, elf->name, &elf->mini, &ignored);
+    return status == HS_LIMIT ? hs_fail(err, HS_LIMIT, "%s", ignored.message) : HS_OK;
+}
+
+static hs_status elf_open(const struct elf_source *source, const char *name, struct hs_elf **ret,
+                          struct hs_error *err)
+{
+    hs_auto(hs_elf) *elf = NULL;
+
+    HS_TRY(elf_open_parts(source, name, &elf, err));
+    if (!source->no_symbols) {
+        HS_TRY(elf_open_mini(elf, err));
+        HS_TRY(hs_elf_load_symbols_(elf, err));
+    }
     *ret = HS_STEAL(elf);
     return HS_OK;
 }
@@ -241,7 +269,7 @@ hs_status hs_elf_open_memory(const void *bytes, size_t n_bytes, const char *name
     return elf_open(&source, name, ret, err);
 }
 
-void hs_elf_close(struct hs_elf *elf)
+static void elf_free(struct hs_elf *elf)
 {
     if (elf == NULL)
         return;
@@ -258,7 +286,15 @@ void hs_elf_close(struct hs_elf *elf)
     hs_free(elf->sections);
     hs_free(elf->symbols);
     hs_table_fini(&elf->by_name);
+    hs_pages_free(elf->mini_bytes, elf->n_mini_bytes, 1);
     hs_free(elf);
+}
+
+void hs_elf_close(struct hs_elf *elf)
+{
+    if (elf != NULL)
+        elf_free(elf->mini);
+    elf_free(elf);
 }
 
 void hs_elf_set_supplement(struct hs_elf *elf, struct hs_elf *supplement)

@@ -74,6 +74,9 @@ struct hs_elf {
     struct hs_elf_symbol *symbols; /* owned: those with an address, then the thread-local */
     size_t n_symbols, n_tls_symbols;
     struct hs_table by_name; /* of symbols */
+    uint8_t *mini_bytes;     /* owned pages: of `mini` */
+    size_t n_mini_bytes;
+    struct hs_elf *mini; /* owned: the file that .gnu_debugdata has; NULL: none */
 };
 
 /* The parts of open, in this order. Each leaves what it allocated to hs_elf_close. */
@@ -81,5 +84,8 @@ hs_status hs_elf_load_segments_(struct hs_elf *elf, struct hs_error *err);
 hs_status hs_elf_load_sections_(struct hs_elf *elf, struct hs_error *err);
 void hs_elf_load_build_id_(struct hs_elf *elf);
 hs_status hs_elf_load_symbols_(struct hs_elf *elf, struct hs_error *err);
+/* Unpacks what .gnu_debugdata has to elf->mini_bytes; *ret_n_bytes is 0 where there is none, it is
+ * damaged or too large, or the file has a symbol table. Fails with HS_LIMIT. */
+hs_status hs_elf_unpack_mini_(struct hs_elf *elf, size_t *ret_n_bytes, struct hs_error *err);
 
 #endif

@@ -132,28 +132,43 @@ static hs_status symbols_hash(struct hs_elf *elf, struct hs_error *err)
     return HS_OK;
 }
 
-hs_status hs_elf_load_symbols_(struct hs_elf *elf, struct hs_error *err)
+/* Takes the symbols of a source behind those that are there. */
+static void symbols_take(struct hs_elf *elf, struct symbol_source *source, size_t *n)
+{
+    for (size_t i = 0; i < source->n; i++)
+        if (symbol_next(source, &elf->symbols[*n])) {
+            elf->n_tls_symbols += elf->symbols[*n].kind == HS_SYMBOL_TLS;
+            ++*n;
+        }
+}
+
+/* Finds the table of a type in `from`, which is the file itself or the one that it has packed. */
+static struct symbol_source symbols_of(struct hs_elf *elf, struct hs_elf *from, uint32_t type)
 {
     struct symbol_source source = {0};
-    size_t section = symbols_section(elf, SHT_SYMTAB);
-    if (section != 0 && symbols_source(elf, section, &source)) {
-        elf->has_symtab = true;
-    } else {
-        section = symbols_section(elf, SHT_DYNSYM);
-        if (section == 0 || !symbols_source(elf, section, &source))
-            source = (struct symbol_source){0};
-    }
+    size_t section = from == NULL ? 0 : symbols_section(from, type);
+
+    if (section == 0 || !symbols_source(from, section, &source))
+        return (struct symbol_source){0};
     if (!hs_effort_hold(&elf->effort, source.n * SYMBOL_STEPS))
         source.n = 0;
-    if (source.n > UINT32_MAX / 2)
+    return source;
+}
+
+hs_status hs_elf_load_symbols_(struct hs_elf *elf, struct hs_error *err)
+{
+    struct symbol_source source = symbols_of(elf, elf, SHT_SYMTAB), mini = {0};
+    elf->has_symtab = source.names != NULL;
+    if (!elf->has_symtab) {
+        source = symbols_of(elf, elf, SHT_DYNSYM);
+        mini = symbols_of(elf, elf->mini, SHT_SYMTAB);
+    }
+    if (source.n > UINT32_MAX / 2 - mini.n)
         return hs_fail(err, HS_LIMIT, "'%s' claims %zu symbols", elf->name, source.n);
-    HS_TRY(HS_ALLOC(&elf->symbols, source.n, err));
+    HS_TRY(HS_ALLOC(&elf->symbols, source.n + mini.n, err));
     size_t n = 0;
-    for (size_t i = 0; i < source.n; i++)
-        if (symbol_next(&source, &elf->symbols[n])) {
-            elf->n_tls_symbols += elf->symbols[n].kind == HS_SYMBOL_TLS;
-            n++;
-        }
+    symbols_take(elf, &source, &n);
+    symbols_take(elf, &mini, &n);
     elf->n_symbols = n - elf->n_tls_symbols;
     qsort(elf->symbols, n, sizeof(*elf->symbols), symbol_order);
     return symbols_hash(elf, err);

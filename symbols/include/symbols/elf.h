@@ -5,7 +5,8 @@
  * Refuses anything but 64-bit little-endian x86-64 executables and shared objects. Never hears of a
  * process: addresses are those of the file ("vaddr"); the caller adds the bias of its mapping.
  *
- * Symbols come from .symtab when the file has one, else from .dynsym, in two runs of one array:
+ * Symbols come from .symtab when the file has one, else from .dynsym and, of local functions, from
+ * .gnu_debugdata (at most 32 MiB, unpacked), in two runs of one array:
  *
  *   | by address: code, data, labels | by offset: thread-local |
  *
