@@ -27,6 +27,7 @@ static const char *const tree_words[HS_N_TREE_WORDS] = {
     [HS_TREE_PARENT] = "parent", [HS_TREE_CHILD] = "child", [HS_TREE_NEXT] = "next",
     [HS_TREE_PREV] = "prev",     [HS_TREE_END] = "end",     [HS_TREE_SIZE] = "size",
     [HS_TREE_NAME] = "name",     [HS_TREE_MAGIC] = "magic", [HS_TREE_HEADER] = "header",
+    [HS_TREE_HELD] = "held",
 };
 enum { CLASS_WORDS = 16 }; /* of hs_rule.words */
 
@@ -221,6 +222,9 @@ static bool check_tree(struct hs_rules_parser *p, const struct hs_rule_tree *tre
                                    tree_words[i], at[i], at[HS_TREE_HEADER]);
     if (at[HS_TREE_PARENT] == HS_TREE_NONE && at[HS_TREE_CHILD] == HS_TREE_NONE)
         return hs_rules_fault_(p, p->end_column, "'parent' or 'child' is missing: who owns which");
+    if (at[HS_TREE_HELD] != HS_TREE_NONE &&
+        (at[HS_TREE_END] == HS_TREE_NONE || at[HS_TREE_CHILD] == HS_TREE_NONE))
+        return hs_rules_fault_(p, p->end_column, "'held' needs 'end' and 'child'");
     if (at[HS_TREE_NEXT] != HS_TREE_NONE && at[HS_TREE_CHILD] == HS_TREE_NONE)
         return hs_rules_fault_(p, p->end_column, "'next' needs 'child'");
     if (!leads_back && at[HS_TREE_MAGIC] == HS_TREE_NONE && at[HS_TREE_END] == HS_TREE_NONE)
@@ -247,8 +251,8 @@ bool hs_rules_read_owners_(struct hs_rules_parser *p, struct hs_rule *rule)
         if (i == HS_N_TREE_WORDS)
             return hs_rules_unexpected_(
                 p, word, "word of a header",
-                "'header', 'parent', 'child', 'next', 'prev', 'end', 'size', 'name' "
-                "or 'magic'");
+                "'header', 'parent', 'child', 'next', 'prev', 'end', 'size', 'name', "
+                "'magic' or 'held'");
         if (tree->at[i] != HS_TREE_NONE)
             return hs_rules_fault_(p, word->column, "'%s' is said twice", word->text);
         if (!hs_rules_read_number_(p, HS_TREE_MOST_BYTES - (i == HS_TREE_HEADER ? 0 : 8), 8,

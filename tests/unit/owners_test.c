@@ -175,6 +175,29 @@ static void an_end_tells_chunks(void **state)
     assert_false(hs_heaps_object_name(&heaps, &a, &said)); /* debug information may know more */
 }
 
+/* The record of an obstack has the newest chunk, and where that ends beside it; who only has the
+ * chunk does not, and of two such records neither is believed. */
+static void a_record_holds_the_newest(void **state)
+{
+    (void)state;
+    hs_addr chunk = fake_talloc_other(&fake, 400), record = fake_talloc_other(&fake, 96);
+    hs_addr reader = fake_talloc_other(&fake, 96), copy = fake_talloc_other(&fake, 96);
+    *fake_talloc_word(&fake, chunk) = chunk + 400;
+    *fake_talloc_word(&fake, record + 8) = chunk;
+    *fake_talloc_word(&fake, record + 32) = chunk + 400;
+    *fake_talloc_word(&fake, reader) = chunk;
+    *fake_talloc_word(&fake, reader + 24) = chunk + 64;
+    use_rule("header 16 end 0 child 8 held 24 when symbol \"_talloc_free\"");
+    read_fake();
+    const struct hs_heap_block block = block_at(chunk);
+    assert_int_equal(hs_heaps_owner(&heaps, &block), record);
+    *fake_talloc_word(&fake, copy + 8) = chunk;
+    *fake_talloc_word(&fake, copy + 32) = chunk + 400;
+    read_fake();
+    const struct hs_heap_block again = block_at(chunk);
+    assert_int_equal(hs_heaps_owner(&heaps, &again), 0);
+}
+
 static void blocks_are_called_by_their_names(void **state)
 {
     (void)state;
@@ -314,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(links_tell_as_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_parent_alone_tells, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_end_tells_chunks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_record_holds_the_newest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blocks_are_called_by_their_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(programs_without_it_are_not_looked_at, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_told, set_up, tear_down),

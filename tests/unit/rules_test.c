@@ -315,6 +315,8 @@ static void a_fault_has_line_column_and_reason(void **state)
         {FIRST "owners \"a\" parent 0 child 8 when symbol \"f\"\n", "'header' is missing"},
         {FIRST "owners \"a\" header 16 child 16 end 0 when symbol \"f\"\n",
          "'child 16' is behind the header of 16 bytes"},
+        {FIRST "owners \"a\" header 16 parent 8 end 0 held 24 when symbol \"f\"\n",
+         "'held' needs 'end' and 'child'"},
         {FIRST "owners \"a\" header 16 next 8 end 0 when symbol \"f\"\n", "'parent' or 'child'"},
         {FIRST "owners \"a\" header 24 parent 0 next 8 end 16 when symbol \"f\"\n",
          "'next' needs 'child'"},

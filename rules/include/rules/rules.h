@@ -117,6 +117,8 @@ enum hs_tree_word {
     HS_TREE_NAME,   /* leads to a text of a binary: its type */
     HS_TREE_MAGIC,  /* holds, in 4 bytes, `magic` below `mask` */
     HS_TREE_HEADER, /* the bytes of the header, where it ends */
+    HS_TREE_HELD,   /* so far behind the word that owns one above which none is stands what `end`
+                       of that holds; not in the header */
     HS_N_TREE_WORDS
 };
 enum { HS_TREE_NONE = UINT16_MAX, HS_TREE_MOST_BYTES = 512 };

@@ -35,6 +35,8 @@ struct owners_block {
     uint32_t parent, first_child, next; /* OWNERS_NONE: none */
     uint32_t tree;
     hs_str name;
+    hs_addr holder; /* of one above which none is: the variable, or the block, that has the word
+                       which owns it; 0: not known */
 };
 
 struct owners {
@@ -67,11 +69,16 @@ uint32_t hs_owners_number(const struct owners *owners, const struct hs_heap_bloc
 
 /* ---- find.c: finds which blocks are of which tree, and their names; none where there is no room
  * for what there is to know of them, which is noted: then n_blocks stays 0. Three passes over all
- * blocks; 32 bytes for each that is of a tree stay, and a bit a block, reserved in the plan of the
+ * blocks; 40 bytes for each that is of a tree stay, and a bit a block, reserved in the plan of the
  * dump. */
 hs_status hs_owners_find(struct owners *owners, struct hs_error *err);
 
 /* ---- tree.c: finds which block hangs below which. Linear in the blocks of trees. */
 void hs_owners_read_trees(struct owners *owners);
+
+/* ---- held.c: finds who has the words that own those above which none is, by what stands beside
+ * such a word. One pass over all blocks and the data of binaries, where a rule says what that is;
+ * of two such places neither is believed. */
+hs_status hs_owners_find_holders(struct owners *owners, struct hs_error *err);
 
 #endif

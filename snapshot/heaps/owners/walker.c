@@ -86,6 +86,7 @@ static hs_status owners_look(void *state, const struct hs_heap_map *map, struct 
     if (owners->n_blocks == 0)
         return HS_OK;
     hs_owners_read_trees(owners);
+    HS_TRY(hs_owners_find_holders(owners, err));
     return owners_report(owners, err);
 }
 
@@ -96,8 +97,10 @@ static hs_addr owners_owner(const void *state, const struct hs_heap_block *block
     const struct owners *owners = state;
     uint32_t number = hs_owners_number(owners, block);
 
-    return number == OWNERS_NONE || owners->blocks[number].parent == OWNERS_NONE
-               ? 0
+    if (number == OWNERS_NONE)
+        return 0;
+    return owners->blocks[number].parent == OWNERS_NONE
+               ? owners->blocks[number].holder
                : owners->blocks[owners->blocks[number].parent].begin;
 }
 
