@@ -41,6 +41,7 @@ def explained(name, *more):
     return [(row["name"], row["says"]) for row in done["rules"]]
 equal(explained("std::weak_ptr<int>"), [("std", "pointers find")], "weak_ptr")
 equal(explained("libc.so.6"), [("libc", "tier runtime"), ("libc", "group system")], "libc")
+equal(explained("simple-fab5b0cf-82b66b4d.eln"), [("emacs", "tier runtime")], "Emacs's Lisp")
 equal(explained("app::Session"), [], "none")
 equal(explained("house::View", "--rules", f"{work}/house.rules"), [("house", "pointers find")],
       "house::View")
