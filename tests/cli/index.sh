@@ -82,15 +82,15 @@ def answer(data, what, may_be_padding=False):
 def turned():
     told = [place for place, byte in enumerate(good) if byte != 0] # little of it is padding
     tried = 0
-    for place in sorted(set(range(0, len(good), max(1, len(good) // 70))) |
-                        set(told[::max(1, len(told) // 100)])):
+    for place in sorted(set(range(0, len(good), max(1, len(good) // rounds(140)))) |
+                        set(told[::max(1, len(told) // rounds(200))])):
         if good[place] == 0 and not any(good[max(0, place - 40):place + 40]):
             continue # most likely the padding between arrays
         data = bytearray(good)
         data[place] ^= 0x10
         answer(bytes(data), f"byte {place} of {len(good)}", may_be_padding=good[place] == 0)
         tried += 1
-    check(tried > 100, f"only {tried} places were tried")
+    check(tried > rounds(200), f"only {tried} places were tried")
 
 
 def cut():

@@ -244,7 +244,7 @@ def heads_of(lost, edges):
 
 def by_brute_force():
     n_on_stack = 0
-    for seed in range(rounds(60)):
+    for seed in range(max(20, rounds(60))): # n_on_stack needs some
         rng = random.Random(seed)
         snap = random_snap(5000 + seed, rng.randint(0, 30), with_weak=False)
         for b, (words, type_, state, where) in enumerate(snap.blocks):

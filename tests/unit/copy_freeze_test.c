@@ -13,13 +13,14 @@
 #include "base/alloc.h"
 #include "live_child.h"
 #include "page_kinds.h"
+#include "seeds.h"
 #include "target/copy/copy_private.h"
 #include "target/procfs.h"
 
 #define PAGE ((size_t)4096)
 #define N_PAGES ((size_t)64)
 #define AREA_BYTES (N_PAGES * PAGE)
-#define CYCLES 25
+#define CYCLES HS_SEEDS(25)
 
 static struct hs_error err;
 

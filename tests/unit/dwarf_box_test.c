@@ -11,6 +11,7 @@
 #include "boxed/line_reader.h"
 #include "boxed/serve.h"
 #include "elf_writer.h"
+#include "seeds.h"
 #include "symbols/box/box_private.h"
 #include "symbols/lines.h"
 
@@ -571,7 +572,7 @@ static void compare_rows(struct hs_dwarf_box *box, const char *path)
     assert_int_equal(hs_box_file_open_(box, elf, path, BOX_OPEN_FRAMES, &file, &answer, &err),
                      HS_OK);
     assert_true(hs_elf_extent(elf, &low, &high));
-    for (hs_addr at = low; at < high; at += (high - low) / 20000 + 1) {
+    for (hs_addr at = low; at < high; at += (high - low) / HS_SEEDS(20000) + 1) {
         struct frame_row row;
         hs_frame_tables_row(tables, at, &row, expected + sizeof(row));
         memcpy(expected, &row, sizeof(row));

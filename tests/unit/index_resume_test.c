@@ -16,6 +16,7 @@
 #include "index/index.h"
 #include "index/index_format.h"
 #include "made_directory.h"
+#include "seeds.h"
 
 enum { BYTES_MAX = 1 << 18 };
 
@@ -136,7 +137,7 @@ static void test_ended_anywhere(void **state)
         make_whole(with);
         assert_int_equal(build(UINT32_MAX, &n_all), HS_OK);
         check_whole();
-        for (unsigned at = 1; at <= n_all; at++) {
+        for (unsigned at = 1; at <= n_all; at += HS_EVERY(3)) {
             unsigned n_told;
             assert_int_equal(build(at, NULL), HS_LIMIT);
             assert_int_equal(access(index_path, F_OK), -1);
@@ -171,14 +172,14 @@ static void test_damaged_parts(void **state)
     static uint8_t part[BYTES_MAX], damaged[BYTES_MAX];
     make_whole(true);
     size_t n = make_part(part);
-    for (size_t at = 0; at < n; at += at < sizeof(struct index_header) ? 5 : 41) {
+    for (size_t at = 0; at < n; at += at < sizeof(struct index_header) ? 5 : 41 * HS_EVERY(4)) {
         memcpy(damaged, part, n);
         damaged[at] ^= (uint8_t)(1U << at % 8);
         spill(part_path, damaged, n);
         assert_int_equal(build(UINT32_MAX, NULL), HS_OK);
         check_whole();
     }
-    for (size_t cut = 0; cut < n; cut += 499) {
+    for (size_t cut = 0; cut < n; cut += 499 * HS_EVERY(3)) {
         spill(part_path, part, cut);
         assert_int_equal(build(UINT32_MAX, NULL), HS_OK);
         check_whole();
@@ -313,7 +314,7 @@ static void test_every_allocation_fails(void **state)
     assert_int_equal(build(UINT32_MAX, NULL), HS_OK);
     uint64_t n_allocs = hs_alloc_count() - before;
     check_whole();
-    for (uint64_t nth = 1; nth <= n_allocs; nth++) {
+    for (uint64_t nth = 1; nth <= n_allocs; nth += HS_EVERY(4)) {
         spill(part_path, part, n);
         hs_alloc_fail_at(nth, true);
         hs_status status = build(UINT32_MAX, NULL);

@@ -15,6 +15,7 @@
 #include "edge_list.h"
 #include "graph_builder.h"
 #include "made_directory.h"
+#include "seeds.h"
 
 static struct hs_error err;
 static char directory[MADE_DIRECTORY_BYTES];
@@ -309,7 +310,7 @@ static struct hs_index *open_index(const struct hs_snap *snap, bool no_write)
 
 static void test_equals_brute_force(void **state)
 {
-    for (uint64_t seed = 0; seed < 120; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(240); seed++) {
         struct hs_graph_builder b = {0};
         fill(&b, seed, 3 + (uint32_t)seed * 3, seed % 3 != 0);
         struct hs_snap *snap = hs_graph_builder_open(&b);
@@ -381,7 +382,7 @@ static void test_damage_is_rebuilt(void **state)
     assert_int_equal(hs_alloc(n, 1, &memory, &err), HS_OK);
     good = memory;
     memcpy(good, bytes, n);
-    for (size_t at = 0; at < n; at += 97) {
+    for (size_t at = 0; at < n; at += 97 * HS_EVERY(3)) {
         memcpy(bytes, good, n);
         bytes[at] ^= (uint8_t)(1U << at % 8);
         spill(bytes, n);
@@ -392,7 +393,7 @@ static void test_damage_is_rebuilt(void **state)
         hs_index_close(index);
     }
     assert_true(n_rebuilt * 8 > n_tried); /* the rest hit padding */
-    for (size_t cut = 0; cut < n; cut += 1021) {
+    for (size_t cut = 0; cut < n; cut += 1021 * HS_EVERY(3)) {
         spill(good, cut);
         struct hs_index *index = open_index(snap, false);
         assert_true(hs_index_was_built(index));

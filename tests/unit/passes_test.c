@@ -235,7 +235,7 @@ static void test_bushy(void **state)
 
 static void test_large(void **state)
 {
-    for (uint64_t seed = 0; seed < 8; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(16); seed++) {
         uint32_t n = seed % 2 == 0 ? 20000 : 80000;
         check_graph(random_graph(seed + 5, n, n / 2 * (1 + (uint32_t)(seed % 5))));
     }
