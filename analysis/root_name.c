@@ -18,13 +18,22 @@ static bool is_in_section(const struct hs_view *view, const struct hs_root *root
            hs_view_string(view, root->name)[0] == '.';
 }
 
+/* Tells whether a name begins with a symbol, or ends with it: "server.list", "sync.Pool main.free".
+ */
+static bool is_said(const char *name, const char *symbol)
+{
+    size_t n = strlen(name), n_symbol = strlen(symbol);
+
+    return strncmp(name, symbol, n_symbol) == 0 || (n > n_symbol && name[n - n_symbol - 1] == ' ' &&
+                                                    strcmp(name + n - n_symbol, symbol) == 0);
+}
+
 void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n)
 {
     const char *file = hs_view_string(view, root->file);
     const char *symbol = hs_view_string(view, root->symbol);
     const char *module = hs_view_string(view, root->module);
-    bool says_symbol =
-        strncmp(hs_view_string(view, root->name), symbol, strlen(symbol)) == 0; /* the name does */
+    bool says_symbol = is_said(hs_view_string(view, root->name), symbol);
     if (symbol[0] == '.' && module[0] != 0 && root->function != 0)
         (void)snprintf(text, n, "%s, used by %s", module, hs_view_string(view, root->function));
     else if (symbol[0] == '.' && module[0] != 0 && file[0] != 0) /* by texts of who uses it */
