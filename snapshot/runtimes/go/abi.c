@@ -100,6 +100,21 @@ bool hs_go_is_named(const struct hs_go_heap *heap, hs_addr type, const char *nam
            strcmp(text, name) == 0;
 }
 
+hs_addr hs_go_dynamic_type(const struct hs_go_heap *heap, uint64_t word)
+{
+    struct hs_go_type type, of;
+    uint64_t first, second;
+
+    if (hs_go_read_type(heap, word, &type))
+        return word;
+    return word % HS_WORD_BYTES == 0 && hs_go_u64(heap, word, &first) &&
+                   hs_go_u64(heap, word + HS_WORD_BYTES, &second) &&
+                   hs_go_read_type(heap, first, &type) && type.kind == HS_GO_INTERFACE &&
+                   hs_go_read_type(heap, second, &of)
+               ? second
+               : 0;
+}
+
 uint64_t hs_go_n_fields(const struct hs_go_heap *heap, hs_addr type)
 {
     uint64_t n = 0;

@@ -35,6 +35,9 @@ bool hs_go_read_type(const struct hs_go_heap *heap, hs_addr address, struct hs_g
 /* Reads a type's name into `text` of HS_GO_TYPE_NAME_BYTES: "tsdb.Head", "[]string". */
 bool hs_go_type_name(const struct hs_go_heap *heap, const struct hs_go_type *type, char *text);
 bool hs_go_is_named(const struct hs_go_heap *heap, hs_addr type, const char *name);
+/* Finds the type that the first word of an interface says: it is one, or leads to a table of
+ * methods {interface, type}. 0: it says none. */
+hs_addr hs_go_dynamic_type(const struct hs_go_heap *heap, uint64_t word);
 /* Finds the field of a struct that an offset is in: `offset` becomes that in the field. */
 bool hs_go_field_at(const struct hs_go_heap *heap, hs_addr type, uint64_t *offset, hs_addr *ret);
 

@@ -16,10 +16,17 @@
 #include "users.h"
 
 enum { NAME_BYTES = 512, HOLDERS_MAX = 6, NAMELESS_BYTES = 1 << 16 };
+#define NO_FACT UINT64_MAX
 
 /* A static word that leads to static data. */
 struct link {
     hs_addr to, from;
+};
+
+/* The static words that lead from a variable to a value which the compiler made, the last first. */
+struct way {
+    struct link links[HOLDERS_MAX];
+    unsigned n;
 };
 
 struct statics {
@@ -27,6 +34,7 @@ struct statics {
     const struct hs_object *object; /* the program */
     struct link *links;             /* owned: ascending by `to` */
     size_t n_links, links_capacity;
+    struct hs_dict facts;     /* word of these -> number of what code says of it; else NO_FACT */
     struct hs_go_users users; /* of a program without symbols */
     hs_str module;
 };
@@ -36,6 +44,7 @@ struct variable {
     const char *name; /* borrowed; NULL: unknown */
     hs_addr begin;
     uint64_t n_bytes;
+    struct way way; /* from it to the word that is asked for */
 };
 
 static bool is_static(const struct hs_go_module *m, hs_addr at)
@@ -111,6 +120,7 @@ static bool is_made_up(const char *name)
 static struct variable find_variable(const struct statics *st, hs_addr at)
 {
     struct variable variable = symbol_at(st, at);
+    struct way way = {.n = 0};
 
     for (unsigned i = 0; i < HOLDERS_MAX && is_made_up(variable.name); i++) {
         size_t k = HS_FIRST_ABOVE(st->links, st->n_links, to, at);
@@ -119,9 +129,11 @@ static struct variable find_variable(const struct statics *st, hs_addr at)
                                              : 0;
         if (k == 0 || st->links[k - 1].to < from || st->links[k - 1].from == at)
             break;
+        way.links[way.n++] = st->links[k - 1];
         at = st->links[k - 1].from;
         variable = symbol_at(st, at);
     }
+    variable.way = way;
     return variable;
 }
 
@@ -141,10 +153,12 @@ static bool is_of_runtime(const char *package, size_t n)
 }
 
 /* Finds the place of a nameless word: that in the data which leads to it, where only data does. */
-static hs_addr find_place(const struct statics *st, hs_addr at, char *package, char *function)
+static hs_addr find_place(const struct statics *st, hs_addr at, char *package, char *function,
+                          struct way *ret_way)
 {
     hs_addr used = 0;
 
+    ret_way->n = 0;
     for (unsigned i = 0; i < HOLDERS_MAX; i++) {
         bool is_used =
             hs_go_user_of(&st->s->heap, &st->users, at, package, function, NAME_BYTES, &used);
@@ -152,9 +166,83 @@ static hs_addr find_place(const struct statics *st, hs_addr at, char *package, c
         if (k == 0 || at - st->links[k - 1].to >= NAMELESS_BYTES || st->links[k - 1].from == at ||
             (is_used && used >= st->links[k - 1].to))
             return at;
+        ret_way->links[ret_way->n++] = st->links[k - 1];
         at = st->links[k - 1].from;
     }
     return at;
+}
+
+/* ---- members of what the compiler made */
+
+/* Appends the name of the word at an offset of a type: ".pool.idle", "[2].name". False: the type
+ * has no name for it, or there is no room. */
+static bool append_member(const struct statics *st, hs_addr type, uint64_t offset, char *text)
+{
+    const struct hs_go_heap *heap = &st->s->heap;
+    struct hs_go_named_type named = {.type = type};
+    struct hs_go_members members = {.members = NULL};
+    struct hs_error ignored = HS_ERROR_INIT;
+    size_t n = strlen(text);
+    struct hs_go_type of;
+    bool is_named = false;
+
+    if (!hs_go_read_type(heap, type, &of))
+        return false;
+    if (of.kind != HS_GO_STRUCT && of.kind != HS_GO_ARRAY)
+        return offset <= HS_WORD_BYTES;
+    if (hs_go_add_members(heap, &named, 0, &members, &ignored) == HS_OK)
+        for (size_t i = 0; i < members.n && !is_named; i++)
+            if (members.members[i].offset_bytes == offset) {
+                const char *name = hs_strtab_get(&heap->dump->strings, members.members[i].name);
+                int more =
+                    snprintf(text + n, NAME_BYTES - n, "%s%s", name[0] == '[' ? "" : ".", name);
+                is_named = more > 0 && (size_t)more < NAME_BYTES - n;
+            }
+    hs_free(members.members);
+    return is_named;
+}
+
+/* Finds the type of what a static word leads to: by the word of an interface before it, by what
+ * code does with it, or by the type of the value that it is in. */
+static hs_addr pointee_of(const struct statics *st, hs_addr word, hs_addr holder, uint64_t offset)
+{
+    const struct hs_go_heap *heap = &st->s->heap;
+    const struct hs_go_code *code = st->s->typing.code;
+    hs_addr type = hs_go_dynamic_type(heap, hs_go_member(heap, word - HS_WORD_BYTES, 0));
+    const uint64_t *fact = hs_dict_find(&st->facts, word);
+    enum hs_go_holding holding;
+    struct hs_go_type of;
+    uint64_t element;
+
+    if (hs_go_read_type(heap, type, &of))
+        return of.kind == HS_GO_POINTER && hs_go_u64(heap, type + HS_GO_ELEM_AT, &element) ? element
+                                                                                           : type;
+    if (fact != NULL && *fact != NO_FACT &&
+        hs_go_value_of(code, &code->facts[*fact].value, &type, &holding) &&
+        holding == HS_GO_HOLD_ONE)
+        return type;
+    const struct hs_go_slot_kind slot = hs_go_find_slot(heap, holder, offset);
+    return slot.kind == HS_GO_POINTER || slot.kind == HS_GO_SLICE ? slot.of : 0;
+}
+
+/* Appends the members by which a variable leads to a word: "net/http.DefaultTransport.idleConn".
+ * Their types are told on the way; false: not all of them. `type` and `begin` are the variable's,
+ * and of the last value afterwards. */
+static bool append_way(const struct statics *st, const struct way *way, hs_addr at, hs_addr *type,
+                       hs_addr begin, char *text)
+{
+    for (unsigned i = way->n; i-- > 0;) {
+        const struct link *link = &way->links[i];
+        struct hs_go_type of;
+        hs_addr next = pointee_of(st, link->from, *type, link->from - begin);
+        if (link->from < begin || (*type == 0 && link->from - begin > HS_WORD_BYTES) ||
+            (*type != 0 && !append_member(st, *type, link->from - begin, text)) ||
+            !hs_go_read_type(&st->s->heap, next, &of))
+            return false;
+        *type = next;
+        begin = link->to;
+    }
+    return at >= begin && append_member(st, *type, at - begin, text);
 }
 
 /* Tells whether a word is one of a sync.Pool's two that lead to what is in it. */
@@ -175,8 +263,11 @@ static hs_status name_by_user(const struct statics *st, hs_addr at, struct hs_ro
 {
     struct hs_strtab *strings = &st->s->dump->strings;
     char text[2 * NAME_BYTES], package[NAME_BYTES] = "", function[NAME_BYTES] = "";
-    hs_addr place = find_place(st, at, package, function);
+    struct way way;
+    hs_addr place = find_place(st, at, package, function, &way), type = 0;
+    char member[NAME_BYTES] = "", name[HS_GO_TYPE_NAME_BYTES];
     struct hs_elf_section section;
+    struct hs_go_type of;
 
     if (hs_elf_section_at(st->object->elf, place - st->object->bias, &section))
         snprintf(text, sizeof text, "%s+%#llx", section.name,
@@ -191,6 +282,10 @@ static hs_status name_by_user(const struct statics *st, hs_addr at, struct hs_ro
     if (is_of_runtime(package, strlen(package)))
         hs_root_lower(&leaf->root, HS_TIER_RUNTIME, HS_REASON_RUNTIME_TABLE);
     snprintf(text, sizeof text, "variable that %s uses", function);
+    /* The last value alone has a type by name: members of others would be read as its own. */
+    if (way.n == 1 && append_way(st, &way, at, &type, place, member) && member[0] == '.' &&
+        hs_go_read_type(&st->s->heap, type, &of) && hs_go_type_name(&st->s->heap, &of, name))
+        snprintf(text, sizeof text, "variable that %s uses: %.400s%.400s", function, name, member);
     HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
     if (is_pool(st, place))
         snprintf(text, sizeof text, "sync.Pool that %s uses", function);
@@ -199,29 +294,21 @@ static hs_status name_by_user(const struct statics *st, hs_addr at, struct hs_ro
     return hs_strtab_add(strings, text, &leaf->group_variable, err);
 }
 
-/* Names a word of a variable of which code tells the type: "main.logger.out.buf". */
-static bool name_member(const struct statics *st, const struct variable *variable, uint64_t offset,
+/* Names a word of a variable of which code tells the type, "main.logger.out.buf", or of what it
+ * leads to where the compiler made that. */
+static bool name_member(const struct statics *st, const struct variable *variable, hs_addr at,
                         char *text)
 {
-    const struct hs_go_heap *heap = &st->s->heap;
-    struct hs_go_named_type named = {.type =
-                                         hs_go_type_of_static(st->s->typing.code, variable->begin)};
-    struct hs_go_members members = {.members = NULL};
-    struct hs_error ignored = HS_ERROR_INIT;
-    struct hs_go_type type;
-    bool is_named = false;
+    hs_addr type = hs_go_type_of_static(st->s->typing.code, variable->begin);
+    struct hs_go_type of;
 
-    if (!hs_go_read_type(heap, named.type, &type) || type.n_bytes != variable->n_bytes)
+    if (!hs_go_read_type(&st->s->heap, type, &of) || of.n_bytes != variable->n_bytes)
+        type = 0;
+    if (type == 0 && variable->way.n == 0)
         return false;
-    if (hs_go_add_members(heap, &named, 0, &members, &ignored) == HS_OK)
-        for (size_t i = 0; i < members.n && !is_named; i++)
-            if (members.members[i].offset_bytes == offset) {
-                snprintf(text, NAME_BYTES, "%s.%s", variable->name,
-                         hs_strtab_get(&heap->dump->strings, members.members[i].name));
-                is_named = true;
-            }
-    hs_free(members.members);
-    return is_named;
+    snprintf(text, NAME_BYTES, "%s", variable->name);
+    return append_way(st, &variable->way, at, &type, variable->begin, text) &&
+           strcmp(text, variable->name) != 0;
 }
 
 static hs_status name_leaf(const struct statics *st, const struct variable *variable, hs_addr at,
@@ -243,7 +330,7 @@ static hs_status name_leaf(const struct statics *st, const struct variable *vari
     bool is_interface = variable->n_bytes == 2ul * HS_WORD_BYTES &&
                         leaf->root.offset == HS_WORD_BYTES &&
                         hs_go_u64(&st->s->heap, variable->begin, &before) && before != 0;
-    if (name_member(st, variable, leaf->root.offset, text)) {
+    if (name_member(st, variable, at, text)) {
         HS_TRY(hs_strtab_add(strings, text, &leaf->root.name, err));
     } else if (variable->n_bytes <= HS_WORD_BYTES || leaf->root.offset == 0 || is_interface) {
         leaf->root.name = leaf->root.symbol;
@@ -283,6 +370,24 @@ static hs_status add_leaf(struct statics *st, hs_addr at, uint64_t word, struct 
     return hs_roots_add(&st->s->roots, &leaf, err);
 }
 
+/* Finds what code says of the words that lead to static data. */
+static hs_status find_facts(struct statics *st, struct hs_error *err)
+{
+    const struct hs_go_code *code = st->s->typing.code;
+
+    for (size_t i = 0; i < st->n_links; i++)
+        HS_TRY(hs_dict_put(&st->facts, st->links[i].from, NO_FACT, err));
+    for (size_t i = 0; st->n_links != 0 && i < code->n_facts; i++) {
+        const struct hs_go_value *place = &code->facts[i].place;
+        uint64_t *known = place->kind == HS_GO_WORD && place->n_steps == 0
+                              ? hs_dict_find(&st->facts, place->at)
+                              : NULL;
+        if (known != NULL && *known == NO_FACT)
+            *known = i;
+    }
+    return HS_OK;
+}
+
 hs_status hs_go_collect_statics(struct hs_go_session *s, struct hs_error *err)
 {
     struct statics st = {.s = s, .object = &s->dump->objects.objects[0]};
@@ -291,12 +396,15 @@ hs_status hs_go_collect_statics(struct hs_go_session *s, struct hs_error *err)
     hs_status status = each_word(&st, add_link, err);
     if (status == HS_OK && !hs_elf_has_symtab(st.object->elf) && !s->dump->options->no_names)
         status = hs_go_find_users(&s->heap, &st.users, err);
+    if (status == HS_OK && !s->dump->options->no_names)
+        status = find_facts(&st, err);
     if (status == HS_OK) {
         if (st.n_links > 1)
             qsort(st.links, st.n_links, sizeof *st.links, link_compare);
         status = each_word(&st, add_leaf, err);
     }
     hs_go_users_fini(&st.users);
+    hs_dict_fini(&st.facts);
     hs_free(st.links);
     return status;
 }

@@ -405,14 +405,11 @@ static hs_status put_dynamic(struct hs_go_typing *t, hs_addr at, hs_addr address
     }
 }
 
-/* Finds the type that the first word of an interface says: it is one, or a table of methods
- * {interface, type}. 0: it says none. */
+/* Finds the type that the first word of an interface says; 0: it says none. */
 static hs_status dynamic_type(struct hs_go_typing *t, uint64_t word, hs_addr *ret,
                               struct hs_error *err)
 {
     const struct hs_object *program = &t->heap->dump->objects.objects[0];
-    struct hs_go_type type, of;
-    uint64_t first, second;
 
     *ret = 0;
     if (word < program->begin || word >= program->end || word % HS_WORD_BYTES != 0)
@@ -422,12 +419,7 @@ static hs_status dynamic_type(struct hs_go_typing *t, uint64_t word, hs_addr *re
         *ret = *known;
         return HS_OK;
     }
-    if (hs_go_read_type(t->heap, word, &type))
-        *ret = word;
-    else if (hs_go_u64(t->heap, word, &first) && hs_go_u64(t->heap, word + 8, &second) &&
-             hs_go_read_type(t->heap, first, &type) && type.kind == HS_GO_INTERFACE &&
-             hs_go_read_type(t->heap, second, &of))
-        *ret = second;
+    *ret = hs_go_dynamic_type(t->heap, word);
     return hs_dict_put(&t->dynamic, word, *ret, err);
 }
 
@@ -484,7 +476,7 @@ static hs_status follow_word(struct hs_go_typing *t, const struct hs_go_slot_kin
     case HS_GO_FUNC:
         return put_closure(t, word, err);
     case HS_GO_INTERFACE:
-        return try_interface(t, hs_go_member(t->heap, at, -HS_WORD_BYTES), word, err);
+        return try_interface(t, hs_go_member(t->heap, at - HS_WORD_BYTES, 0), word, err);
     case HS_GO_UNSAFE:
         holding = slot->of == t->pool_part ? HS_GO_HOLD_ROW : HS_GO_HOLD_ONE;
         return hs_go_fits(t->heap, word, slot->of, holding) ? put(t, word, slot->of, holding, err)
