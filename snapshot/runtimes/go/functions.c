@@ -175,6 +175,14 @@ bool hs_go_inlined_name(const struct hs_go_heap *heap, const struct hs_go_functi
     return is_found && hs_go_function_name(heap, &inlined, text, n);
 }
 
+bool hs_go_step_out(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                    hs_addr *pc)
+{
+    struct hs_go_function inlined;
+
+    return inlined_at(heap, function, pc, &inlined);
+}
+
 bool hs_go_innermost_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
                           hs_addr pc, char *text, size_t n)
 {

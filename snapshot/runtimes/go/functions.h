@@ -4,6 +4,7 @@
 #ifndef HS_GO_FUNCTIONS_H
 #define HS_GO_FUNCTIONS_H
 
+#include "base/table.h"
 #include "heap.h"
 
 enum { HS_GO_NAME_BYTES = 512 };
@@ -36,6 +37,21 @@ bool hs_go_inlined_name(const struct hs_go_heap *heap, const struct hs_go_functi
 /* Names the innermost of them, or the function itself. False: it has no name. */
 bool hs_go_innermost_name(const struct hs_go_heap *heap, const struct hs_go_function *function,
                           hs_addr pc, char *text, size_t n);
+/* Goes from an instruction of an inlined call to that which the call stands for, one level out.
+ * False: it is of no inlined call. */
+bool hs_go_step_out(const struct hs_go_heap *heap, const struct hs_go_function *function,
+                    hs_addr *pc);
+/* Visits the direct calls of some functions, by their first bytes -> a value: from which function,
+ * and the address of the call. In order of address; each function's code is read once. */
+hs_status hs_go_each_call(const struct hs_go_heap *heap, const struct hs_dict *functions,
+                          hs_status (*visit)(void *context, const struct hs_go_function *caller,
+                                             hs_addr at, uint64_t value, struct hs_error *err),
+                          void *context, struct hs_error *err);
+/* Visits all functions that have a name. */
+hs_status hs_go_each_function(const struct hs_go_heap *heap,
+                              hs_status (*visit)(void *context, hs_addr entry, const char *name,
+                                                 struct hs_error *err),
+                              void *context, struct hs_error *err);
 /* The offset of table `which` of those by address; 0: none. And the address of one of the whole
  * function; 0: none. */
 uint32_t hs_go_pcdata(const struct hs_go_heap *heap, const struct hs_go_function *function,
