@@ -1,4 +1,7 @@
-/* The sizes of blocks that no type is known of. */
+/* The sizes of blocks that no type is known of, and which functions call the C that made them. */
+#include <string.h>
+
+#include "snapshot/notes.h"
 #include "suspect_writer.h"
 
 bool hs_suspect_put_sizes(struct writer *w, const struct hs_view *view,
@@ -28,4 +31,23 @@ bool hs_suspect_put_sizes(struct writer *w, const struct hs_view *view,
     else if (n_others != 0)
         put(w, " and %lu others", (unsigned long)n_others);
     return true;
+}
+
+void hs_suspect_put_c_calls(struct writer *w, const struct hs_view *view,
+                            const struct hs_suspect *suspect)
+{
+    enum { CALLS_COLUMNS = 240 };
+    static const char begin[] = HS_NOTE_CALLS_C;
+    unsigned form =
+        suspect->type == HS_UNTYPED ? HS_FORM_BYTES : hs_snap_type(view->snap, suspect->type)->form;
+
+    for (size_t i = 0; form != HS_FORM_GO && i < view->facts->n_notes; i++) {
+        const char *note = hs_view_string(view, view->facts->notes[i].text);
+        if (strncmp(note, begin, strlen(begin)) != 0)
+            continue;
+        put(w, "It is memory of C, which Go calls in ");
+        put_name(w, note + strlen(begin), CALLS_COLUMNS);
+        put(w, ". ");
+        return;
+    }
 }

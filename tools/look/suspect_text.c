@@ -659,6 +659,7 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
         put(w, ", %lu of them at the top", (unsigned long)suspect->at.n_heads);
     put_second_fault(w, view, &suspect->at.parts[0]);
     put(w, ". ");
+    hs_suspect_put_c_calls(w, view, suspect);
     if (suspect->hidden != HS_UNTYPED)
         put_hidden_cycle(w, view, suspect);
     else if (suspect->type != HS_UNTYPED &&

@@ -35,6 +35,10 @@ void hs_suspect_put_bytes(struct writer *w, const struct hs_view *view, uint64_t
 bool hs_suspect_put_sizes(struct writer *w, const struct hs_view *view,
                           const struct hs_suspect *suspect);
 
+/* Puts which functions of a Go program call C, behind what C has lost. */
+void hs_suspect_put_c_calls(struct writer *w, const struct hs_view *view,
+                            const struct hs_suspect *suspect);
+
 /* Puts a share of a whole in percent, rounded to tenths: "88.0 %". */
 void hs_suspect_put_percent(struct writer *w, uint64_t part, uint64_t whole);
 #define put_percent hs_suspect_put_percent

@@ -200,6 +200,8 @@ static hs_status go_roots(void *state, struct hs_error *err)
                          HS_GO_HOLD_ONE, err));
     HS_TRY(hs_go_guess_types(&s->typing, &s->goroutines, err));
     HS_TRY(hs_go_follow_types(&s->typing, err));
+    if (!s->dump->options->no_names)
+        HS_TRY(hs_go_note_c_calls(s, err));
     return note_reach(s, err);
 }
 

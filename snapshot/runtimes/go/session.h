@@ -108,6 +108,8 @@ bool hs_go_is_cut(const struct hs_go_session *s, const struct hs_go_block *from,
                   uint64_t offset_words, const struct hs_go_block *to);
 /* ---- proofs.c: what the runtime itself has counted */
 hs_status hs_go_prove(struct hs_go_session *s, struct hs_error *err);
+/* ---- c_calls.c: notes which functions call C, where any do */
+hs_status hs_go_note_c_calls(struct hs_go_session *s, struct hs_error *err);
 /* ---- claim.c: which memory is the collector's */
 hs_status hs_go_claim(struct hs_go_session *s, struct hs_error *err);
 /* ---- emit.c */
