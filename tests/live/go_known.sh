@@ -38,7 +38,7 @@ said = {line[1]: int(line[2]) for line in lines if line[0] == "KEEPS"}
 heap = [int(n) for n in next(line for line in lines if line[0] == "HEAP")[1:4]]
 if how == "names":
     for name in ("main.registry", "main.sessions", "main.queue", "main.huge", "main.table",
-                 "main.cells", "main.book"):
+                 "main.cells", "main.book", "main.desk"):
         if abs(keeps.get(name, 0) - said[name]) > 1024 + said[name] / 100:
             bad.append(f"{name} keeps {keeps.get(name, 0)} bytes, not {said[name]}")
     pooled = keeps.get("sync.Pool main.pool", 0) # and the queues that they are in
@@ -171,6 +171,18 @@ grep -q 'main\.sessions' "$work/said" || { cat "$work/said"; fail "the path of a
 "$HEAPSNAP" paths "$work/heap.snap" --to type:main.scratch >"$work/said" || fail "pool"
 grep -q 'sync.Pool main.pool' "$work/said" && grep -q 'poolDequeue.vals' "$work/said" ||
     { cat "$work/said"; fail "the path of what is in a pool"; }
+! grep -q '(main.pool)' "$work/said" || { cat "$work/said"; fail "a pool is called twice"; }
+COLUMNS=1000 "$HEAPSNAP" suspects "$work/heap.snap" -n 0 >"$work/said" || fail "suspects"
+tr -s ' \n' ' ' <"$work/said" | grep -q 'at main\.desk\.papers' ||
+    { cat "$work/said"; fail "the member of what an interface's variable leads to"; }
+"$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "roots"
+python3 - "$work/roots.json" "$fixtures/go_known.go" <<'PYTHON' || fail "where timers are made"
+import json, sys
+lines = open(sys.argv[2]).read().split("\n")
+made = [row for row in json.load(open(sys.argv[1]))["roots"]
+        if row["name"] == "timers of time.NewTimer and time.After"]
+sys.exit(not made or "time.After" not in lines[(made[0]["line"] or 1) - 1])
+PYTHON
 "$HEAPSNAP" types "$work/heap.snap" --group-by container >"$work/said" || fail "containers"
 grep -q '3000.*entries of map\[string\]\*main.session' "$work/said" ||
     { cat "$work/said"; fail "the entries of a map"; }
