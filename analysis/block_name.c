@@ -14,23 +14,25 @@
 
 enum { MOST_STEPS = 4096 };
 
-/* The dominators of a block from its root's leaf, or the root itself, downwards: their number, 0
- * when they are more than MOST_STEPS. */
-static size_t way_down(const struct hs_view *view, hs_node node, hs_node *way, hs_node *ret_root)
+/* Finds the dominators of a block from its root's leaf, or the root itself, downwards: their
+ * number, at most MOST_STEPS, the outermost ones; *ret_is_cut: whether there are more, as in a long
+ * list. 0: it is too deep. */
+static size_t way_down(const struct hs_view *view, hs_node node, hs_node *way, hs_node *ret_root,
+                       bool *ret_is_cut)
 {
-    size_t n = 0;
+    static const size_t most_depth = (size_t)1 << 24; /* no idle minute, and no endless circle */
+    size_t depth = 0, n;
     hs_node at = node;
-    for (; at != HS_NO_NODE && at >= view->n_tree; at = hs_index_idom(view->index, at)) {
-        if (n == MOST_STEPS)
+
+    for (; at != HS_NO_NODE && at >= view->n_tree; at = hs_index_idom(view->index, at))
+        if (++depth > most_depth)
             return 0;
-        way[n++] = at;
-    }
-    for (size_t i = 0; i < n / 2; i++) {
-        hs_node swapped = way[i];
-        way[i] = way[n - 1 - i];
-        way[n - 1 - i] = swapped;
-    }
     *ret_root = at;
+    *ret_is_cut = depth > MOST_STEPS;
+    n = *ret_is_cut ? MOST_STEPS : depth;
+    for (at = node; depth > 0; at = hs_index_idom(view->index, at))
+        if (--depth < n)
+            way[depth] = at;
     return n;
 }
 
@@ -93,10 +95,11 @@ static hs_status fold_gap(struct hs_view *view, hs_node from, hs_node to, unsign
     return hs_path_fold_add(fold, &gap, err);
 }
 
-/* Folds a way by dominators. */
-static hs_status fold_way(struct hs_view *view, const hs_node *way, size_t n,
+/* Folds a way by dominators; where it is cut it ends in a gap. */
+static hs_status fold_way(struct hs_view *view, const hs_node *way, size_t n, bool is_cut,
                           struct hs_path_fold *fold, struct hs_error *err)
 {
+    static const struct hs_path_step gap = {.node = HS_NO_NODE, .repeat = 1};
     unsigned n_searches = 4; /* a name has few containers that are so deep */
     for (size_t i = 0; i < n; i++) {
         size_t n_before = fold->n_steps;
@@ -106,6 +109,8 @@ static hs_status fold_way(struct hs_view *view, const hs_node *way, size_t n,
         if (has_gap)
             HS_TRY(fold_gap(view, way[i], way[i + 1], &n_searches, fold, err));
     }
+    if (is_cut)
+        HS_TRY(hs_path_fold_add(fold, &gap, err));
     hs_path_fold_finish(fold);
     return HS_OK;
 }
@@ -168,13 +173,14 @@ hs_status hs_name_by_dominators(struct hs_view *view, hs_node block, hs_node roo
 {
     hs_auto_free hs_node *way = NULL;
     struct hs_path_fold fold = {0};
+    bool is_cut = false;
     HS_TRY(HS_ALLOC(&way, MOST_STEPS, err));
-    size_t n = way_down(view, block, way, &root);
+    size_t n = way_down(view, block, way, &root, &is_cut);
     if (root >= view->n_tree)
         return hs_view_fail_circle(view, err);
     hs_status status = n == 0 ? HS_OK : fold_from_slot(view, way[0], &root, &fold, err);
     if (status == HS_OK)
-        status = fold_way(view, way, n, &fold, err);
+        status = fold_way(view, way, n, is_cut, &fold, err);
     if (status == HS_OK)
         status = hs_fold_text(view, root, &fold, ret, err);
     hs_path_fold_fini(&fold);
@@ -234,9 +240,12 @@ hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, bool
     struct hs_path_fold fold = {0};
     hs_node root, by_pointers[2 * HS_SHORT_WAY_STEPS];
     size_t from, n_pointers;
+    bool is_cut = false;
     HS_TRY(HS_ALLOC(&way, MOST_STEPS, err));
     HS_TRY(HS_ALLOC(&text, HS_FIELD_PATH_BYTES, err));
-    size_t n = way_down(view, block, way, &root);
+    size_t n = way_down(view, block, way, &root, &is_cut);
+    if (is_cut)
+        return HS_OK; /* the block is not on the way */
     HS_TRY(find_above(view, way, n, type, is_outermost, &from, err));
     if (from == n)
         return HS_OK;
@@ -247,7 +256,7 @@ hs_status hs_name_below(struct hs_view *view, hs_node block, uint32_t type, bool
         HS_TRY(hs_short_way(view, way[from], block, by_pointers, &n_pointers, err));
     hs_status status = n_pointers != 0
                            ? hs_path_fold_nodes(&fold, view, by_pointers, n_pointers, err)
-                           : fold_way(view, way + from, n - from, &fold, err);
+                           : fold_way(view, way + from, n - from, /* is_cut= */ false, &fold, err);
     if (status == HS_OK && hs_field_path(view, "", &fold, text, HS_FIELD_PATH_BYTES) != 0)
         status = hs_strdup(text, ret, err);
     hs_path_fold_fini(&fold);

@@ -6,7 +6,7 @@
 #include "kept_file.h"
 #include "suspect_finds.h"
 
-#define KEPT_SUSPECTS_VERSION 13
+#define KEPT_SUSPECTS_VERSION 14
 enum { TEXT_MOST = 1 << 16, ROWS_MOST = 1 << 16 };
 
 static const struct hs_kept_file_kind kind = {
@@ -166,6 +166,7 @@ static void roots(struct coder *c, struct hs_suspect *row)
     node(c, &row->entry);
     size(c, &row->entry_words);
     size(c, &row->n_entry_referrers);
+    node(c, &row->inner);
     size(c, &row->n_on_stacks);
     size(c, &row->n_threads);
     node(c, &row->outermost);
@@ -238,7 +239,7 @@ static void suspect(struct coder *c, struct hs_suspect *row)
     node(c, &row->evidence);
 }
 /* A field that is added must be kept, too. */
-static_assert(sizeof(struct hs_suspect) == 1976 && sizeof(struct hs_accumulation) == 1136 &&
+static_assert(sizeof(struct hs_suspect) == 1984 && sizeof(struct hs_accumulation) == 1136 &&
               sizeof(struct hs_suspects) == 96);
 
 static void suspects(struct coder *c, struct hs_suspects *found)

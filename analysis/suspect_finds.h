@@ -33,9 +33,11 @@ hs_status hs_suspect_find_reserves(struct hs_view *view, struct hs_suspects *fou
 hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect *suspect,
                                   struct hs_error *err);
 
-/* Finds the block that half of such a set's memory and more hangs on. O(children of the groups of
- * the tree of roots). */
-void hs_suspect_take_entry(struct hs_view *view, struct hs_suspect *suspect);
+/* Finds the block that half of such a set's memory and more hangs on; of a set of OCaml's, of
+ * however many roots, the only variable that has it as its own value instead, if there is one.
+ * O(children of the groups of the tree of roots, and slots of its roots). */
+hs_status hs_suspect_take_entry(struct hs_view *view, struct hs_suspect *suspect,
+                                struct hs_error *err);
 
 /* Finds the sites of samples that owners retain, and of lost ones. */
 hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,

@@ -20,6 +20,7 @@ hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list
         .hidden = HS_UNTYPED,
         .evidence = HS_NO_NODE,
         .entry = HS_NO_NODE,
+        .inner = HS_NO_NODE,
         .at = {.top = HS_NO_NODE,
                .point = HS_NO_NODE,
                .bulk_top = HS_NO_NODE,

@@ -478,8 +478,8 @@ hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_que
             status = look_into(&kinds, suspect->all_roots != NULL ? &fold : &owner,
                                query->follow_percent, suspect, err);
         else if (suspect->list == HS_SUSPECT_JOINT)
-            hs_suspect_take_entry(view, suspect);
-        if (suspect->list == HS_SUSPECT_JOINT)
+            status = hs_suspect_take_entry(view, suspect, err);
+        if (suspect->list == HS_SUSPECT_JOINT && status == HS_OK)
             status = look_into(&kinds, &joint, query->follow_joint_percent, suspect, err);
     }
     hs_group_kinds_fini(&kinds);

@@ -122,18 +122,64 @@ hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect 
     return status;
 }
 
-void hs_suspect_take_entry(struct hs_view *view, struct hs_suspect *suspect)
+/* Tells whether a slot of a variable leads to the block itself. */
+static bool leads_to(const struct hs_view *view, hs_node variable, hs_node block)
+{
+    for (hs_node node = variable; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (node != variable && root->parent != variable)
+            return false;
+        if (root->level == HS_LEVEL_LEAF && root->target == block)
+            return true;
+    }
+    return false;
+}
+
+/* Finds the only variable that has the block as its own value, where all others lead there: a field
+ * of a module of OCaml, to which copies of that module and functions that use it lead. */
+static hs_status find_inner(struct hs_view *view, struct hs_suspect *suspect, hs_node block,
+                            struct hs_error *err)
+{
+    struct hs_row row = hs_index_set_roots(view->index, suspect->set);
+    hs_node inner = HS_NO_NODE;
+    unsigned n = 0;
+
+    for (hs_node node; hs_row_next(&row, &node);)
+        if (leads_to(view, node, block)) {
+            inner = node;
+            n++;
+        }
+    HS_TRY(hs_row_check(&row, err));
+    if (n == 1 && hs_snap_root(view->snap, inner)->kind == HS_ROOT_GLOBAL)
+        suspect->inner = inner;
+    return HS_OK;
+}
+
+hs_status hs_suspect_take_entry(struct hs_view *view, struct hs_suspect *suspect,
+                                struct hs_error *err)
 {
     struct hs_set_tops tops = hs_set_tops_of(view, suspect->set);
+    enum { MOST_PERCENT = 90 };
+    bool is_of_ocaml = hs_view_has_runtime(view, "ocaml");
+    hs_node entry = HS_NO_NODE;
+    uint64_t entry_words = 0;
 
-    if (suspect->n_roots <= HS_SUSPECT_FEW_ROOTS)
-        return;
+    if (suspect->n_roots <= HS_SUSPECT_FEW_ROOTS && !is_of_ocaml)
+        return HS_OK;
     for (hs_node top; hs_set_tops_next(&tops, &top);) {
         uint64_t words = hs_index_retained(view->index, top).words;
-        if (words < suspect->words - words || words <= suspect->entry_words)
+        if (words < suspect->words - words || words <= entry_words)
             continue;
-        suspect->entry = top;
-        suspect->entry_words = words;
-        suspect->n_entry_referrers = hs_index_predecessors(view->index, top).n;
+        entry = top;
+        entry_words = words;
     }
+    if (entry != HS_NO_NODE && is_of_ocaml && entry_words >= suspect->words / 100 * MOST_PERCENT)
+        HS_TRY(find_inner(view, suspect, entry, err));
+    if (entry == HS_NO_NODE || suspect->n_roots <= HS_SUSPECT_FEW_ROOTS ||
+        suspect->inner != HS_NO_NODE)
+        return HS_OK;
+    suspect->entry = entry;
+    suspect->entry_words = entry_words;
+    suspect->n_entry_referrers = hs_index_predecessors(view->index, entry).n;
+    return HS_OK;
 }

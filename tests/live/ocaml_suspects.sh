@@ -107,6 +107,28 @@ for words in "Ocaml_suspects.failures (ocaml_suspects.ml:$(line_of "let failures
         { cat "$work/text"; fail "no '$words' in the first sentence of failures"; }
 done
 
+# The field of a module is told, and not the functions of a functor that lead there; the member of a
+# record that a long queue hangs on; an alarm lives until it is deleted.
+told()
+{
+    local kind=$1 words
+    shift
+    start "$work/ocaml_suspects" "$kind"
+    dump
+    leave
+    COLUMNS=80 "$HEAPSNAP" suspects "$work/heap.snap" >"$work/text" 2>"$work/talk" ||
+        fail "suspects of $kind"
+    sentence 1 >"$work/first"
+    for words in "$@"; do
+        grep -qF -- "$words" "$work/first" ||
+            { cat "$work/text"; fail "no '$words' in the first sentence of $kind"; }
+    done
+}
+told kept "Ocaml_suspects.Keeper.kept (ocaml_suspects.ml:$(line_of "module Keeper =")), to which " \
+    " lead (set:1), keeps"
+told events "20000 Ocaml_suspects.event" "at Ocaml_suspects.log.waiting"
+told alarms "4999 x Gc.create_alarm alarm Ocaml_suspects" "keep"
+
 # A channel, which C has, is kept by who has its block, and not by the list of all channels.
 start "$work/ocaml_suspects" channels
 dump

@@ -541,7 +541,7 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     put_entry(w, view, suspect);
     hs_suspect_much(view, suspect->words, much);
     put(w, "%s %s %s", text,
-        !is_one           ? "keep"
+        !is_one           ? (suspect->inner == HS_NO_NODE ? "keep" : "keeps")
         : is_plural(text) ? "alone keep"
                           : "alone keeps",
         much);

@@ -256,6 +256,17 @@ static void put_many(struct writer *w, const struct hs_view *view, const struct 
     put(w, " (set:%u, %lu roots)", suspect->set, (unsigned long)suspect->n_roots);
 }
 
+/* "Lwt_react.E.keeped (lwt_react.ml:110), to which 8 more roots lead (set:1)," */
+static void put_inner(struct writer *w, const struct hs_view *view,
+                      const struct hs_suspect *suspect)
+{
+    uint64_t n = suspect->n_roots - 1;
+
+    put_root(w, view, suspect->inner);
+    put(w, ", to which %lu more %s (set:%u),", (unsigned long)n,
+        n == 1 ? "root leads" : "roots lead", suspect->set);
+}
+
 hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
                          struct hs_error *err)
 {
@@ -272,6 +283,10 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
         if (n_waiting > 1)
             put(&w, "%lu x ", (unsigned long)n_waiting);
         put_root(&w, view, suspect->roots[0]);
+        return w.status;
+    }
+    if (suspect->inner != HS_NO_NODE && !hs_suspect_is_one_holder(view, suspect)) {
+        put_inner(&w, view, suspect);
         return w.status;
     }
     unsigned n_holders = take_holders(view, suspect, holders);

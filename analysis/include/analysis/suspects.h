@@ -118,6 +118,8 @@ struct hs_suspect {
     hs_node entry;                  /* of many roots: the block that half of it and more hangs on;
                                        HS_NO_NODE: none */
     uint64_t entry_words, n_entry_referrers;
+    hs_node inner;           /* joint, of OCaml: the only variable whose own value nearly all of it
+                                hangs on: the others lead there; HS_NO_NODE: none */
     uint64_t n_on_stacks;    /* of many roots: those of stacks and registers */
     uint64_t n_threads;      /* many roots, all of them there: of so many threads; 0: not so */
     hs_node outermost;       /* then: one of them, of the program's outermost frame */

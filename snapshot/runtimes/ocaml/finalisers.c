@@ -5,8 +5,13 @@
  *
  * caml_final_do_roots: functions are roots; values that wait for their death (Gc.finalise and
  * Gc.finalise_last alike) are not, so they are listed as weak; in the list of those about to run
- * both are roots. */
+ * both are roots.
+ *
+ * An alarm (Gc.create_alarm) is such a value, { active, f }, which its function registers again
+ * each time that it is found dead: until it is deleted it lives, and is a root. */
 #include "finalisers.h"
+
+#include <string.h>
 
 #include "symbols/demangle.h"
 
@@ -55,16 +60,41 @@ static hs_status add_leaf(struct hs_root_walk *walk, const struct final_group *g
     return hs_roots_add(&walk->roots->roots, &leaf, walk->err);
 }
 
+/* Tells whether a finalisation function is that of alarms, and the alarm has not been deleted; then
+ * *ret_calls is the function that it calls. */
+static bool is_alarm(struct hs_root_walk *walk, const char *function, uint64_t value,
+                     uint64_t *ret_calls)
+{
+    enum { TRUE_VALUE = 3 };
+    static const char library[] = " Stdlib", call[] = ".call_alarm";
+    size_t n = strlen(function);
+    hs_addr block;
+    uint64_t active, is_active;
+
+    return n > sizeof call && strncmp(function, library, sizeof library - 1) == 0 &&
+           strcmp(function + n - (sizeof call - 1), call) == 0 &&
+           hs_block_of_value(walk->blocks, value, &block) &&
+           hs_image_u64(walk->rt->image, value, &active) &&
+           hs_image_u64(walk->rt->image, value + HS_WORD, ret_calls) &&
+           hs_block_of_value(walk->blocks, active, &block) &&
+           hs_image_u64(walk->rt->image, active, &is_active) && is_active == TRUE_VALUE;
+}
+
 static hs_status walk_entry(struct hs_root_walk *walk, const struct final_group *group,
                             hs_addr entry)
 {
+    static const struct final_group alarms = {.module = "Gc.create_alarm"};
     char function[NAME_BYTES];
-    uint64_t fun, value;
+    uint64_t fun, value, calls;
     if (!hs_walk_u64(walk, entry, &fun) || !hs_walk_u64(walk, entry + HS_WORD, &value) ||
         hs_walk_is_copying(walk))
         return HS_OK;
     function_name(walk, fun, function, sizeof function);
     HS_TRY(add_leaf(walk, group, entry, fun, "function", function, false));
+    if (group->value_is_weak && is_alarm(walk, function, value, &calls)) {
+        function_name(walk, calls, function, sizeof function);
+        return add_leaf(walk, &alarms, entry + HS_WORD, value, "alarm", function, false);
+    }
     return add_leaf(walk, group, entry + HS_WORD, value, "value", function, group->value_is_weak);
 }
 

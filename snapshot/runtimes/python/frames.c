@@ -4,7 +4,8 @@
  * A variable owns what it holds, as a name of a module does, unless a module has it. What else a
  * frame needs (values on its stack while it calls, its function) is passing: it holds, and owns
  * nothing that others refer to. While a frame runs its stack has no known end: then the stack of C
- * holds such values. */
+ * holds such values. What a call of the standard library has it was handed, as a rule, and only
+ * borrows; what a generator of it has is its own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -118,6 +119,18 @@ static hs_status describe(const struct thread *t, struct frame *f, struct hs_err
     return hs_strtab_add(&t->s->dump->strings, unit, &f->unit, err);
 }
 
+/* Tells whether a frame is that of a generator, which runs: its variables are not those of a call
+ * that ends, and were not borrowed for it. */
+static bool is_of_generator(const struct py_state *s, hs_addr frame)
+{
+    const struct hs_python_layout *layout = s->view.layout;
+    const struct py_class *class =
+        layout->gen_frame == PY_NONE
+            ? NULL
+            : hs_python_class_of(&s->view, &s->classes, frame - layout->gen_frame);
+    return class != NULL && class->kind == PY_GENERATOR && strcmp(class->name, "generator") == 0;
+}
+
 static hs_status add_slot(const struct thread *t, const struct frame *f, hs_addr slot,
                           const char *name, bool is_passing, struct hs_error *err)
 {
@@ -140,7 +153,7 @@ static hs_status add_slot(const struct thread *t, const struct frame *f, hs_addr
     else
         (void)snprintf(text, sizeof text, "%s() %s", f->is.function, name);
     HS_TRY(hs_strtab_add(&t->s->dump->strings, text, &leaf.root.name, err));
-    if (f->is.library == PY_LIBRARY_STANDARD) {
+    if (f->is.library == PY_LIBRARY_STANDARD && !is_of_generator(t->s, f->is.at)) {
         hs_python_lower_borrowed(&leaf);
         is_passing = true;
     }

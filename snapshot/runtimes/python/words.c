@@ -76,13 +76,6 @@ static uint64_t size_of(const struct py_state *s, const struct py_class *class,
     return size < most ? size : most;
 }
 
-static uint64_t n_locals_of(const struct py_state *s, const uint8_t *frame)
-{
-    hs_addr code =
-        hs_python_untagged(s->view.layout, hs_load_u64(frame + s->view.layout->frame_code));
-    return hs_python_u32(&s->view, code + s->view.layout->code_n_locals);
-}
-
 /* Finds the words of a frame in an object: what lies above its stack is left from before. `at` is
  * where it begins in the object. */
 static void words_of_frame(const struct py_state *s, const struct py_class *class,
@@ -103,8 +96,8 @@ static void words_of_frame(const struct py_state *s, const struct py_class *clas
     int64_t top = hs_python_stack_top(&s->view, block->begin + frame);
     uint64_t room = (block->n_bytes - first) / PY_WORD;
     uint64_t n = top < 0 || (uint64_t)top > room ? room : (uint64_t)top;
-    if (top < 0) /* it runs: how high its stack is, its thread knows */
-        words->guessed_from = first / PY_WORD + n_locals_of(s, block->bytes + frame);
+    if (top < 0) /* it runs: its thread has its variables, and knows how high its stack is */
+        words->guessed_from = first / PY_WORD;
     add_run(words, 0, first / PY_WORD, first / PY_WORD + n);
 }
 
