@@ -11,12 +11,14 @@ static struct world *w;
 static struct hs_flow flow;
 static hs_addr parts[8];
 static size_t n_parts;
+static hs_addr proxy; /* of PyQt; 0: none */
 
 static int set_up(void **state)
 {
     w = world_new();
     w->native.ctypes = NULL;
     n_parts = 0;
+    proxy = 0;
     return 0;
 }
 
@@ -68,6 +70,10 @@ static void run(uint8_t connections)
     flow.types.types[type - 1].layout = connections;
     for (size_t i = 0; i < n_parts; i++)
         hs_flow_set_type(&flow, block_at(parts[i]).rank, type);
+    WORLD_OK(
+        hs_native_types_of_name(&flow.types, "PyQtSlotProxy", HS_FORM_RECORD, &type, &world_err));
+    if (proxy != 0)
+        hs_flow_set_type(&flow, block_at(proxy).rank, type);
     WORLD_OK(hs_native_qt(&w->native, &flow, &world_err));
 }
 
@@ -187,6 +193,32 @@ static void connections_of_their_senders(void **state)
     is(foreign, "");
 }
 
+/* A proxy lives as long as its connection, which owns it; no other receiver is owned. */
+static void connections_to_proxies(void **state)
+{
+    enum { RECEIVER = 1 << 5 };
+    hs_addr sender = object(0), receiver = object(0), data = world_block(w, 40);
+    hs_addr vector = world_block(w, 56), a = world_block(w, 88), b = world_block(w, 88);
+    proxy = object(0);
+    *world_word(w, part_of(sender) + QT5 * 8) = data;
+    *world_word(w, data + 8) = vector;
+    *world_word(w, vector + 8) = 1;
+    *world_word(w, vector + 16) = a;
+    *world_word(w, a + 16) = b;
+    *world_word(w, a + 32) = *world_word(w, b + 32) = sender;
+    *world_word(w, a + 40) = proxy;
+    *world_word(w, b + 40) = receiver;
+    run(QT5);
+    is(a, "QObjectPrivate::Connection to Python");
+    is(b, "QObjectPrivate::Connection");
+    const struct hs_native_type *to_proxy =
+        hs_native_type_of(&flow.types, hs_flow_type(&flow, block_at(a).rank));
+    const struct hs_native_type *to_other =
+        hs_native_type_of(&flow.types, hs_flow_type(&flow, block_at(b).rank));
+    assert_int_equal(to_proxy->other_words & RECEIVER, 0);
+    assert_int_equal(to_proxy->other_words | RECEIVER, to_other->other_words);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -196,6 +228,7 @@ int main(void)
         TEST(no_children),
         TEST(what_weak_pointers_share),
         TEST(connections_of_their_senders),
+        TEST(connections_to_proxies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,9 @@
  *
  * A connection belongs to its sender's signal. It leads to its receiver, and that to the
  * connections to it, but neither owns the other: through the words of these every object of a
- * program could be reached from any.
+ * program could be reached from any. A proxy of PyQt's, to which it connects what is called in
+ * Python, is the exception: it lives as long as the connection, and PyQt finds it by a table of its
+ * own.
  *
  * Behind the children in use are those that are gone. A weak pointer (QPointer) is two words, what
  * the pointers to one object share and the object: who leads to both knows it by the first. */
@@ -43,7 +45,8 @@ enum { QT_DATA_BYTES = 40, QT_CONNECTION_BYTES = 88, QT_MOST_WORDS = 1 << 20 };
 enum {
     QT_OTHERS_OF_SHARED = 1 << 1,
     QT_OTHERS_OF_DATA = 1 << 2,
-    QT_OTHERS_OF_CONNECTION = 1 << 0 | 1 << 1 | 7 << 4
+    QT_OTHERS_OF_CONNECTION = 1 << 0 | 1 << 1 | 7 << 4,
+    QT_OTHERS_OF_PROXIES = QT_OTHERS_OF_CONNECTION & ~(1 << QT_RECEIVER)
 };
 
 /* The layouts of QObjectPrivate: a number is the word that leads to the connections. */
@@ -54,7 +57,8 @@ struct qt {
     struct hs_flow *flow;           /* borrowed */
     struct hs_error *err;
     hs_str signals, children, slot; /* the names of what is of many sizes */
-    hs_ntype data, connection, shared;
+    hs_str proxy;                   /* of the class */
+    hs_ntype data, connection, proxied, shared;
 };
 
 static uint64_t qt_most_shared(uint64_t n_blocks)
@@ -141,6 +145,18 @@ static hs_status qt_slot(struct qt *qt, const struct hs_heap_block *from, uint64
     return HS_OK;
 }
 
+/* Tells whether the receiver of a connection is a proxy. */
+static bool qt_is_proxied(const struct qt *qt, const struct hs_heap_block *connection)
+{
+    struct hs_heap_block receiver;
+    hs_ntype type;
+
+    return hs_flow_resolve(qt->native, hs_load_u64(connection->bytes + QT_RECEIVER * WORD),
+                           &receiver) == HS_POINTER_START &&
+           (type = hs_flow_type(qt->flow, receiver.rank)) != 0 &&
+           hs_native_type_of(&qt->flow->types, type)->type.name == qt->proxy;
+}
+
 /* Reads the connections of one signal, whose list begins at a word of the vector. Each must be new,
  * so that a list that is damaged ends. */
 static hs_status qt_list(struct qt *qt, const struct hs_heap_block *vector, uint64_t word,
@@ -150,7 +166,7 @@ static hs_status qt_list(struct qt *qt, const struct hs_heap_block *vector, uint
 
     while (qt_block(qt, &from, word, QT_CONNECTION_BYTES, &found) &&
            hs_load_u64(found.bytes + QT_SENDER * WORD) == object) {
-        qt_set(qt, &found, qt->connection);
+        qt_set(qt, &found, qt_is_proxied(qt, &found) ? qt->proxied : qt->connection);
         HS_TRY(qt_slot(qt, &found, QT_SLOT, hs_load_u64(found.bytes + QT_RECEIVER * WORD)));
         from = found;
         word = QT_NEXT;
@@ -308,6 +324,9 @@ hs_status hs_native_qt(struct hs_native *native, struct hs_flow *flow, struct hs
         qt_name(&qt, "QObjectPrivate::ConnectionData", QT_DATA_BYTES, QT_OTHERS_OF_DATA, &qt.data));
     HS_TRY(qt_name(&qt, "QObjectPrivate::Connection", QT_CONNECTION_BYTES, QT_OTHERS_OF_CONNECTION,
                    &qt.connection));
+    HS_TRY(qt_name(&qt, "QObjectPrivate::Connection to Python", QT_CONNECTION_BYTES,
+                   QT_OTHERS_OF_PROXIES, &qt.proxied));
+    HS_TRY(hs_strtab_add(flow->types.strings, "PyQtSlotProxy", &qt.proxy, err));
     HS_TRY(hs_strtab_add(flow->types.strings, "QObjectPrivate::children", &qt.children, err));
     HS_TRY(qt_name(&qt, "QtSharedPointer::ExternalRefCountData", QT_HEADER_BYTES,
                    QT_OTHERS_OF_SHARED, &qt.shared));
