@@ -19,6 +19,7 @@ static const struct named_rank beginnings[] = {
     {"GQueue", HS_RANK_CONTAINER},      {"GTree", HS_RANK_CONTAINER},
     {"GNode", HS_RANK_CONTAINER},       {"GString", HS_RANK_CONTAINER},
     {"xmlNode", HS_RANK_CONTAINER},     {"xmlAttr", HS_RANK_CONTAINER},
+    {"xmlID", HS_RANK_CONTAINER},       {"xmlChar", HS_RANK_NOTHING},
     {"xmlDoc", HS_RANK_LIBRARY},        {"xmlDtd", HS_RANK_LIBRARY},
     {"QHash", HS_RANK_CONTAINER},       {"QMap", HS_RANK_CONTAINER},
     {"QList", HS_RANK_CONTAINER},       {"QVector", HS_RANK_CONTAINER},

@@ -520,6 +520,34 @@ static void nodes_of_xml(void **state)
     assert_int_equal(flow.n_by_shape, 6);
 }
 
+/* The text of a node and the value of an identifier are texts as long as they fill their blocks. */
+static void texts_of_xml(void **state)
+{
+    enum { XML_TEXT = 3, CONTENT = 80 };
+    hs_addr document = world_block(w, 184), attribute = world_block(w, 104);
+    hs_addr node = world_block(w, 120), other = world_block(w, 120);
+    hs_addr content = world_block(w, 24), large = world_block(w, 248), value = world_block(w, 24);
+    hs_addr id = world_block(w, 56), no_id = world_block(w, 56);
+    put_xml(document, XML_DOCUMENT, 0, 0, document);
+    put_xml(attribute, XML_ATTRIBUTE, 0, 0, document);
+    put_xml(node, XML_TEXT, 0, 0, document);
+    put_xml(other, XML_TEXT, 0, 0, document);
+    *world_word(w, node + CONTENT) = content;
+    *world_word(w, other + CONTENT) = large;
+    *world_word(w, content) = *world_word(w, large) = *world_word(w, value) = 0x41;
+    *world_word(w, content + 8) = node; /* left of what was there before */
+    *world_word(w, id + 8) = value;
+    *world_word(w, id + 16) = *world_word(w, no_id + 16) = attribute;
+    *world_word(w, id + 40) = document;
+    *world_word(w, no_id + 40) = node;
+    run();
+    is(content, "xmlChar[]");
+    is(large, "");
+    is(id, "xmlID");
+    is(value, "xmlChar[]");
+    is(no_id, "");
+}
+
 static void no_nodes_of_xml(void **state)
 {
     hs_addr document = world_block(w, 184), none[12];
@@ -600,6 +628,7 @@ int main(void)
         TEST(tables_of_qt5),
         TEST(tables_of_qt6),
         TEST(nodes_of_xml),
+        TEST(texts_of_xml),
         TEST(no_nodes_of_xml),
         TEST(mutated_nodes_of_xml),
     };

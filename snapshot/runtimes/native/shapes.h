@@ -20,6 +20,8 @@ enum hs_shape {
     HS_SHAPE_XML_NODE,
     HS_SHAPE_XML_ATTRIBUTE,
     HS_SHAPE_XML_DOCUMENT,
+    HS_SHAPE_XML_IDENTIFIER,
+    HS_SHAPE_XML_TEXT,
     HS_N_SHAPES
 };
 
@@ -66,7 +68,8 @@ hs_status hs_shapes_try_qt5(struct hs_shapes *s, const struct hs_heap_block *blo
                             struct hs_error *err);
 hs_status hs_shapes_try_qt6(struct hs_shapes *s, const uint64_t *words, struct hs_error *err);
 
-/* Names a node, an attribute or a document of libxml2 that the block is. O(1). */
+/* Names a node, an attribute, a document or an identifier of libxml2 that the block is, and the
+ * text that it has. O(1), and the length of the text. */
 hs_status hs_shapes_try_xml(struct hs_shapes *s, const struct hs_heap_block *block,
                             struct hs_error *err);
 

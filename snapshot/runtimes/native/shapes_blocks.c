@@ -21,6 +21,8 @@ static const struct {
     [HS_SHAPE_XML_NODE] = {"xmlNode", HS_FORM_RECORD},
     [HS_SHAPE_XML_ATTRIBUTE] = {"xmlAttr", HS_FORM_RECORD},
     [HS_SHAPE_XML_DOCUMENT] = {"xmlDoc", HS_FORM_RECORD},
+    [HS_SHAPE_XML_IDENTIFIER] = {"xmlID", HS_FORM_RECORD},
+    [HS_SHAPE_XML_TEXT] = {"xmlChar[]", HS_FORM_SCALAR},
 };
 
 bool hs_shapes_is_spent(const struct hs_shapes *s)
@@ -72,7 +74,8 @@ hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, 
                                        shape_types[shape].form, &s->types[shape], err));
         struct hs_native_type *type = &s->flow->types.types[s->types[shape] - 1];
         type->is_storage = shape == HS_SHAPE_VECTOR || shape == HS_SHAPE_QT_ARRAY;
-        type->is_plain = shape == HS_SHAPE_QT_TEXT || shape == HS_SHAPE_QT_NUMBERS;
+        type->is_plain =
+            shape == HS_SHAPE_QT_TEXT || shape == HS_SHAPE_QT_NUMBERS || shape == HS_SHAPE_XML_TEXT;
     }
     hs_shapes_give(s, block, s->types[shape]);
     return HS_OK;
