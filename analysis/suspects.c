@@ -264,8 +264,8 @@ static struct hs_accumulated telling_part(const struct hs_leak_report *report,
 }
 
 /* Adds one suspect for all that is lost, told by the fault that has lost most. */
-static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_suspects *found,
-                                struct hs_error *err)
+static hs_status add_lost_words(const struct hs_leak_report *report, enum hs_certainty certainty,
+                                struct hs_suspects *found, struct hs_error *err)
 {
     const uint64_t words = report->groups.totals[HS_LEAK_CERTAIN].words;
     const struct hs_leak_group *group = hs_suspect_lost_class(report, words), *second;
@@ -275,7 +275,7 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
     HS_TRY(hs_suspect_add(found, HS_SUSPECT_LOST, &suspect, err));
     suspect->words = words;
     suspect->objects = report->groups.totals[HS_LEAK_CERTAIN].count;
-    suspect->certainty = HS_EXACT;
+    suspect->certainty = (uint8_t)certainty;
     suspect->type = group->type;
     suspect->count = group->count;
     suspect->each_words = group->words_each;
@@ -297,7 +297,63 @@ static hs_status add_lost_words(const struct hs_leak_report *report, struct hs_s
     return HS_OK;
 }
 
-/* Adds the blocks that are lost for certain. */
+/* Tells whether leaks of the group are possible as something that could not be asked may have the
+ * blocks: no root that was read leads to them, a stale word to one of many at most. */
+static bool is_unasked(const struct hs_leak_group *group)
+{
+    return group->certainty == HS_LEAK_CERTAIN ||
+           ((group->reasons & HS_LEAK_UNSURE) != 0 &&
+            (group->reasons & (HS_LEAK_WEAK | HS_LEAK_MAPPING)) == 0);
+}
+
+/* Takes such groups for lost, before all others, in their order. */
+static hs_status take_for_lost(struct hs_leak_groups *groups, struct hs_error *err)
+{
+    hs_auto_free struct hs_leak_group *others = NULL;
+    struct hs_leak_sum *sum = &groups->totals[HS_LEAK_CERTAIN];
+    size_t n = 0, n_others = 0;
+
+    HS_TRY(HS_ALLOC(&others, groups->n_groups + 1, err));
+    *sum = (struct hs_leak_sum){0};
+    for (size_t i = 0; i < groups->n_groups; i++) {
+        struct hs_leak_group group = groups->groups[i];
+        if (!is_unasked(&group)) {
+            others[n_others++] = group;
+            continue;
+        }
+        group.certainty = HS_LEAK_CERTAIN;
+        groups->groups[n++] = group;
+        sum->count += group.count;
+        sum->words += group.words;
+    }
+    for (size_t i = 0; i < n_others; i++)
+        groups->groups[n + i] = others[i];
+    return HS_OK;
+}
+
+/* Adds what no root that was read leads to, where the whole dump has no certain leak: what could
+ * not be asked, keys of the kernel say, hardly has all of it. A heap that is not read may. */
+static hs_status add_unasked(struct hs_view *view, struct hs_leak_query query,
+                             struct hs_suspects *found, struct hs_error *err)
+{
+    enum { UNREAD_PART = 4 };
+    struct hs_leak_report report = {0};
+    struct hs_unread unread;
+
+    hs_unread_find(view, &unread);
+    if (unread.counted_words >= hs_index_unreached_total(view->index).words / UNREAD_PART)
+        return HS_OK;
+    query.certainties |= 1U << HS_LEAK_POSSIBLE;
+    HS_TRY(hs_leak_report_find(view, &query, &report, err));
+    hs_status status = take_for_lost(&report.groups, err);
+    uint64_t words = report.groups.totals[HS_LEAK_CERTAIN].words;
+    if (status == HS_OK && words != 0 && words >= found->threshold_words)
+        status = add_lost_words(&report, HS_CONSERVATIVE, found, err);
+    hs_leak_report_fini(&report);
+    return status;
+}
+
+/* Adds the blocks that are lost, for certain or as far as was read. */
 static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struct hs_error *err)
 {
     static const struct hs_suppressions nothing = {0};
@@ -318,7 +374,9 @@ static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struc
     uint64_t all_words = report.groups.totals[HS_LEAK_CERTAIN].words;
     hs_status status = HS_OK;
     if (report.groups.n_groups != 0 && all_words != 0 && all_words >= found->threshold_words)
-        status = add_lost_words(&report, found, err);
+        status = add_lost_words(&report, HS_EXACT, found, err);
+    else if (all_words == 0 && report.blind[0] != '\0' && !has_python)
+        status = add_unasked(view, query, found, err);
     if (status == HS_OK && has_python)
         status = hs_suspect_find_garbage(&report, found, err);
     hs_leak_report_fini(&report);

@@ -159,7 +159,8 @@ hs_status hs_suspect_write_command(struct hs_view *view, const struct hs_suspect
         break;
     case HS_SUSPECT_LOST:
         put_begin(&command, view, "leaks");
-        put(&command, "--certainty certain");
+        put(&command, "%s",
+            suspect->certainty == HS_EXACT ? "--certainty certain" : "--certainty possible");
         break;
     case HS_SUSPECT_WASTE:
         write_waste_command(&command, view, suspect);

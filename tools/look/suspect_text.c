@@ -629,7 +629,10 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     uint64_t held_each = suspect->held_words / suspect->count;
     bool is_more = held_each > suspect->each_words + suspect->each_words / 10;
     hs_suspect_much(view, suspect->words, much);
-    put(w, "Lost, as no root leads to it: %s", much);
+    put(w, "%s: %s",
+        suspect->certainty == HS_EXACT ? "Lost, as no root leads to it"
+                                       : "Lost, as far as could be read, as no root leads to it",
+        much);
     if (suspect->n_copies != 0) {
         put(w, ", most of it ");
         put_copies(w, view, suspect);
