@@ -53,7 +53,7 @@ void hs_rules_layout_text_(const struct hs_rule *rule, char *text, size_t n_byte
 {
     if (rule->kind == HS_RULE_CONTAINER)
         container_text(&rule->container, text, n_bytes);
-    for (unsigned i = 0; i < CLASS_WORDS; i++)
+    for (unsigned i = 0; rule->kind == HS_RULE_CLASS && i < CLASS_WORDS; i++)
         if ((rule->words >> i & 1) != 0)
             hs_append(text, n_bytes, " %u", i);
     if (rule->kind == HS_RULE_CLASS)

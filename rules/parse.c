@@ -7,6 +7,9 @@
  *   owners "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
  *   cells "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
  *   handle "PATTERN"... lists "NAME" first NUMBER next NUMBER back NUMBER
+ *   record "NAME" bytes NUMBER [more] [magic NUMBER VALUE [mask VALUE]]... [leads NUMBER...]
+ *          [code NUMBER...] [self NUMBER NUMBER]... [finds NUMBER...] [member NUMBER "NAME" [to
+ * "NAME"]]... when symbol|library "NAME"                                       (all on one line)
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +19,7 @@
 #include "parse.h"
 
 static const char runtime[] = "runtime", container[] = "container", class[] = "class",
-                  owners[] = "owners", handle[] = "handle", cells[] = "cells";
+                  owners[] = "owners", handle[] = "handle", cells[] = "cells", record[] = "record";
 
 /* The directives, with their subjects and places. */
 static const struct directive {
@@ -32,6 +35,7 @@ static const struct directive {
     {"type", NULL, "owners", "receivers", "owners receivers", HS_RULE_RECEIVERS},
     {"library", NULL, "tier", "runtime", "tier runtime", HS_RULE_LIBRARY},
     {"library", NULL, "group", "system", "group system", HS_RULE_SYSTEM},
+    {"library", NULL, "keys", "data", "keys data", HS_RULE_KEYS_DATA},
     {"symbol", NULL, "tier", "runtime", "tier runtime", HS_RULE_SYMBOL},
     {"symbol", "executable", "tier", "runtime", "in executable tier runtime", HS_RULE_EXECUTABLE},
     {"symbol", "static", "tier", "runtime", "in static tier runtime", HS_RULE_STATIC},
@@ -54,6 +58,7 @@ static const struct directive {
     {owners, NULL, NULL, NULL, "by", HS_RULE_OWNERS},
     {handle, NULL, NULL, NULL, "lists", HS_RULE_HANDLE},
     {cells, NULL, NULL, NULL, "in", HS_RULE_CELLS},
+    {record, NULL, NULL, NULL, "bytes", HS_RULE_RECORD},
 };
 enum { N_DIRECTIVES = sizeof directives / sizeof *directives };
 
@@ -77,9 +82,12 @@ void hs_rule_text(const struct hs_rule *rule, char *text, size_t n_bytes)
     (void)snprintf(text, n_bytes, "%s", hs_rule_says(rule));
     if (rule->value != NULL)
         hs_append(text, n_bytes, " %s", rule->value);
-    hs_rules_layout_text_(rule, text, n_bytes);
     if (rule->kind == HS_RULE_CELLS)
         hs_rules_cells_text_(&rule->cells, text, n_bytes);
+    else if (rule->kind == HS_RULE_RECORD)
+        hs_rules_record_text_(rule, text, n_bytes);
+    else
+        hs_rules_layout_text_(rule, text, n_bytes);
     if (rule->in_library != NULL)
         hs_append(text, n_bytes, " when library %s", rule->in_library);
     if (rule->if_symbol != NULL)
@@ -202,31 +210,30 @@ static void set_kind(struct hs_rule *rule, enum hs_rule_kind kind)
             rule->directive = i;
 }
 
+/* The subjects that have readers of their own (layout.c, record.c). */
+static const struct {
+    const char *subject;
+    enum hs_rule_kind kind;
+    bool (*read)(struct hs_rules_parser *p, struct hs_rule *rule);
+} layouts[] = {
+    {container, HS_RULE_CONTAINER, hs_rules_read_container_},
+    {class, HS_RULE_CLASS, hs_rules_read_class_},
+    {owners, HS_RULE_OWNERS, hs_rules_read_owners_},
+    {handle, HS_RULE_HANDLE, hs_rules_read_handle_},
+    {cells, HS_RULE_CELLS, hs_rules_read_cells_},
+    {record, HS_RULE_RECORD, hs_rules_read_record_},
+};
+
 static bool read_says(struct hs_rules_parser *p, const char *subject, struct hs_rule *rule)
 {
     const char *place;
     bool is_begun = false;
 
-    if (subject == container) {
-        set_kind(rule, HS_RULE_CONTAINER);
-        return hs_rules_read_container_(p, rule);
-    }
-    if (subject == class) {
-        set_kind(rule, HS_RULE_CLASS);
-        return hs_rules_read_class_(p, rule);
-    }
-    if (subject == owners) {
-        set_kind(rule, HS_RULE_OWNERS);
-        return hs_rules_read_owners_(p, rule);
-    }
-    if (subject == cells) {
-        set_kind(rule, HS_RULE_CELLS);
-        return hs_rules_read_cells_(p, rule);
-    }
-    if (subject == handle) {
-        set_kind(rule, HS_RULE_HANDLE);
-        return hs_rules_read_handle_(p, rule);
-    }
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (subject == layouts[i].subject) {
+            set_kind(rule, layouts[i].kind);
+            return layouts[i].read(p, rule);
+        }
     if (!read_place(p, subject, &place))
         return false;
     const struct hs_rules_word *first = hs_rules_next(p), *second = hs_rules_next(p);
@@ -277,7 +284,7 @@ static bool read_binary(struct hs_rules_parser *p, const char **ret, bool is_exa
 /* Tells whether rules of a subject must say which programs they are of. */
 static bool is_of_programs(const char *subject)
 {
-    return subject == owners || subject == cells;
+    return subject == owners || subject == cells || subject == record;
 }
 
 static bool read_condition(struct hs_rules_parser *p, const char *subject, struct hs_rule *rule)

@@ -75,4 +75,9 @@ bool hs_rules_read_magic_(struct hs_rules_parser *p, uint32_t *ret_magic, uint32
 void hs_rules_layout_text_(const struct hs_rule *rule, char *text, size_t n_bytes);
 void hs_rules_cells_text_(const struct hs_rule_cells *cells, char *text, size_t n_bytes);
 
+/* ---- record.c: what tells the records of a library */
+
+bool hs_rules_read_record_(struct hs_rules_parser *p, struct hs_rule *rule);
+void hs_rules_record_text_(const struct hs_rule *rule, char *text, size_t n_bytes);
+
 #endif

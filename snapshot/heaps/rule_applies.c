@@ -1,4 +1,4 @@
-#include "rule_applies.h"
+#include "heaps/rule_applies.h"
 
 #include <string.h>
 

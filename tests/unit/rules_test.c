@@ -241,6 +241,27 @@ static void a_handle_lists_records(void **state)
     hs_rules_fini(&rules);
 }
 
+static void a_record_is_told_by_its_words(void **state)
+{
+    struct hs_rules rules = rules_of(
+        FIRST "record \"my node\" bytes 48 more magic 8 5 mask 0xff leads 0 40 block 16 code 24 "
+              "self 32 48 finds 0 8 member 16 \"body\" to \"a body\" member 40 \"next\" "
+              "when symbol \"my_new\"\n");
+    const struct hs_rule *rule = &rules.rules[0];
+    char text[256];
+    assert_int_equal(rule->kind, HS_RULE_RECORD);
+    assert_true(rule->record.is_more);
+    assert_int_equal(rule->words, 3);
+    assert_string_equal(rule->if_symbol, "my_new");
+    hs_rule_text(rule, text, sizeof text);
+    assert_string_equal(text,
+                        "bytes 48 more magic 8 0x5 mask 0xff leads 0 leads 40 block 16 code 24 "
+                        "self 32 48 finds 0 finds 8 member 16 body to a body member 40 next when "
+                        "symbol my_new");
+    assert_int_equal(rules.n_numbered, 0);
+    hs_rules_fini(&rules);
+}
+
 static void an_interpreter_is_told_by_its_variable(void **state)
 {
     struct hs_rules rules = rules_of(FIRST "library \"libfoo.so*\" interpreter \"foo_state\"\n"
@@ -379,6 +400,28 @@ static void a_fault_of_a_handle_has_them_too(void **state)
         {FIRST "handle \"a\" lists \"b\" first 8 next 8 back 8\n", "'next' and 'back' are one"},
         {FIRST "handle \"a\" lists \"b\" first 8 next 8 back 0 when language c\n",
          "'when language' is of a type"},
+    };
+    are_refused(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_fault_of_a_record_has_them_too(void **state)
+{
+    static const struct wrong cases[] = {
+        {FIRST "record \"a\" size 8\n", "column 12: 'size' is no part of a record"},
+        {FIRST "record \"a\" \"b\" bytes 8\n", "column 12: a record has one name"},
+        {FIRST "record \"a\" bytes 2000000\n", "'2000000' is no number up to 1048576"},
+        {FIRST "record \"a\" bytes 8 back 0\n", "'back' is no part of a record"},
+        {FIRST "record \"a\" bytes 8 code 8\n", "'8' is no multiple of 8 up to 0"},
+        {FIRST "record \"a\" bytes 4 code 0\n", "a record of 4 bytes has no such word"},
+        {FIRST "record \"a\" bytes 8 magic 2 1\n", "'2' is no multiple of 4 up to 4"},
+        {FIRST "record \"a\" bytes 8 self 0 9\n", "'9' is no number up to 8"},
+        {FIRST "record \"a\" bytes 8 self 0 0 finds 128\n", "no multiple of 8 up to 120"},
+        {FIRST "record \"a\" bytes 16 member 8 b\n", "a name in quotes is missing"},
+        {FIRST "record \"a\" bytes 16 member 8 \"b\" member 8 \"c\"\n", "in the order of"},
+        {FIRST "record \"a\" bytes 16 leads 0 8 when symbol \"f\"\n", "nothing tells its blocks"},
+        {FIRST "record \"a\" bytes 8 code 0\n", "'when symbol' or 'when library' is missing"},
+        {FIRST "record \"a\" bytes 8 magic 0 0 magic 0 0 magic 0 0 magic 0 0 magic 0 0\n",
+         "more than 4 of 'magic'"},
     };
     are_refused(cases, sizeof cases / sizeof *cases);
 }
@@ -589,6 +632,8 @@ int main(void)
         cmocka_unit_test(a_tree_has_a_header),
         cmocka_unit_test(a_handle_lists_records),
         cmocka_unit_test(cells_are_told_by_their_words),
+        cmocka_unit_test(a_record_is_told_by_its_words),
+        cmocka_unit_test(a_fault_of_a_record_has_them_too),
         cmocka_unit_test(an_interpreter_is_told_by_its_variable),
         cmocka_unit_test(a_fault_has_line_column_and_reason),
         cmocka_unit_test(a_fault_of_a_handle_has_them_too),

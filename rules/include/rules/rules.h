@@ -10,6 +10,7 @@
  *   owners  "my chunk"             header 32 parent 0 child 8 next 16 prev 24 when symbol "my_free"
  *   handle  "my_connection"        lists "my_cursor" first 8 next 16 back 0
  *   cells   "my cell"              block 4096 cell 64 next 0 count 8 when symbol "my_cell_alloc"
+ *   record  "my_node"              bytes 40 magic 8 5 leads 16 finds 0 when symbol "my_new"
  *
  * Files are the shipped ones (share/heapsnap/rules.d, part of the program), those of the user
  * (~/.config/heapsnap/rules.d) and any that are named. A rule lowers what a word or a root is worth
@@ -24,20 +25,21 @@
 #include "base/error.h"
 
 enum hs_rule_kind {
-    HS_RULE_FIND,         /* type ... pointers find: they keep nothing */
-    HS_RULE_OWN,          /* type ... pointers own: they free what they lead to */
-    HS_RULE_BORROWED,     /* type ... on-stack borrowed */
-    HS_RULE_ONE_OWNER,    /* type ... owners one: whoever has it is the only one */
-    HS_RULE_COUNTED,      /* type ... owners counted: as many as the first word there says */
-    HS_RULE_SENDERS,      /* type ... owners senders: as many as a channel's count of these says */
-    HS_RULE_RECEIVERS,    /* type ... owners receivers */
-    HS_RULE_LIBRARY,      /* library ... tier runtime */
-    HS_RULE_SYSTEM,       /* library ... group system */
-    HS_RULE_SYMBOL,       /* symbol ... tier runtime */
-    HS_RULE_EXECUTABLE,   /* symbol ... in executable tier runtime */
-    HS_RULE_STATIC,       /* symbol ... in static tier runtime */
-    HS_RULE_SEEN_FILE,    /* library ... heap NAME: it has a heap that is only recognised */
-    HS_RULE_SEEN_SYMBOL,  /* symbol ... heap NAME: so has whatever defines it */
+    HS_RULE_FIND,        /* type ... pointers find: they keep nothing */
+    HS_RULE_OWN,         /* type ... pointers own: they free what they lead to */
+    HS_RULE_BORROWED,    /* type ... on-stack borrowed */
+    HS_RULE_ONE_OWNER,   /* type ... owners one: whoever has it is the only one */
+    HS_RULE_COUNTED,     /* type ... owners counted: as many as the first word there says */
+    HS_RULE_SENDERS,     /* type ... owners senders: as many as a channel's count of these says */
+    HS_RULE_RECEIVERS,   /* type ... owners receivers */
+    HS_RULE_LIBRARY,     /* library ... tier runtime */
+    HS_RULE_SYSTEM,      /* library ... group system */
+    HS_RULE_KEYS_DATA,   /* library ... keys data: what it gives the kernel's keys has no address */
+    HS_RULE_SYMBOL,      /* symbol ... tier runtime */
+    HS_RULE_EXECUTABLE,  /* symbol ... in executable tier runtime */
+    HS_RULE_STATIC,      /* symbol ... in static tier runtime */
+    HS_RULE_SEEN_FILE,   /* library ... heap NAME: it has a heap that is only recognised */
+    HS_RULE_SEEN_SYMBOL, /* symbol ... heap NAME: so has whatever defines it */
     HS_RULE_SEEN_SECTION, /* section ... heap NAME */
     HS_RULE_SEEN_MAPPING, /* mapping ... heap NAME: it calls its memory so, prctl(2) */
     HS_RULE_SEEN_RANGE,   /* mapping ... in ranges runtime NAME: it has memory at such addresses */
@@ -51,6 +53,7 @@ enum hs_rule_kind {
     HS_RULE_OWNERS,       /* owners ...: who owns which blocks, by the headers of these */
     HS_RULE_HANDLE,       /* handle ... lists NAME: its records, which lead back to it */
     HS_RULE_CELLS,        /* cells ...: an allocator over blocks of malloc's, all of one size */
+    HS_RULE_RECORD,       /* record ... bytes N: a block of a library, by its size and words */
     HS_N_RULE_KINDS
 };
 
@@ -159,6 +162,34 @@ struct hs_rule_cells {
     uint32_t magic, mask;
 };
 
+/* The layout of a record of a library: its size, numbers, and words of which it is known where
+ * they lead. All offsets are from the beginning of its block. */
+enum hs_word_leads {
+    HS_LEADS_ANYWHERE, /* leads: 0, or to a block or a binary */
+    HS_LEADS_BLOCK,    /* block: to a block */
+    HS_LEADS_CODE,     /* code: into a binary */
+    HS_LEADS_SELF,     /* self: to `into` in its own block */
+};
+enum { HS_RECORD_MAGICS = 4, HS_RECORD_WORDS = 12, HS_RECORD_MEMBERS = 6 };
+struct hs_rule_record {
+    uint32_t n_bytes;
+    bool is_more; /* bytes N more: of any size from there */
+    uint8_t n_magics, n_words, n_members;
+    struct hs_record_magic { /* in 4 bytes at `at`, below `mask` */
+        uint16_t at;
+        uint32_t value, mask;
+    } magics[HS_RECORD_MAGICS];
+    struct hs_record_word {
+        uint16_t at, into;
+        uint8_t leads; /* enum hs_word_leads */
+    } words[HS_RECORD_WORDS];
+    struct hs_record_member {
+        uint16_t at;
+        const char *name; /* borrowed */
+        const char *to;   /* borrowed: what the block is called that it leads to; NULL: not told */
+    } members[HS_RECORD_MEMBERS]; /* by ascending offset */
+};
+
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
     uint8_t directive; /* private */
@@ -175,7 +206,8 @@ struct hs_rule {
     struct hs_rule_tree tree;           /* of HS_RULE_OWNERS */
     struct hs_rule_chain chain;         /* of HS_RULE_HANDLE */
     struct hs_rule_cells cells;         /* of HS_RULE_CELLS */
-    uint16_t words;                     /* of HS_RULE_CLASS: bits */
+    struct hs_rule_record record;       /* of HS_RULE_RECORD */
+    uint16_t words;                     /* of HS_RULE_CLASS and _RECORD: bits */
     const char *in_library, *if_symbol; /* borrowed: "when library", "when symbol"; NULL: any */
 };
 

@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "carve.h"
 #include "cells/slabs.h"
-#include "rule_applies.h"
+#include "heaps/rule_applies.h"
 
 static void cells_close(void *state)
 {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "heaps/rule_applies.h"
 #include "owners/trees.h"
 #include "process/dump_plan.h"
-#include "rule_applies.h"
 
 static void owners_close(void *state)
 {

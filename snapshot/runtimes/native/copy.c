@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "rules/rules.h"
 
 /* A private map of a file that is larger is data that was read, not memory that was made. */
 #define FILE_BYTES_MAX (UINT64_C(256) << 20)
@@ -173,16 +174,20 @@ static bool has_name(const uint8_t *names, size_t n, const char *name, bool is_w
 }
 
 /* Finds an object other than the system's own that may call one of these functions; NULL: none
- * does. What is linked statically and has no symbols may call all. */
+ * does. What is linked statically and has no symbols may call all. Of functions that fill keys of
+ * the kernel whole names count, and not libraries that put no addresses there. */
 static const char *find_caller(const struct hs_native *native, const char *const *names, size_t n,
-                               bool is_whole)
+                               bool of_keys)
 {
+    const struct hs_rules *rules = native->dump->options->rules;
+
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
         struct hs_error ignored = HS_ERROR_INIT;
         const uint8_t *names_there = NULL;
         size_t n_there = 0;
-        if (native->of_object[i].is_system || object->elf == NULL)
+        if (native->of_object[i].is_system || object->elf == NULL ||
+            (of_keys && hs_rules_name(rules, HS_RULE_KEYS_DATA, object->name) != NULL))
             continue;
         bool is_linked = hs_elf_section_bytes_named(object->elf, ".dynstr", &names_there, &n_there,
                                                     &ignored) == HS_OK &&
@@ -191,7 +196,7 @@ static const char *find_caller(const struct hs_native *native, const char *const
             !hs_elf_has_interpreter(object->elf))
             return object->name;
         for (size_t k = 0; k < n; k++)
-            if (is_linked ? has_name(names_there, n_there, names[k], is_whole)
+            if (is_linked ? has_name(names_there, n_there, names[k], of_keys)
                           : hs_elf_find(object->elf, names[k]) != NULL)
                 return object->name;
     }

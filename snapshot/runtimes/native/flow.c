@@ -11,6 +11,7 @@
 #include "ends.h"
 #include "flow_private.h"
 #include "qt.h"
+#include "records.h"
 #include "swiss.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
@@ -722,6 +723,7 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
         HS_TRY(hs_flow_alike_(f, err));
     }
     HS_TRY(hs_native_qt(f->native, f->result, err));
+    HS_TRY(hs_native_records(f->native, f->result, err));
     if (!f->rtti.is_possible)
         return HS_OK;
     HS_TRY(hs_native_shapes(f->native, f->result, err));

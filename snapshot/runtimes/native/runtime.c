@@ -23,6 +23,7 @@
 #include "opaque.h"
 #include "prepare.h"
 #include "qt.h"
+#include "records.h"
 #include "rings.h"
 #include "rule_lines.h"
 #include "signal_stacks.h"
@@ -194,7 +195,8 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     if (hs_heaps_have_owners(&dump->heaps))
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWNED_BYTES(n_blocks), "who owns blocks", err));
     if (native->ctypes == NULL && hs_heaps_interpreter(&dump->heaps).model == NULL &&
-        !hs_heaps_have_object_names(&dump->heaps) && !hs_rtti_is_possible(&dump->objects))
+        !hs_heaps_have_object_names(&dump->heaps) && !hs_rtti_is_possible(&dump->objects) &&
+        !hs_native_has_records(native))
         return HS_OK;
     HS_TRY(
         hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks", err));

@@ -31,6 +31,8 @@ void hs_native_types_fini(struct hs_native_types *types)
 {
     if (types == NULL)
         return;
+    for (size_t i = 0; i < types->n_types; i++)
+        hs_free(types->types[i].own_members);
     hs_free(types->types);
     hs_dict_fini(&types->by_key);
     hs_dict_fini(&types->named);

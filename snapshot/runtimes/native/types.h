@@ -69,6 +69,7 @@ struct hs_native_type {
     /* The members of an interpreter's object; borrowed from its model. */
     const struct hs_object_member *members;
     size_t n_members;
+    struct hs_object_member *own_members; /* owned: of a record by a rule (records.h); else NULL */
 };
 
 struct hs_native_types {

@@ -1,5 +1,4 @@
-/* The condition of a rule about blocks, "when symbol" or "when library" (private to
- * snapshot/heaps). */
+/* The condition of a rule about blocks: "when symbol" or "when library". */
 #ifndef HS_HEAPS_RULE_APPLIES_H
 #define HS_HEAPS_RULE_APPLIES_H
 
