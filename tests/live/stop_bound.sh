@@ -23,23 +23,6 @@ READ_HELD, READ_ALL = 101, 104
 SEIZED = 22 # of the copy's points
 
 
-class Beside(threading.Thread):
-    """A clock here, which nobody stops: the longest that it missed since it was set to 0."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.gap_seconds = 0.0
-        self.start()
-
-    def run(self):
-        last = time.monotonic()
-        while True:
-            time.sleep(0.005)
-            now = time.monotonic()
-            self.gap_seconds = max(self.gap_seconds, now - last)
-            last = now
-
-
 beside = Beside()
 
 
@@ -392,9 +375,14 @@ def hangs():
     the kernel's timer, which says nothing, another quarter later: time enough to come to speak."""
     allowed = 3.0
     target = Bound()
-    one = held_by_stopped(target, "mode=read", f"at={READ_HELD}", act="hang", codes=(OVER_LIMIT,),
-                          more=f"max_pause_ns={int(allowed * 1e9)}")
-    gap = target.check_gap("hangs", 1.5 * allowed)
+    for _ in range(3): # a busy machine may let it come too late to speak
+        one = held_by_stopped(target, "mode=read", f"at={READ_HELD}", act="hang",
+                              codes=(OVER_LIMIT, -signal.SIGKILL),
+                              more=f"max_pause_ns={int(allowed * 1e9)}")
+        gap = target.check_gap("hangs", 1.5 * allowed)
+        if one.code == OVER_LIMIT:
+            break
+    check(one.code == OVER_LIMIT, f"ended by the kernel each time: {one.said}")
     target.stop()
     return f"gap {gap:.2f} s: {told(one.said)}"
 

@@ -5,6 +5,7 @@ HS_STORM multiplies the number of turns; HS_FAULTS_SEED repeats a run."""
 import resource
 import select
 import statistics
+import threading
 
 from native_faults import *
 
@@ -71,6 +72,29 @@ def relatives(program, pid):
         if status and (exe == program or status["PPid"] == str(pid)):
             found.append((int(name), status["State"][0]))
     return found
+
+
+class Beside(threading.Thread):
+    """A clock here, which nobody stops: the longest that it missed since it was set to 0."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.gap_seconds = 0.0
+        self.gaps = []  # (when it ended, how long) of those that one may notice
+        self.start()
+
+    def run(self):
+        last = time.monotonic()
+        while True:
+            time.sleep(0.005)
+            now = time.monotonic()
+            self.gap_seconds = max(self.gap_seconds, now - last)
+            if now - last > 0.02:
+                self.gaps.append((now, now - last))
+            last = now
+
+    def longest_since(self, began):
+        return max((gap for at, gap in self.gaps if at > began), default=0.0)
 
 
 class Busy(Target):

@@ -25,6 +25,9 @@ N_BESIDE = 6 # a stop takes a few milliseconds of a processor
 NAMES = re.findall(r'^    \{"([^"]*)", call_', open(f"{FIXTURES}/stop_waits.c").read(), re.M)
 
 
+beside = Beside()
+
+
 class Waits(Target):
     def __init__(self, *more):
         super().__init__(program, LIMIT_MS, *more)
@@ -35,6 +38,7 @@ class Waits(Target):
         the main thread's is called so."""
         self.tell()
         began, self.shortened, self.n_stops = time.monotonic(), 0, 0
+        self.began = began
         for at in sorted((*stops_ms, *plain_ms)):
             time.sleep(max(0, began + at / 1000 - time.monotonic()))
             if time.monotonic() - began > (LIMIT_MS - 100) / 1000:
@@ -66,15 +70,16 @@ class Waits(Target):
         raise Failure("the target ended")
 
 
-def wrong(alone, found):
-    """What did not end as it does when nobody stops it. A busy machine is late with both."""
-    lines = []
+def wrong(alone, found, began):
+    """What did not end as it does when nobody stops it. A busy machine is late with both, and with
+    a clock here, of which a round has the longest gap."""
+    lines, noise_ms = [], 1000 * beside.longest_since(began)
     for (name, ms, result, number), (_, alone_ms, alone_result, alone_number) in zip(found, alone):
         late = ms - LIMIT_MS
         if VERBOSE:
             print(f"    {name:28} {ms:8.1f} ms, alone {alone_ms:8.1f}: {result} {number}")
         if (result, number) != (alone_result, alone_number) or \
-                name not in BEGUN_ANEW and not -EARLY_MS < late < LATE_MS:
+                name not in BEGUN_ANEW and not -EARLY_MS < late < LATE_MS + noise_ms:
             lines.append(f"{name}: {ms:.1f} ms, {result}, errno {number}; "
                          f"alone {alone_ms:.1f} ms, {alone_result}, errno {alone_number}")
     return lines
@@ -95,9 +100,9 @@ def on_time(*options, more=()):
     target = Waits(*more)
     alone = target.round(())
     always, least = None, {}
-    for _ in range(6):
+    for _ in range(12):
         found = target.round(STOPS_MS, *options)
-        lines = wrong(alone, found)
+        lines = wrong(alone, found, target.began)
         names = {line.split(": ")[0] for line in lines}
         always = names if always is None else always & names
         least = {name: min(ms, least.get(name, ms)) for name, ms in off(found).items()}
@@ -145,14 +150,14 @@ def killed():
 
 def main_thread_killed(name, point):
     target = Waits(NAMES.index(name))
-    for turn in range(3):
+    for turn in range(6):
         found = target.round((500, 1000), "mode=copy", f"at={point}", "act=kill",
                              codes=(-signal.SIGKILL,), plain_ms=(250, 750))
         took = [(ms, result) for who, ms, result, _ in found if who == "main"]
         if -EARLY_MS < took[0][0] - LIMIT_MS < LATE_MS:
             break
     target.end()
-    check(turn < 2 or -EARLY_MS < took[0][0] - LIMIT_MS < LATE_MS,
+    check(turn < 5 or -EARLY_MS < took[0][0] - LIMIT_MS < LATE_MS,
           f"{name}, killed at point {point}: {took[0][0]:.1f} ms")
 
 
@@ -169,14 +174,14 @@ def sockets_killed():
 
 def socket_killed(name, point):
     """Late is tried again, as everywhere here; early, or another result, is wrong at once."""
-    for _ in range(3):
+    for _ in range(6):
         rounds, most_ms = socket_killed_once(name, point)
         told = f"{name}, killed at point {point}, and the next: {rounds}, at most {most_ms}"
         check(all(result == -1 and code == errno.EAGAIN and ms > LIMIT_MS - EARLY_MS
                   for ms, result, code in rounds), told)
         if all(ms < most for (ms, _, _), most in zip(rounds, most_ms)):
             return rounds[0][0]
-    raise Failure(f"late three times, {told}")
+    raise Failure(f"late six times, {told}")
 
 
 def socket_killed_once(name, point):
@@ -260,7 +265,7 @@ def starve_in_time(dies):
     """What the waits took. Early is wrong at once; late is tried again, as a machine that stands
     still itself makes waits late, too."""
     most = LIMIT_MS + (2 * LIMIT_MS if dies else STARVED_MS)
-    for _ in range(3):
+    for _ in range(6):
         stopped, alone, at_ms = starve(dies)
         told = f"{'killed' if dies else 'stopped'}: {stopped}, the next {alone}, {at_ms}"
         check(len(stopped) == len(alone) == len(STARVED), told)
@@ -268,7 +273,7 @@ def starve_in_time(dies):
         if max(stopped.values()) < most and max(alone.values()) < LIMIT_MS + STARVED_MS:
             return stopped
         print(f"late, {told}")
-    raise Failure(f"late three times, {told}")
+    raise Failure(f"late six times, {told}")
 
 
 def starved():
