@@ -110,8 +110,8 @@ static hs_status add_joint(struct hs_view *view, const uint8_t *tiers, struct hs
     return HS_OK;
 }
 
-/* Variables of a runtime, to which nothing of the program's own leads; calls that run are the
- * program's. */
+/* Variables of a runtime, beside which nothing of the program's own keeps it; calls that run are
+ * the program's. */
 static bool is_of_runtime(const struct hs_view *view, const struct hs_suspect *suspect)
 {
     for (uint32_t i = 0; i < suspect->n_shown; i++) {

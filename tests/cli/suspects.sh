@@ -338,7 +338,7 @@ def doubtful_ranks_low():
     equal(order(60000), [60000, 13003, 9000], "but for most of all")
 
 
-def who_leads_to_it():
+def who_keeps_it():
     """What nothing of the program's own keeps: calls that run, or somebody else."""
     snap = native(Snap())
     kind = snap.type("struct job", 0, 12)
@@ -352,10 +352,14 @@ def who_leads_to_it():
     for thread, name in [(7, "work local shared"), (8, "work local theirs")]:
         call(together, name, thread)
     snap.root(other, "stdin", tier=1)
+    mixed = snap.block(200, kind)
+    call(mixed, "work local mixed", 7)
+    snap.root(mixed, "loop", tier=1)
     sentences = {row["words"]: row["sentence"] for row in of(snap.write())}
-    for words, sentence in [(500, "Only a call that runs leads to it."),
-                            (400, "Only calls that run lead to it."),
-                            (300, "Nothing of the program's own leads to it.")]:
+    for words, sentence in [(500, "Only a call that runs keeps it."),
+                            (400, "Only calls that run keep it."),
+                            (300, "Only a library or runtime keeps it."),
+                            (200, "Only a library or runtime and calls that run keep it.")]:
         check(sentences[words].endswith(f" {sentence}"), sentences[words])
 
 
@@ -1192,7 +1196,7 @@ def by_brute_force():
 
 main(an_owner, a_list, a_few_are_most_of_it, untyped_of_one_size, untyped_of_many_sizes,
      by_members, of_a_thread, many_without_names, joint_owners, joint_owners_of_many, doubtful,
-     who_leads_to_it,
+     who_keeps_it,
      what_every_program_of_a_runtime_has, by_convention, who_counts, plain_pointers,
      pointers_that_look, by_values_alone, small_heaps, at_the_end_of_info, what_is_lost,
      beside_and_below, as_many_beside, untyped_below_a_member, groups_of_untyped, cycles,

@@ -5,16 +5,24 @@
 #include "suspect_text.h"
 #include "suspect_writer.h"
 
-/* Returns the sentence about what only a runtime or a running call leads to. */
-static const char *who_leads_to_it(const struct hs_view *view, const struct hs_suspect *suspect)
+/* Returns the sentence about what only a runtime or a running call keeps. That nothing else leads
+ * to it is not known: a pointer to a library's variable leads to what that has, and so does a link
+ * of the program's in a library's list. */
+static const char *who_keeps_it(const struct hs_view *view, const struct hs_suspect *suspect)
 {
+    bool by_call = false, by_library = false;
+
     for (uint32_t i = 0; i < suspect->n_shown; i++) {
         unsigned kind = hs_snap_root(view->snap, suspect->roots[i])->kind;
-        if (kind != HS_ROOT_STACK && kind != HS_ROOT_REGISTER)
-            return "Nothing of the program's own leads to it. ";
+        bool is_call = kind == HS_ROOT_STACK || kind == HS_ROOT_REGISTER;
+        by_call |= is_call;
+        by_library |= !is_call;
     }
-    return suspect->n_roots == 1 ? "Only a call that runs leads to it. "
-                                 : "Only calls that run lead to it. ";
+    if (by_library)
+        return by_call ? "Only a library or runtime and calls that run keep it. "
+                       : "Only a library or runtime keeps it. ";
+    return suspect->n_roots == 1 ? "Only a call that runs keeps it. "
+                                 : "Only calls that run keep it. ";
 }
 
 /* "That it owns this is Python's convention: other objects refer to it, too, by 8600 references,
@@ -85,7 +93,7 @@ void hs_suspect_put_reserve(struct writer *w, const struct hs_view *view,
         put_rule(w, view, suspect);
     }
     if (suspect->tier == HS_TIER_RUNTIME)
-        put(w, "%s", who_leads_to_it(view, suspect));
+        put(w, "%s", who_keeps_it(view, suspect));
     if (hs_reserve_is_due(suspect->doubtful_words, suspect->words)) {
         put(w, "Of it ");
         put_percent(w, suspect->doubtful_words, suspect->words);
