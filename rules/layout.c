@@ -56,7 +56,9 @@ void hs_rules_layout_text_(const struct hs_rule *rule, char *text, size_t n_byte
     for (unsigned i = 0; rule->kind == HS_RULE_CLASS && i < CLASS_WORDS; i++)
         if ((rule->words >> i & 1) != 0)
             hs_append(text, n_bytes, " %u", i);
-    if (rule->kind == HS_RULE_CLASS)
+    for (size_t i = 0; i < rule->n_members; i++)
+        hs_append(text, n_bytes, " %s", rule->members[i]);
+    if (rule->kind == HS_RULE_CLASS || rule->kind == HS_RULE_FIND_MEMBERS)
         hs_append(text, n_bytes, " find");
     if (rule->kind == HS_RULE_OWNERS)
         tree_text(&rule->tree, text, n_bytes);
@@ -188,6 +190,26 @@ bool hs_rules_read_class_(struct hs_rules_parser *p, struct hs_rule *rule)
     word = hs_rules_next(p);
     return hs_rules_is_word(word, "find") ||
            hs_rules_unexpected_(p, word, "end of a class", "a number or 'find'");
+}
+
+bool hs_rules_read_members_(struct hs_rules_parser *p, struct hs_rule *rule)
+{
+    (void)hs_rules_next(p); /* "members" */
+    do {
+        const struct hs_rules_word *word = hs_rules_peek(p);
+        const char *member = read_member(p);
+        if (member == NULL)
+            return false;
+        if (strpbrk(member, ".>") != NULL)
+            return hs_rules_fault_(p, word->column, "'%.40s' is no member of the record's own",
+                                   member);
+        if (rule->n_members == HS_RULE_MOST_MEMBERS)
+            return hs_rules_fault_(p, word->column, "more than %d members", HS_RULE_MOST_MEMBERS);
+        rule->members[rule->n_members++] = member;
+    } while (hs_rules_peek(p) != NULL && hs_rules_peek(p)->is_pattern);
+    const struct hs_rules_word *word = hs_rules_next(p);
+    return hs_rules_is_word(word, "find") ||
+           hs_rules_unexpected_(p, word, "end of members", "a name in quotes or 'find'");
 }
 
 bool hs_rules_read_magic_(struct hs_rules_parser *p, uint32_t *ret_magic, uint32_t *ret_mask)

@@ -2,6 +2,7 @@
  * a subject, its patterns, where it holds, two words of what it says, and when:
  *
  *   SUBJECT "PATTERN"... [in PLACE] SAYS SAYS|"NAME" [when language NAME]     # comment
+ *   type "PATTERN"... members "MEMBER"... find [when language NAME]
  *   container "PATTERN"... at "MEMBER" COUNT "MEMBER" [ROOM "MEMBER"] [when language NAME]
  *   class "PATTERN"... words NUMBER... find [when library "PATTERN"]
  *   owners "NAME" WORD NUMBER... [magic NUMBER VALUE [mask VALUE]] when symbol|library "NAME"
@@ -27,6 +28,7 @@ static const struct directive {
     enum hs_rule_kind kind;
 } directives[] = {
     {"type", NULL, "pointers", "find", "pointers find", HS_RULE_FIND},
+    {"type", NULL, "members", NULL, "members", HS_RULE_FIND_MEMBERS},
     {"type", NULL, "pointers", "own", "pointers own", HS_RULE_OWN},
     {"type", NULL, "on-stack", "borrowed", "on-stack borrowed", HS_RULE_BORROWED},
     {"type", NULL, "owners", "one", "owners one", HS_RULE_ONE_OWNER},
@@ -234,6 +236,10 @@ static bool read_says(struct hs_rules_parser *p, const char *subject, struct hs_
             set_kind(rule, layouts[i].kind);
             return layouts[i].read(p, rule);
         }
+    if (strcmp(subject, "type") == 0 && hs_rules_is_word(hs_rules_peek(p), "members")) {
+        set_kind(rule, HS_RULE_FIND_MEMBERS);
+        return hs_rules_read_members_(p, rule);
+    }
     if (!read_place(p, subject, &place))
         return false;
     const struct hs_rules_word *first = hs_rules_next(p), *second = hs_rules_next(p);
@@ -343,8 +349,8 @@ static bool read_subject(struct hs_rules_parser *p, const char **ret)
 /* Does it lower what a word or a root is worth, so that a snapshot tells which one did? */
 static bool lowers(const struct hs_rule *rule)
 {
-    return rule->kind == HS_RULE_FIND || rule->kind == HS_RULE_BORROWED ||
-           strstr(hs_rule_says(rule), "tier runtime") != NULL;
+    return rule->kind == HS_RULE_FIND || rule->kind == HS_RULE_FIND_MEMBERS ||
+           rule->kind == HS_RULE_BORROWED || strstr(hs_rule_says(rule), "tier runtime") != NULL;
 }
 
 static hs_status add_rule(struct hs_rules *rules, struct hs_rule *rule, struct hs_error *err)

@@ -60,8 +60,9 @@ bool hs_rules_check_name_(struct hs_rules_parser *p, const struct hs_rules_word 
 
 /* ---- layout.c: where members and words stand in records */
 
-/* Reads what follows the names: of a container, a class with a virtual table, a tree of owners, a
- * handle, an allocator over blocks of malloc's. */
+/* Reads what follows the names: of members that find, of a container, a class with a virtual table,
+ * a tree of owners, a handle, an allocator over blocks of malloc's. */
+bool hs_rules_read_members_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_container_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_class_(struct hs_rules_parser *p, struct hs_rule *rule);
 bool hs_rules_read_owners_(struct hs_rules_parser *p, struct hs_rule *rule);

@@ -311,6 +311,25 @@ static unsigned build_by_rules(struct hs_ctypes *types, const struct debug_entry
     return flags;
 }
 
+/* Marks the members of a record that a rule says only find what they lead to. */
+static void mark_members(struct hs_ctypes *types, const struct debug_entry *entry, const char *name,
+                         const struct ctypes_type *type)
+{
+    unsigned language = hs_ctypes_language_(entry);
+
+    if (name == NULL || !hs_rules_may_type(types->rules, HS_RULE_FIND_MEMBERS, language, name))
+        return;
+    const char *whole = hs_ctypes_name_of_(types, type->file, entry);
+    const struct hs_rule *rule =
+        whole == NULL ? NULL : hs_rules_type(types->rules, HS_RULE_FIND_MEMBERS, language, whole);
+    for (uint32_t i = 0; rule != NULL && i < type->n_members; i++) {
+        struct ctypes_member *member = &types->members[type->first_member + i];
+        for (size_t k = 0; k < rule->n_members; k++)
+            member->finds |= strcmp(member->name, rule->members[k]) == 0;
+        member->find_by = member->finds ? rule->number : 0;
+    }
+}
+
 static void build_record(struct hs_ctypes *types, struct debug_info *info,
                          const struct debug_entry *entry, struct ctypes_type *type)
 {
@@ -323,6 +342,7 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
         hs_ctypes_member_add_(types, type, 0, value, "");
     else
         build_members(types, info, entry, type);
+    mark_members(types, entry, name, type);
     bool is_rust = entry->unit->language == DW_LANG_Rust;
     type->flags |= (uint16_t)((is_rust ? TYPE_DANGLES | TYPE_FREES : 0) |
                               build_by_rules(types, entry, name, type));

@@ -140,6 +140,8 @@ struct ctypes_member {
     const char *name; /* "" for what is passed through: base classes, unnamed members */
     hs_ctype type;
     uint32_t first_when, n_whens; /* what must hold for it to be there; from the record's start */
+    bool finds;                   /* by a rule, number `find_by`: its pointers do not keep */
+    uint8_t find_by;
 };
 
 /* ---- choices.c: what a value tells of itself */

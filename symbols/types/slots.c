@@ -48,8 +48,13 @@ static bool slots_put(struct hs_ctypes *types, const struct hs_cslot *slot,
         hs_ctypes_out_(types);
         return false;
     }
-    types->scratch[types->n_scratch++] = (struct ctypes_found){
-        *slot, member == NULL ? 0 : member->first_when, member == NULL ? 0 : member->n_whens};
+    struct ctypes_found *found = &types->scratch[types->n_scratch++];
+    *found = (struct ctypes_found){*slot, member == NULL ? 0 : member->first_when,
+                                   member == NULL ? 0 : member->n_whens};
+    if (member != NULL && member->finds && !slot->is_weak) {
+        found->slot.is_weak = true;
+        found->slot.weak_by = member->find_by;
+    }
     return true;
 }
 

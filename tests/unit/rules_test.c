@@ -163,6 +163,25 @@ static void a_container_has_members(void **state)
     hs_rules_fini(&rules);
 }
 
+static void members_find(void **state)
+{
+    struct hs_rules rules =
+        rules_of(FIRST "type \"my::Item\" \"item\" members \"owner\" \"next\" find\n"
+                       "type \"my::Item\" members \"prev\" find when language rust\n");
+    const struct hs_rule *rule =
+        hs_rules_type(&rules, HS_RULE_FIND_MEMBERS, HS_RULE_CPP, "my::Item");
+    char text[96];
+    assert_ptr_equal(rule, &rules.rules[0]);
+    assert_int_equal(rule->n_members, 2);
+    assert_string_equal(rule->members[1], "next");
+    hs_rule_text(rule, text, sizeof text);
+    assert_string_equal(text, "members owner next find");
+    assert_int_equal(rule->number, 1); /* it lowers words */
+    assert_null(hs_rules_type(&rules, HS_RULE_FIND, HS_RULE_CPP, "my::Item"));
+    assert_true(hs_rule_is_of(&rules, rule, "a::item"));
+    hs_rules_fini(&rules);
+}
+
 static void a_class_has_words_by_its_library(void **state)
 {
     struct hs_rules rules =
@@ -353,6 +372,11 @@ static void a_fault_has_line_column_and_reason(void **state)
          "column 50: a name of one symbol, without '*'"},
         {FIRST "owners \"a\" header 16 child 8 end 0 when language c\n", "is no condition"},
         {FIRST "class \"a\" 2 find\n", "column 11: '2' is no part of a class"},
+        {FIRST "type \"a\" members find\n", "column 18: a member in quotes is missing"},
+        {FIRST "type \"a\" members \"b\" keep\n", "column 22: 'keep' is no end of members"},
+        {FIRST "type \"a\" members \"b.c\" find\n", "'b.c' is no member of the record's own"},
+        {FIRST "type \"a\" members \"b\" \"c\" \"d\" \"e\" \"f\" find\n",
+         "column 34: more than 4 members"},
         {FIRST "class \"a\" words find\n", "line 2, column 17: a number is missing"},
         {FIRST "class \"a\" words 16 find\n", "column 17: '16' is no number up to 15"},
         {FIRST "class \"a\" words 1x find\n", "column 17: '1x' is no number"},
@@ -628,6 +652,7 @@ int main(void)
         cmocka_unit_test(a_type_has_a_pattern),
         cmocka_unit_test(a_line_is_a_rule),
         cmocka_unit_test(a_container_has_members),
+        cmocka_unit_test(members_find),
         cmocka_unit_test(a_class_has_words_by_its_library),
         cmocka_unit_test(a_tree_has_a_header),
         cmocka_unit_test(a_handle_lists_records),

@@ -2,6 +2,7 @@
  * one rule a line, below `heapsnap-rules 1`; docs/rules.md describes each:
  *
  *   type    "my::ObserverPtr"      pointers find        # it owns nothing
+ *   type    "my::Window"           members "parent" find
  *   type    "std::span"            on-stack borrowed
  *   library "libevent*" "libuv.so*"  tier runtime
  *   symbol  "_IO_*"                in executable tier runtime
@@ -25,15 +26,16 @@
 #include "base/error.h"
 
 enum hs_rule_kind {
-    HS_RULE_FIND,        /* type ... pointers find: they keep nothing */
-    HS_RULE_OWN,         /* type ... pointers own: they free what they lead to */
-    HS_RULE_BORROWED,    /* type ... on-stack borrowed */
-    HS_RULE_ONE_OWNER,   /* type ... owners one: whoever has it is the only one */
-    HS_RULE_COUNTED,     /* type ... owners counted: as many as the first word there says */
-    HS_RULE_SENDERS,     /* type ... owners senders: as many as a channel's count of these says */
-    HS_RULE_RECEIVERS,   /* type ... owners receivers */
-    HS_RULE_LIBRARY,     /* library ... tier runtime */
-    HS_RULE_SYSTEM,      /* library ... group system */
+    HS_RULE_FIND,         /* type ... pointers find: they keep nothing */
+    HS_RULE_FIND_MEMBERS, /* type ... members NAME... find: these of its pointers keep nothing */
+    HS_RULE_OWN,          /* type ... pointers own: they free what they lead to */
+    HS_RULE_BORROWED,     /* type ... on-stack borrowed */
+    HS_RULE_ONE_OWNER,    /* type ... owners one: whoever has it is the only one */
+    HS_RULE_COUNTED,      /* type ... owners counted: as many as the first word there says */
+    HS_RULE_SENDERS,      /* type ... owners senders: as many as a channel's count of these says */
+    HS_RULE_RECEIVERS,    /* type ... owners receivers */
+    HS_RULE_LIBRARY,      /* library ... tier runtime */
+    HS_RULE_SYSTEM,       /* library ... group system */
     HS_RULE_KEYS_DATA,   /* library ... keys data: what it gives the kernel's keys has no address */
     HS_RULE_SYMBOL,      /* symbol ... tier runtime */
     HS_RULE_EXECUTABLE,  /* symbol ... in executable tier runtime */
@@ -190,6 +192,8 @@ struct hs_rule_record {
     } members[HS_RECORD_MEMBERS]; /* by ascending offset */
 };
 
+enum { HS_RULE_MOST_MEMBERS = 4 }; /* of HS_RULE_FIND_MEMBERS */
+
 struct hs_rule {
     uint8_t kind;      /* enum hs_rule_kind */
     uint8_t directive; /* private */
@@ -203,11 +207,13 @@ struct hs_rule {
     uint32_t first_pattern, n_patterns;
     const char *value; /* borrowed: the NAME of a heap or of listed records; NULL: it has none */
     struct hs_rule_container container;
-    struct hs_rule_tree tree;           /* of HS_RULE_OWNERS */
-    struct hs_rule_chain chain;         /* of HS_RULE_HANDLE */
-    struct hs_rule_cells cells;         /* of HS_RULE_CELLS */
-    struct hs_rule_record record;       /* of HS_RULE_RECORD */
-    uint16_t words;                     /* of HS_RULE_CLASS and _RECORD: bits */
+    struct hs_rule_tree tree;                  /* of HS_RULE_OWNERS */
+    struct hs_rule_chain chain;                /* of HS_RULE_HANDLE */
+    struct hs_rule_cells cells;                /* of HS_RULE_CELLS */
+    struct hs_rule_record record;              /* of HS_RULE_RECORD */
+    uint16_t words;                            /* of HS_RULE_CLASS and _RECORD: bits */
+    uint8_t n_members;                         /* of HS_RULE_FIND_MEMBERS */
+    const char *members[HS_RULE_MOST_MEMBERS]; /* borrowed */
     const char *in_library, *if_symbol; /* borrowed: "when library", "when symbol"; NULL: any */
 };
 
