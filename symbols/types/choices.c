@@ -55,12 +55,27 @@ static uint8_t used_by(uint8_t kind)
                                       : HS_CUSED_END;
 }
 
+/* Adds the numbers of both ends of a ring. */
+static bool choice_use_ring(struct hs_cchosen *chosen, const struct ctypes_when *when,
+                            uint64_t number, hs_cvalue_read *read, void *context)
+{
+    uint64_t other;
+    if (!read(context, when->at + (int64_t)when->low, when->n_bytes, &other))
+        return false;
+    bool is_first = when->high == RING_FIRST || (when->high == RING_EITHER && number < other);
+    chosen->used_by = when->high == RING_EITHER ? HS_CUSED_ENDS : HS_CUSED_BETWEEN;
+    chosen->used_from = is_first ? number : other;
+    chosen->used = is_first ? other : number;
+    return true;
+}
+
 /* Adds a number of elements, and beside it that for which there is room. */
 static bool choice_use_room(struct hs_cchosen *chosen, const struct ctypes_when *when,
                             uint64_t number, hs_cvalue_read *read, void *context)
 {
-    uint64_t room;
-    if (!read(context, when->at + (int64_t)when->low, (unsigned)when->high, &room))
+    uint64_t room = UINT64_MAX;
+    if (when->high != 0 &&
+        !read(context, when->at + (int64_t)when->low, (unsigned)when->high, &room))
         return false;
     chosen->used_by = HS_CUSED_ROOM;
     chosen->used = number;
@@ -138,6 +153,8 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
             ret->word = number;
         } else if (when->kind == WHEN_USED_ROOM) {
             is_half |= !is_read || !choice_use_room(ret, when, number, read, context);
+        } else if (when->kind == WHEN_USED_RING) {
+            is_half |= !is_read || !choice_use_ring(ret, when, number, read, context);
         } else {
             choice_use(ret, when, number);
             is_half |= !is_read;

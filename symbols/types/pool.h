@@ -152,10 +152,13 @@ enum ctypes_when_kind {
     WHEN_ODD,
     WHEN_COUNTED, /* counted.c: `low` is the number of an element, `high` how many there are */
     WHEN_DIFFER,  /* the number `low` bytes further on is another one */
+    WHEN_BELOW,   /* counted.c: elements of `high` bytes, as many as the number says, are there */
     WHEN_USED_END,
     WHEN_USED_COUNT,
     WHEN_USED_ROOM,   /* a number of elements; that for which there is room is `low` bytes further
-                         on and has `high` bytes */
+                         on and has `high` bytes, 0: it is not told */
+    WHEN_USED_RING,   /* the number of one end of a ring; that of the other is `low` bytes further
+                         on; `high`: enum ctypes_ring */
     WHEN_USED_LAST,   /* the address of the last pointer in use */
     WHEN_USED_HEAD,   /* the number of the first element in use: COUNT is from there */
     WHEN_USED_TAIL,   /* the number of the one behind the last */
@@ -165,6 +168,9 @@ enum ctypes_when_kind {
     WHEN_TABLE,
     WHEN_CODE
 };
+
+/* Tells which end of a ring goes first. */
+enum ctypes_ring { RING_EITHER, RING_OTHER_FIRST, RING_FIRST };
 
 /* A number in [low, high], or not; the word that tells how much of an array is in use; or the word
  * that tells what a pointer leads to. */
@@ -315,6 +321,9 @@ struct ctypes_counted {
 };
 bool hs_ctypes_counted_by_(struct hs_ctypes *types, const struct ctypes_type *type,
                            struct ctypes_counted *ret);
+
+/* gone.c: has the pointers of a record of C that an enumeration says are gone be none. */
+void hs_ctypes_mark_gone_(struct hs_ctypes *types, const struct ctypes_type *type);
 
 /* untold.c: notes the record around those of its slots that are untold. */
 void hs_ctypes_untold_adopt_(struct hs_ctypes *types, hs_ctype number);

@@ -65,15 +65,22 @@ static struct hs_cslot slot_of_word(const struct ctypes_type *type, uint64_t off
                              .may_be_pointer_only = (type->flags & TYPE_HIDES) != 0};
 }
 
-/* A condition on the elements of an array becomes one on each. */
+/* A condition on the elements of an array becomes one on each: on that of the slot `nth`, `offset`
+ * bytes into it. */
 static const struct ctypes_member *slots_element(struct hs_ctypes *types,
                                                  const struct ctypes_member *array, uint32_t nth,
-                                                 struct ctypes_member *ret)
+                                                 uint64_t offset, struct ctypes_member *ret)
 {
-    if (array == NULL || array->n_whens != 1 ||
-        types->whens[array->first_when].kind != WHEN_COUNTED)
+    if (array == NULL || array->n_whens != 1)
         return array;
     struct ctypes_when when = types->whens[array->first_when];
+    if (when.kind != WHEN_COUNTED && when.kind != WHEN_BELOW)
+        return array;
+    if (when.kind == WHEN_BELOW) {
+        when.kind = WHEN_IS;
+        nth = (uint32_t)(offset / when.high) + 1;
+        when.high = UINT64_MAX;
+    }
     when.low = nth;
     *ret = *array;
     ret->first_when = (uint32_t)types->n_whens;
@@ -101,7 +108,8 @@ static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base
             break;
         slot.is_end |= is_end && p.n_slots == 1; /* an iterator, or what wraps a pointer */
         struct ctypes_member element;
-        if (!slots_put(types, &slot, slots_element(types, member, i, &element)))
+        if (!slots_put(types, &slot,
+                       slots_element(types, member, i, p.slots[i].offset_bytes, &element)))
             return false;
     }
     return (p.flags & TYPE_CUT) == 0;
@@ -437,6 +445,8 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         slots_share(types, number, type.definition);
         return;
     }
+    if ((type.flags & TYPE_DANGLES) == 0)
+        hs_ctypes_mark_gone_(types, &type);
     struct ctypes_parts parts = hs_ctypes_parts_(types, number);
     types->n_scratch = 0;
     bool is_whole = type.kind == HS_CTYPE_ARRAY ? slots_of_array(types, &type)

@@ -142,6 +142,74 @@ static void texts_with_zeros(void **state)
     is(text, "");
 }
 
+/* Makes an array: the first `n` lead to blocks, so do as many behind these as are stale, and the
+ * last ones; the others are numbers. */
+static hs_addr put_items(uint64_t room, uint64_t n, uint64_t stale, uint64_t last)
+{
+    hs_addr array = world_block(w, room * 8 + 8);
+
+    for (uint64_t i = 0; i < room; i++)
+        *world_word(w, array + i * 8) = i < n + stale || i >= room - last ? world_block(w, 24) : i;
+    return array;
+}
+
+static uint64_t in_use(hs_addr address)
+{
+    struct hs_heap_block block;
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, address, &block), HS_POINTER_START);
+    return hs_native_reserves_use(&flow.reserves, block.rank, block.n_bytes).end;
+}
+
+/* Makes a holder of five words, with these in the middle; the outer ones are its own. */
+static void put_holder(uint64_t a, uint64_t b, uint64_t c, uint64_t last)
+{
+    hs_addr at = world_block(w, 40);
+
+    *world_word(w, at) = 0x7777;
+    *world_word(w, at + 8) = a;
+    *world_word(w, at + 16) = b;
+    *world_word(w, at + 24) = c;
+    *world_word(w, at + 32) = last;
+}
+
+static void arrays_beside_their_counts(void **state)
+{
+    hs_addr counted[] = {put_items(16, 8, 2, 0), put_items(16, 8, 2, 0), put_items(16, 8, 2, 0),
+                         put_items(16, 8, 2, 0), put_items(400, 200, 40, 0)};
+    put_holder(counted[0], 8, 16, 5);
+    put_holder(counted[1], 16, 8, 5);
+    put_holder(counted[2], UINT64_C(16) << 32 | 8, 0, 5); /* numbers of 32 bits */
+    put_holder(8, 16, counted[3], 5);
+    put_holder(5, UINT64_C(200) << 32 | 400, counted[4], 5);
+    run();
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(in_use(counted[i]), 64);
+    assert_int_equal(in_use(counted[4]), 1600);
+}
+
+static void arrays_beside_other_numbers(void **state)
+{
+    hs_addr full = put_items(16, 16, 0, 0), hole = put_items(16, 7, 0, 1);
+    hs_addr few = put_items(8, 3, 1, 0), most = put_items(16, 8, 5, 0);
+    hs_addr gap = put_items(32, 10, 1, 3), larger = put_items(24, 8, 2, 0);
+    hs_addr parts = put_items(16, 8, 2, 0), none = put_items(16, 8, 0, 0);
+    put_holder(full, 8, 16, 5);   /* all are there: 8 may be anything */
+    put_holder(hole, 8, 16, 5);   /* the eighth is not there */
+    put_holder(few, 3, 8, 5);     /* three may be there by chance */
+    put_holder(most, 8, 16, 5);   /* what was taken out is hardly more than what is left */
+    put_holder(gap, 10, 32, 5);   /* what is at the end is there */
+    put_holder(larger, 8, 16, 5); /* its room is another one */
+    put_holder(parts, 8, 16, 10); /* ten are there, and eight of these are something else */
+    put_holder(none, 8, 16, 5);   /* nothing stands behind the length */
+    const hs_addr all[] = {full, hole, few, most, gap, larger, parts, none};
+    run();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct hs_heap_block block;
+        (void)hs_heap_map_resolve(&w->dump.heaps.map, all[i], &block);
+        assert_int_equal(in_use(all[i]), block.n_bytes);
+    }
+}
+
 /* A FILE's buffer has the words of a vector. */
 static void buffer_of_file(void **state)
 {
@@ -611,6 +679,8 @@ int main(void)
         TEST(lists),
         TEST(bodies),
         TEST(texts_with_zeros),
+        TEST(arrays_beside_their_counts),
+        TEST(arrays_beside_other_numbers),
         TEST(buffer_of_file),
         TEST(tables),
         TEST(table_of_root),

@@ -1,5 +1,6 @@
 #include "agree.h"
 
+#include "choose.h"
 #include "flow.h"
 
 enum { WORD = 8 };
@@ -116,6 +117,25 @@ struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct h
     return sum;
 }
 
+/* Tells whether an alternative that the element says is there leads to the start of a block. */
+static bool has_chosen(const struct hs_agree_by *by, const struct hs_heap_block *element,
+                       const struct hs_native_type *type)
+{
+    struct hs_heap_block target;
+
+    for (size_t i = 0; i < type->n_slots; i++) {
+        const struct hs_cslot *slot = &type->slots[i];
+        if (slot->may_be_pointer_only && slot->n_choices != 0 &&
+            slot->offset_bytes + WORD <= type->n_bytes &&
+            hs_native_is_chosen(by->native, slot, element->bytes, type->n_bytes,
+                                slot->offset_bytes) &&
+            hs_flow_resolve(by->native, hs_load_u64(element->bytes + slot->offset_bytes),
+                            &target) == HS_POINTER_START)
+            return true;
+    }
+    return false;
+}
+
 uint64_t hs_native_agree_array(const struct hs_agree_by *by, const struct hs_heap_block *block,
                                const struct hs_native_type *type)
 {
@@ -130,7 +150,8 @@ uint64_t hs_native_agree_array(const struct hs_agree_by *by, const struct hs_hea
         const struct hs_agreement found = hs_native_agree(by, &element, type, 0, 0);
         n_odd += found.disagrees;
         n_for += !found.disagrees &&
-                 (found.n_leading != 0 || (is_table && hs_load_u64(element.bytes) == first));
+                 (found.n_leading != 0 || (is_table && hs_load_u64(element.bytes) == first) ||
+                  has_chosen(by, &element, type));
         if (n_for >= ARRAY_LEAST && n_odd <= n_for / ARRAY_ODD_ONE_IN)
             end = at + type->n_bytes;
     }

@@ -11,6 +11,7 @@ enum { TOLD_WORDS_MAX = 1 << 16 };
 enum { ROUNDED_ONE_IN = 4, ROUNDED_BYTES = 24 };
 /* The elements at the start of an array that are looked at, and as many of the others; bytes of
  * each. */
+enum { BARE_LEAST = 8 /* elements of an array of which no room is told */ };
 enum { ROOM_LOOKED_AT = 256, ROOM_ELEMENT_BYTES = 512, WORD = 8 };
 
 void hs_native_told_fini(struct hs_native_told *told)
@@ -169,6 +170,53 @@ static bool room_has(const struct hs_heap_block *block, uint64_t at, uint64_t el
     return false;
 }
 
+/* Tells whether all elements of [begin, end) have something, or none has (`they_have`): of many
+ * those at the beginning are looked at, and others. */
+static bool room_all(const struct hs_heap_block *block, uint64_t begin, uint64_t end,
+                     uint64_t element_bytes, bool they_have)
+{
+    uint64_t n = end - begin, first = n < ROOM_LOOKED_AT ? n : ROOM_LOOKED_AT;
+    uint64_t step = (n - first) / ROOM_LOOKED_AT + 1;
+
+    for (uint64_t i = 0; i < n; i += i < first ? 1 : step)
+        if (room_has(block, (begin + i) * element_bytes, element_bytes) != they_have)
+            return false;
+    return true;
+}
+
+/* Tells whether a number of elements, beside which no room is, are those of this array: these all
+ * have something; behind them are some that were taken out, and the rest, more than half of what is
+ * left, is empty. Of an array that another number counts so many would not be there by chance. */
+static bool bare_is(uint64_t n, const struct hs_heap_block *block, uint64_t element_bytes)
+{
+    uint64_t most = element_bytes == 0 ? 0 : block->n_bytes / element_bytes, end = n;
+
+    if (block->bytes == NULL || element_bytes != WORD || n < BARE_LEAST || n >= most ||
+        !room_all(block, 0, n, WORD, true))
+        return false;
+    while (end < most && end - n <= ROOM_LOOKED_AT && room_has(block, end * WORD, WORD))
+        end++;
+    return end - n <= (most - n) / 2 && room_all(block, end, most, WORD, false);
+}
+
+/* Finds what is in use between the ends of a ring: nothing where they are equal, and where they are
+ * not told apart only what has no empty element while all others together have one. */
+static bool ends_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
+                     uint64_t element_bytes, struct hs_native_use *ret)
+{
+    uint64_t most = element_bytes == 0 ? 0 : block->n_bytes / element_bytes;
+
+    if (block->bytes == NULL || element_bytes != WORD || to->used_from > to->used ||
+        to->used > most || !room_all(block, to->used_from, to->used, WORD, true) ||
+        (to->used_by == HS_CUSED_ENDS && to->used_from != to->used &&
+         room_all(block, 0, to->used_from, WORD, true) &&
+         room_all(block, to->used, most, WORD, true)))
+        return false;
+    ret->from = to->used_from * WORD;
+    ret->end = to->used * WORD;
+    return true;
+}
+
 /* Tells whether a number of elements and a room are those of this array: there is room for no more
  * in the block, and of the elements in use none is empty, as in a hash table most are. */
 static bool room_is(const struct hs_native_chosen *to, const struct hs_heap_block *block,
@@ -182,12 +230,24 @@ static bool room_is(const struct hs_native_chosen *to, const struct hs_heap_bloc
         (block->n_bytes - n_bytes > ROUNDED_BYTES &&
          block->n_bytes - n_bytes > block->n_bytes / ROUNDED_ONE_IN))
         return false;
-    uint64_t first = n < ROOM_LOOKED_AT ? n : ROOM_LOOKED_AT;
-    uint64_t step = (n - first) / ROOM_LOOKED_AT + 1;
-    for (uint64_t i = 0; i < n; i += i < first ? 1 : step)
-        if (!room_has(block, i * element_bytes, element_bytes))
-            return false;
-    return true;
+    return room_all(block, 0, n, element_bytes, true);
+}
+
+/* Tells whether the number of elements is believed, with the room beside it or without one. */
+static bool room_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
+                     uint64_t element_bytes)
+{
+    return to->used_from == UINT64_MAX ? bare_is(to->used, block, element_bytes)
+                                       : room_is(to, block, element_bytes);
+}
+
+/* Finds what is in use of a ring that says which end goes first. */
+static bool ring_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
+                     uint64_t element_bytes, struct hs_native_use *ret)
+{
+    return element_bytes != 0 && hs_mul_fits(to->used_from, element_bytes, &ret->from) &&
+           hs_mul_fits(to->used, element_bytes, &ret->end) &&
+           (ret->from == 0 || ret->end <= block->n_bytes - block->n_bytes / ROUNDED_ONE_IN);
 }
 
 bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_heap_block *block,
@@ -203,14 +263,13 @@ bool hs_native_chosen_use(const struct hs_native_chosen *to, const struct hs_hea
                hs_mul_fits(to->used, element_bytes, &ret->end) &&
                hs_add_fits(ret->end, ret->from, &ret->end);
     case HS_CUSED_RING:
-        return element_bytes != 0 && hs_mul_fits(to->used_from, element_bytes, &ret->from) &&
-               hs_mul_fits(to->used, element_bytes, &ret->end) &&
-               (ret->from == 0 || ret->end <= block->n_bytes - block->n_bytes / ROUNDED_ONE_IN);
+        return ring_use(to, block, element_bytes, ret);
     case HS_CUSED_ROOM:
-        if (!room_is(to, block, element_bytes))
-            return false;
         ret->end = to->used * element_bytes;
-        return true;
+        return room_use(to, block, element_bytes);
+    case HS_CUSED_BETWEEN:
+    case HS_CUSED_ENDS:
+        return ends_use(to, block, element_bytes, ret);
     case HS_CUSED_END:
     case HS_CUSED_BEFORE:
         break;

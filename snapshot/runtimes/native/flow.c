@@ -12,6 +12,7 @@
 #include "flow_private.h"
 #include "qt.h"
 #include "records.h"
+#include "shapes.h"
 #include "swiss.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
@@ -725,7 +726,7 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
     HS_TRY(hs_native_qt(f->native, f->result, err));
     HS_TRY(hs_native_records(f->native, f->result, err));
     if (!f->rtti.is_possible)
-        return HS_OK;
+        return hs_native_shapes_of_c(f->native, f->result, err);
     HS_TRY(hs_native_shapes(f->native, f->result, err));
     hs_flow_learn_sizes_(f->native, f->result);
     return HS_OK;

@@ -104,6 +104,13 @@ static void shapes_words(struct hs_shapes *s, hs_addr at, uint64_t words[HS_HOLD
     }
 }
 
+static void shapes_before(struct hs_shapes *s, hs_addr at)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (at < 2 * WORD || !hs_shapes_word(s, at - (2 - i) * WORD, &s->before[i]))
+            s->before[i] = 0;
+}
+
 /* Returns how many bytes of a node are its links; of a text, all. */
 static uint64_t shapes_n_links(const struct hs_shapes *s, const struct hs_heap_block *block)
 {
@@ -118,20 +125,34 @@ static uint64_t shapes_n_links(const struct hs_shapes *s, const struct hs_heap_b
                                                   : 0;
 }
 
+/* Tells whether a number is beside the word, as one is of what hs_shapes_try_counted looks for. */
+static inline bool shapes_has_numbers(const struct hs_heap_block *block, uint64_t at)
+{
+    uint64_t before = at < WORD ? 0 : hs_load_u64(block->bytes + at - WORD);
+    uint64_t behind = block->n_bytes - at < 2 * WORD ? 0 : hs_load_u64(block->bytes + at + WORD);
+    const uint64_t least = UINT64_C(1) << 46; /* lengths of both halves are less, addresses more */
+
+    return (before != 0 && before < least) || (behind != 0 && behind < least);
+}
+
 static hs_status shapes_holders_in(struct hs_shapes *s, const struct hs_heap_block *block,
                                    struct hs_error *err)
 {
     uint64_t words[HS_HOLDER_WORDS];
 
-    for (uint64_t at = shapes_n_links(s, block); at + 3 * WORD <= block->n_bytes; at += WORD) {
+    for (uint64_t at = shapes_n_links(s, block); at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(s->native, block, at);
-        if (at + 3 * WORD > block->n_bytes)
+        if (at + WORD > block->n_bytes)
             break;
         if (hs_load_u64(block->bytes + at) - s->low >= s->high - s->low)
             continue;
         uint64_t n = (block->n_bytes - at) / WORD;
+        if (s->is_of_c && !shapes_has_numbers(block, at))
+            continue;
         for (size_t i = 0; i < HS_HOLDER_WORDS; i++)
             words[i] = i < n ? hs_load_u64(block->bytes + at + i * WORD) : 0;
+        s->before[0] = at < 2 * WORD ? 0 : hs_load_u64(block->bytes + at - 2 * WORD);
+        s->before[1] = at < WORD ? 0 : hs_load_u64(block->bytes + at - WORD);
         HS_TRY(hs_shapes_try_holder(s, block->begin + at, words, err));
     }
     return HS_OK;
@@ -150,34 +171,58 @@ static hs_status shapes_bodies(struct hs_shapes *s, struct hs_error *err)
     while (hs_heap_map_next(&it, &block)) {
         hs_ntype type = hs_flow_type(s->flow, block.rank);
         if (block.bytes != NULL &&
-            (type == 0 || hs_native_type_of(&s->flow->types, type)->ctype == 0))
+            (type == 0 || (!s->is_of_c && hs_native_type_of(&s->flow->types, type)->ctype == 0)))
             HS_TRY(shapes_holders_in(s, &block, err));
     }
     for (size_t i = 0; i < roots->n_leaves; i++) {
-        shapes_words(s, roots->leaves[i].root.address, words);
-        HS_TRY(hs_shapes_try_holder(s, roots->leaves[i].root.address, words, err));
+        const struct hs_root *root = &roots->leaves[i].root;
+        shapes_words(s, root->address, words);
+        shapes_before(s, root->address);
+        s->may_be_stale = root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_REGISTER;
+        HS_TRY(hs_shapes_try_holder(s, root->address, words, err));
     }
     return HS_OK;
 }
 
-hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struct hs_error *err)
+/* Begins a search: false where there is nothing. */
+static bool shapes_begin(struct hs_native *native, struct hs_flow *flow, struct hs_shapes *ret)
 {
     const struct hs_heap_map *map = &native->dump->heaps.map;
-    struct hs_shapes shapes = {.native = native, .flow = flow};
-
-    if (map->n_spans == 0)
-        return HS_OK;
-    for (size_t i = 0; i < flow->types.n_types && shapes.qt_version == 0; i++)
-        shapes.qt_version = hs_qt_version(flow->types.types[i].layout);
-    shapes.low = map->spans[0].begin;
-    shapes.high = map->spans[map->n_spans - 1].end;
-    shapes.budget = map->n_blocks * STEPS_PER_BLOCK + STEPS;
     const struct hs_paged *paged = native->dump->image.paged;
+
+    *ret = (struct hs_shapes){.native = native, .flow = flow};
+    if (map->n_spans == 0)
+        return false;
+    ret->low = map->spans[0].begin;
+    ret->high = map->spans[map->n_spans - 1].end;
+    ret->budget = map->n_blocks * STEPS_PER_BLOCK + STEPS;
     if (paged != NULL)
-        shapes.most_faults =
+        ret->most_faults =
             paged->n_faults +
             (FAULT_BYTES + PASSES * hs_image_resident_bytes(&native->dump->image, 0, UINT64_MAX)) /
                 (paged->window_bytes + WAIT_BYTES);
+    return true;
+}
+
+hs_status hs_native_shapes_of_c(struct hs_native *native, struct hs_flow *flow,
+                                struct hs_error *err)
+{
+    struct hs_shapes shapes;
+
+    if (!shapes_begin(native, flow, &shapes))
+        return HS_OK;
+    shapes.is_of_c = true;
+    return shapes_bodies(&shapes, err);
+}
+
+hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struct hs_error *err)
+{
+    struct hs_shapes shapes;
+
+    if (!shapes_begin(native, flow, &shapes))
+        return HS_OK;
+    for (size_t i = 0; i < flow->types.n_types && shapes.qt_version == 0; i++)
+        shapes.qt_version = hs_qt_version(flow->types.types[i].layout);
     HS_TRY(shapes_nodes(&shapes, err));
     HS_TRY(shapes_bodies(&shapes, err));
     if (!hs_shapes_is_spent(&shapes))

@@ -1,5 +1,5 @@
 /* The state that the parts of the search for containers share: shapes.c, shapes_holders.c,
- * shapes_qt.c, shapes_qt_hash.c, shapes_xml.c, shapes_blocks.c. */
+ * shapes_counted.c, shapes_qt.c, shapes_qt_hash.c, shapes_xml.c, shapes_blocks.c. */
 #ifndef HS_NATIVE_SHAPES_H
 #define HS_NATIVE_SHAPES_H
 
@@ -34,6 +34,9 @@ struct hs_shapes {
     size_t hint;                 /* of the image */
     unsigned qt_version;         /* 5, 6; 0: the process has no objects of Qt */
     uint64_t most_faults;        /* of a copy in a file, until the search ends early */
+    uint64_t before[2];          /* the words before the holder that is looked at; 0: none */
+    bool is_of_c;                /* no container of C++ is looked for, arrays beside counts are */
+    bool may_be_stale;           /* it is of a call, which may have left it there */
 };
 
 /* Tells whether the search is to end, as it has read all of a copy in a file several times over:
@@ -78,5 +81,13 @@ hs_status hs_shapes_try_xml(struct hs_shapes *s, const struct hs_heap_block *blo
 enum { HS_HOLDER_WORDS = 10 };
 hs_status hs_shapes_try_holder(struct hs_shapes *s, hs_addr at,
                                const uint64_t words[HS_HOLDER_WORDS], struct hs_error *err);
+/* Notes how much of an array is in use whose pointer and numbers these and s->before are. */
+hs_status hs_shapes_try_counted(struct hs_shapes *s, const uint64_t words[HS_HOLDER_WORDS],
+                                struct hs_error *err);
+
+/* Notes how much is in use of arrays that untyped blocks and roots lead to, in a program that has
+ * no containers of C++: hs_native_shapes does so in others. */
+hs_status hs_native_shapes_of_c(struct hs_native *native, struct hs_flow *flow,
+                                struct hs_error *err);
 
 #endif

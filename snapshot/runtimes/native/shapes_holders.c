@@ -172,10 +172,14 @@ hs_status hs_shapes_try_holder(struct hs_shapes *s, hs_addr at,
 {
     if (words[0] % WORD != 0 || !holder_in_heap(s, words[0]))
         return HS_OK;
+    if (s->is_of_c)
+        return s->may_be_stale ? HS_OK : hs_shapes_try_counted(s, words, err);
     if (words[0] < words[1] && words[1] <= words[2])
         return try_vector(s, at, words, err);
     if (hs_shapes_is_spent(s))
         return HS_OK;
+    if (!s->may_be_stale)
+        HS_TRY(hs_shapes_try_counted(s, words, err));
     if (s->qt_version == 6 && words[0] < words[1] && words[2] < words[0])
         HS_TRY(hs_shapes_try_qt6(s, words, err));
     if (words[2] < TEXT_BYTES_MAX)

@@ -112,8 +112,11 @@ enum hs_cused_by {
                        last; where they go on at the array's start that is less, or too many */
     HS_CUSED_ROOM,  /* `used` is the number of elements in use, `used_from` that for which there is
                        room: by the names of members, so that it is to be believed only where that
-                       is the size of the array, and of the elements in use none is empty */
-    HS_CUSED_BEFORE /* as END, but an address outside of the block says nothing */
+                       is the size of the array, and of the elements in use none is empty;
+                       UINT64_MAX: it is not told, and the elements must tell more */
+    HS_CUSED_BETWEEN, /* likewise: those from number `used_from` to `used` are in use */
+    HS_CUSED_ENDS,    /* likewise, or all others: which end of a ring goes first is not told */
+    HS_CUSED_BEFORE   /* as END, but an address outside of the block says nothing */
 };
 
 enum { HS_CLIST_BYTES = 128, HS_CLIST_NONE = 0xff };
