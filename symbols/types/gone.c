@@ -72,7 +72,6 @@ static bool gone_whens(struct hs_ctypes *types, uint64_t offset, uint64_t n_byte
 void hs_ctypes_mark_gone_(struct hs_ctypes *types, const struct ctypes_type *type)
 {
     uint64_t states[GONE_MOST_STATES], offset = 0, n_bytes = 0;
-    uint32_t first = (uint32_t)types->n_whens;
     size_t n_pointers = 0, n_enums = 0, n = 0;
 
     if (type->kind != HS_CTYPE_RECORD || type->rule != 0 || type->n_members > GONE_MOST_MEMBERS)
@@ -91,6 +90,7 @@ void hs_ctypes_mark_gone_(struct hs_ctypes *types, const struct ctypes_type *typ
         offset = member.offset;
         n_bytes = hs_ctypes_size_(types, member.type);
     }
+    uint32_t first = (uint32_t)types->n_whens; /* here: building a member's type may add some */
     if (n_enums != 1 || offset > INT64_MAX || n_bytes == 0 || n_bytes > 8 ||
         !gone_whens(types, offset, n_bytes, states, n))
         return;
