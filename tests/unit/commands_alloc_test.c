@@ -186,12 +186,12 @@ struct tally {
     unsigned n;
 };
 
-/* How often an allocation fails in one place, in all commands together: what sanitizers see of it
- * they see at once, and they take three times as long. */
+/* How often an allocation fails in one place, in all commands together and in each: what sanitizers
+ * see of it they see at once, and they take three times as long. */
 #ifdef HS_SANITIZED
-enum { PER_PLACE = 1 };
+enum { PER_PLACE = 1, PER_COMMAND = 1 };
 #else
-enum { PER_PLACE = 6 };
+enum { PER_PLACE = 6, PER_COMMAND = 2 };
 #endif
 
 static struct place places[MAX_FAILURES];
@@ -299,7 +299,7 @@ static bool is_wanted(uint64_t nth, unsigned kind)
     const struct place *place = &places[nth - 1];
     unsigned *whole = tally(of_trial, place->whole), *outer = tally(of_trial, place->outer);
     unsigned *inner = tally(of_all, place->inner + kind);
-    if (*whole >= 2 || (*inner >= PER_PLACE && *outer >= 2))
+    if (*whole >= PER_COMMAND || (*inner >= PER_PLACE && *outer >= PER_COMMAND))
         return false;
     ++*whole;
     ++*outer;
