@@ -34,8 +34,9 @@ near()
 }
 
 # within NAME PID: from the least that is accepted on, each dump works in what it may take, and all
-# find as many objects (live.native_budget compares whole graphs). A page table, a stack and a file
-# that is looked at once may stand beside the limit.
+# find as many objects (live.native_budget compares whole graphs). A page table, a stack, a file
+# that is looked at once, and what a kernel maps of the program's own file beyond what is needed
+# (Linux 6.18: 14 MiB where 12 are counted) may stand beside the limit.
 within()
 {
     local limit seen unit n_objects="" found too_little
@@ -55,7 +56,7 @@ within()
         read -r seen unit < <(sed -nE 's/.*at most ([0-9.]+) ([KMG]iB) were resident.*/\1 \2/p' \
             "$work/talk")
         seen=$(mib "$seen" "$unit")
-        awk -v s="$seen" -v limit="$limit" 'BEGIN { exit !(s <= limit + 3) }' ||
+        awk -v s="$seen" -v limit="$limit" 'BEGIN { exit !(s <= limit + 6) }' ||
             { cat "$work/talk"; fail "$1: $seen MiB were resident under $limit"; }
         found=$("$HEAPSNAP" info "$work/small.snap" --json | python3 -c '
 import json, sys

@@ -327,7 +327,7 @@ def stopped():
 
 def dump_stopped():
     """The same of heapsnap itself: it says why it was ended."""
-    target = Bound("blocks=600")
+    target = Bound("blocks=150") # few, as a slow machine would refuse more of them in a second
     command = [HEAPSNAP, "dump", str(target.pid), "-o", SNAP, "--stop", "read", "--max-pause",
                "1s"]
     for _ in range(20): # as it lets go, or is about to stop, is another matter
