@@ -92,15 +92,17 @@ void hs_talk_memory_report(const struct hs_budget *budget)
     char peak[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
     char spilled[HS_UNIT_TEXT_BYTES];
     char resident[HS_UNIT_TEXT_BYTES] = "unknown", own[HS_UNIT_TEXT_BYTES] = "unknown";
+    char files[HS_UNIT_TEXT_BYTES] = "unknown";
     hs_format_bytes(budget->peak_bytes, peak);
     format_limit(budget, limit);
     hs_talk("memory: at most %s were taken of the limit of %s", peak, limit);
     talk_allocator();
     (void)ask_kernel("VmHWM", resident);
     (void)ask_kernel("RssAnon", own);
+    (void)ask_kernel("RssFile", files);
     hs_talk("memory: at most %s were resident (VmHWM), mapped files included; at the end %s are "
-            "our own (RssAnon)",
-            resident, own);
+            "our own (RssAnon), %s those of mapped files (RssFile)",
+            resident, own, files);
     hs_format_bytes(hs_spill_most_bytes(), spilled);
     hs_talk("temporary files: at most %s at a time", spilled);
 }
