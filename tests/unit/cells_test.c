@@ -172,8 +172,8 @@ static void a_cell_in_use_tells_its_size(void **state)
     assert_int_equal(heaps.map.n_blocks, 4);
 }
 
-/* Of values that are counted one is free if another free one leads to it: one that was just taken
- * is not lost. */
+/* A counted value without references is free if another free one leads to it: one that was just
+ * taken is not lost. */
 static void a_free_value_is_led_to(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
  * pointers: the room is that of the array's block; all elements that the length counts lead to the
  * start of a block; right behind them stand some that were taken out, the rest leads nowhere; and
  * so many in a row would not be there by chance, as in a table that counts what it has anywhere.
- * What is behind the length keeps nothing that others keep then. */
+ * Pointers behind the length are then non-owning. */
 #include "shapes.h"
 
 enum { WORD = 8, HALF_BITS = 32 };
