@@ -186,6 +186,7 @@ def stopped_at_random(mode, *words, n=6, allowed_seconds=0.2):
         target.set_word("gap_ns", 0)
         one = Run(target.pid, f"mode={mode}", f"stop_us={stop_us}",
                   f"max_pause_ns={int(allowed_seconds * 1e9)}")
+        one.wait_stopped(what)
         time.sleep(3 * allowed_seconds)
         if one.process.poll() is None:
             one.process.send_signal(signal.SIGCONT)

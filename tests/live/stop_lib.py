@@ -221,6 +221,17 @@ class Run:
         line = self.process.stdout.readline()
         check(line.startswith("POINT"), f"{what}: no such point: {line!r}")
 
+    def wait_stopped(self, what):
+        """Until a signal has stopped it, or it has ended: on a slow machine either takes its
+        time."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self.process.poll() is None:
+            with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as stat:
+                if stat.read().rpartition(")")[2].split()[0] == "T":
+                    return
+            check(time.monotonic() < until, f"{what}: neither stopped nor ended")
+            time.sleep(0.001)
+
     def go_on(self):
         self.process.stdin.write("\n")
         self.process.stdin.flush()

@@ -15,13 +15,13 @@
 #include "base/budget.h"
 #include "base/progress.h"
 
-#define PROBE_BYTES ((size_t)16 << 20)
+#define PROBE_BYTES ((size_t)4 << 20)
 /* The probe may take at most one part in so many of the memory that is left to us: we may live
  * under the same limit as the process. */
 #define PROBE_SHARE 4
-#define PROBE_REQUEST_BYTES ((size_t)4 << 20)
+#define PROBE_REQUEST_BYTES ((size_t)1 << 20)
 #define PROBE_PAGE ((size_t)4096)
-#define PROBE_FRESH_NS ((uint64_t)10000000000) /* it takes some 30 ms */
+#define PROBE_FRESH_NS ((uint64_t)10000000000) /* it takes some 10 ms */
 #define PROBE_PAGES_PER_MIB 256
 enum { PROBE_TURNS = 3 };
 

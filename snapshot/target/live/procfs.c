@@ -13,7 +13,7 @@
 #include "base/progress.h"
 
 /* maps of a process with tens of thousands of mappings has a few megabytes. */
-#define PROC_READ_BYTES ((size_t)64 << 10)
+#define PROC_READ_BYTES ((size_t)4 << 10) /* most of these files have less; it doubles */
 #define PROC_LIMIT_BYTES ((size_t)1 << 30)
 
 static hs_status proc_read_fd(int fd, const char *path, uint64_t deadline_ns, char **ret,
@@ -29,7 +29,7 @@ static hs_status proc_read_fd(int fd, const char *path, uint64_t deadline_ns, ch
             (void)hs_fail(err, HS_LIMIT, "cannot read '%s' in the time that is allowed", path);
             return hs_hint(err, "allow more with --max-pause");
         }
-        HS_TRY(HS_GROW(&text, &capacity, n + PROC_READ_BYTES + 1, err));
+        HS_TRY(HS_GROW(&text, &capacity, n + PROC_READ_BYTES, err));
         ssize_t got = read(fd, text + n, capacity - n - 1);
         if (got < 0 && errno == EINTR)
             continue;
