@@ -44,6 +44,12 @@ static void check_pattern(const struct hs_rules *rules, const struct hs_rule_pat
     }
 }
 
+static void check_words(const struct hs_rule *rule)
+{
+    assert(rule->kind != HS_RULE_CLASS || rule->words != 0);
+    assert(rule->kind == HS_RULE_CLASS || rule->kind == HS_RULE_RECORD || rule->words == 0);
+}
+
 static void check_rules(const struct hs_rules *rules)
 {
     size_t n = rules->n_patterns < MAX_PATTERNS ? rules->n_patterns : MAX_PATTERNS;
@@ -58,8 +64,7 @@ static void check_rules(const struct hs_rules *rules)
         char text[4 * HS_RULES_MAX_NAME_BYTES];
         hs_rule_text(rule, text, sizeof text);
         assert((rule->kind == HS_RULE_CONTAINER) == (rule->container.body != NULL));
-        assert(rule->kind != HS_RULE_CLASS || rule->words != 0);
-        assert(rule->kind == HS_RULE_CLASS || rule->kind == HS_RULE_RECORD || rule->words == 0);
+        check_words(rule);
         assert((rule->kind == HS_RULE_FIND_MEMBERS) == (rule->n_members != 0));
         for (size_t k = 0; rule->kind == HS_RULE_OWNERS && k < HS_TREE_HEADER; k++)
             assert(rule->tree.at[k] == HS_TREE_NONE ||
