@@ -12,7 +12,8 @@ reasons()
         'shifted left by 1 bit,' 'shifted right by 4 bits' 'shifted right by 1 bit,' \
         'bytes in the other order' 'exclusive or of addresses and a constant' \
         'packed in six bytes' 'with tags above them' 'complements or negatives' \
-        'shifted left by 17 bits' 'addresses as fractions of 64 bits' \
+        'shifted left by 17 bits' 'shifted left by 20 bits' 'shifted left by 23 bits' \
+        'addresses as fractions of 64 bits' \
         'addresses added to or subtracted from a constant, such as at ' \
         'distances from 0x[0-9a-f]* in units of 1 byte' \
         'distances from 0x[0-9a-f]* in units of 8' \

@@ -95,6 +95,24 @@ static void one_word_of_an_address_shifted_is_enough(void **state)
                                      "lead to 1 of 255 lost blocks of 64 bytes; what only it"));
 }
 
+static void one_word_of_an_address_cut_short_is_chance(void **state)
+{
+    f->data[10] = lost(7) << 18 | 77;
+    f->data[11] = lost(8) << 20 | 0xabcde;
+    f->data[12] = lost(9) << 23 | 0x2bcdef;
+    run();
+    assert_int_equal(n_unsure(), 0);
+}
+
+static void a_tenth_of_cut_addresses_stands_for_its_group(void **state)
+{
+    for (size_t i = 0; i < TENTH; i++)
+        f->data[10 + i] = lost(i * 3) << 23 | i;
+    run();
+    assert_int_equal(n_unsure(), MANY - 1);
+    assert_true(fake_native_notes(f, "addresses shifted left by 23 bits"));
+}
+
 static void a_tenth_stands_for_its_group(void **state)
 {
     for (size_t i = 0; i < TENTH; i++)
@@ -329,6 +347,8 @@ int main(void)
 #define TWICE(name) TEST(name), cmocka_unit_test_setup_teardown(name, set_up_in_ranges, tear_down)
     const struct CMUnitTest tests[] = {
         TWICE(one_word_of_an_address_shifted_is_enough),
+        TWICE(one_word_of_an_address_cut_short_is_chance),
+        TWICE(a_tenth_of_cut_addresses_stands_for_its_group),
         TWICE(a_tenth_stands_for_its_group),
         TWICE(what_leads_beside_blocks_as_often_is_chance),
         TWICE(each_encoding_alone),

@@ -298,10 +298,11 @@ static void talk_of_unseen(const struct report *r)
         (r->certainties >> HS_LEAK_CERTAIN & 1) != 0)
         hs_talk(
             "what cannot be seen: addresses in pieces, as text, rotated, multiplied, shifted by "
-            "more than 17 bits, or disguised twice or by their own place; distances from their "
-            "own place or from where no variable and no mapping begins, in units other than 1, 8 "
-            "and 16, and of one block alone in 32 bits; what is in code that was written over, in "
-            "files that have a name, in other processes, in devices or in settings of the kernel");
+            "more than 23 bits or fewer than eight by more than 17, or disguised twice or by "
+            "their own place; distances from their own place or from where no variable and no "
+            "mapping begins, in units other than 1, 8 and 16, and of one block alone in 32 bits; "
+            "what is in code that was written over, in files that have a name, in other "
+            "processes, in devices or in settings of the kernel");
 }
 
 /* The next step. */

@@ -1,9 +1,10 @@
 /* Addresses that are written in one of the usual disguises. Before a block is called a certain leak
  * all memory is searched once for its address
  *
- *   shifted     to either side by 1 to 17 bits, with any bits below and tags in the last three of
- *               the address (numbers of Lisp and Scheme, tables of pages, pointers beside counters,
- *               tagged pointers of Go); to the right by 3 or 4 also with tags above
+ *   shifted     to either side by 1 to 23 bits, with any bits below and tags in the last three of
+ *               the address, also where more than 17 cut its first bits off (numbers of Lisp and
+ *               Scheme, tables of pages, pointers beside counters, tagged pointers of Go); to the
+ *               right by 3 or 4 also with tags above
  *   tagged      with other bits above the 47 of an address (disguise.h has it in all but stacks)
  *   swapped     its bytes in the other order, also six of them with any others before or behind;
  *               its complement, also with tags above, and what is less than 0 by it

@@ -8,7 +8,7 @@
 
 /* The thresholds of matches. One word of a strong encoding is enough where its matches are more
  * than four times the words that lead beside lost blocks; of the others, and where addresses are
- * short, eight and a tenth of a group are needed. */
+ * short or cut, eight and a tenth of a group are needed. */
 enum {
     STRONG_BITS = 36,
     TIMES = 4,
@@ -35,9 +35,18 @@ static unsigned bits_left(const struct hs_encoded *e, unsigned id)
     return length;
 }
 
+/* Tells whether a shift cuts off the first bits of an address: of millions of words without any
+ * meaning some are one of these by chance. */
+static bool is_cut(const struct hs_encoded *e, unsigned id)
+{
+    return id < ENCODED_RIGHT && id - ENCODED_LEFT >= ENCODED_WHOLE_SHIFTS &&
+           e->least_length + id - ENCODED_LEFT + 1 > 64;
+}
+
 static bool is_strong(const struct hs_encoded *e, unsigned id)
 {
-    return bits_left(e, id) >= STRONG_BITS && e->n_found[id] > TIMES * e->n_beside[id] &&
+    return !is_cut(e, id) && bits_left(e, id) >= STRONG_BITS &&
+           e->n_found[id] > TIMES * e->n_beside[id] &&
            (id < ENCODED_MASKED || e->n_found[id] >= LEAST_OF_MASK);
 }
 

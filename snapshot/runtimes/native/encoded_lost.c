@@ -63,6 +63,20 @@ static void note_top(struct hs_encoded *e, uint8_t top)
         e->n_tops++;
 }
 
+/* Notes of an address what is left of it under each shift that cuts its first bits off. */
+static void note_cut(struct hs_encoded *e, hs_addr address)
+{
+    const uint64_t first = address >> (64 - ENCODED_SHIFTS);
+    size_t i = 0;
+
+    for (unsigned n = ENCODED_WHOLE_SHIFTS + 1; n <= ENCODED_SHIFTS; n++)
+        e->cut_shifts[address << n >> 56] |= (uint8_t)(1U << (n - ENCODED_WHOLE_SHIFTS - 1));
+    while (i < e->n_cut_off && e->cut_off[i] != first)
+        i++;
+    if (i == e->n_cut_off && i < ENCODED_CUT_OFF)
+        e->cut_off[e->n_cut_off++] = first;
+}
+
 static hs_status note_lost(struct hs_encoded *e, const struct hs_heap_block *block)
 {
     const unsigned length = 64 - (unsigned)__builtin_clzll(block->begin);
@@ -75,6 +89,7 @@ static hs_status note_lost(struct hs_encoded *e, const struct hs_heap_block *blo
     e->pages[page >> 6] |= UINT64_C(1) << (page & 63);
     note_upper(e, block->begin >> 32);
     note_top(e, (uint8_t)(block->begin >> BYTE_OF_TOP));
+    note_cut(e, block->begin);
     if (hs_dict_find(&e->group_of, block->n_bytes) == NULL && e->n_groups < ENCODED_GROUPS) {
         e->groups[e->n_groups].n_bytes = block->n_bytes;
         HS_TRY(hs_dict_put(&e->group_of, block->n_bytes, e->n_groups++, e->err));

@@ -6,8 +6,9 @@
 
 /* Ways of writing an address, by number. */
 enum {
-    ENCODED_LEFT = 0,    /* by 1 to ENCODED_SHIFTS bits */
-    ENCODED_SHIFTS = 17, /* an address of 47 bits then begins with the word's first bit */
+    ENCODED_LEFT = 0,          /* by 1 to ENCODED_SHIFTS bits */
+    ENCODED_SHIFTS = 23,       /* one by 24 begins as six packed bytes do */
+    ENCODED_WHOLE_SHIFTS = 17, /* an address of 47 bits then begins with the word's first bit */
     ENCODED_RIGHT = ENCODED_LEFT + ENCODED_SHIFTS,
     ENCODED_SWAPPED = ENCODED_RIGHT + ENCODED_SHIFTS,
     ENCODED_COMPLEMENT,
@@ -23,6 +24,7 @@ enum {
     ENCODED_UNITS = 3,
     ENCODED_N = ENCODED_OFFSET + ENCODED_BASES * ENCODED_UNITS,
     ENCODED_TOPS = 4,
+    ENCODED_CUT_OFF = 8,
 };
 extern const uint8_t hs_encoded_unit_bytes[ENCODED_UNITS];
 
@@ -115,8 +117,13 @@ struct hs_encoded {
     struct hs_table by_upper; /* of these, by the upper half */
     uint64_t uppers[8];       /* upper halves of lost addresses */
     size_t n_uppers;
-    uint64_t tops[ENCODED_TOPS];   /* of lost addresses, the byte above 40 bits, in each byte */
-    size_t n_tops;                 /* ENCODED_TOPS + 1: more than there is room for */
+    uint64_t tops[ENCODED_TOPS]; /* of lost addresses, the byte above 40 bits, in each byte */
+    size_t n_tops;               /* ENCODED_TOPS + 1: more than there is room for */
+    /* For each first byte of a word, the shifts beyond the whole ones by which it is a part of some
+     * lost address, a bit each; and the bits that such shifts may cut off. */
+    uint8_t cut_shifts[256];
+    uint64_t cut_off[ENCODED_CUT_OFF];
+    size_t n_cut_off;
     uint64_t masks[ENCODED_MASKS]; /* those that led to lost blocks */
     size_t n_masks;
     struct hs_bitmap hits[2];     /* by encoding and sample: met; met beside it */

@@ -75,6 +75,20 @@ static void look_for_shift(struct hs_encoded *e, uint64_t word, hs_addr at)
     }
 }
 
+/* Looks at a word as an address shifted to the left by so much that its first bits are cut off:
+ * those of any lost address may have stood there. */
+static void look_for_cut(struct hs_encoded *e, uint64_t word, hs_addr at)
+{
+    for (unsigned cut = e->cut_shifts[word >> 56]; cut != 0; cut &= cut - 1) {
+        unsigned n = ENCODED_WHOLE_SHIFTS + 1 + (unsigned)__builtin_ctz(cut);
+        for (size_t i = 0; i < e->n_cut_off; i++) {
+            uint64_t first = e->cut_off[i] << (64 - ENCODED_SHIFTS) >> (64 - n) << (64 - n);
+            if (hs_encoded_may_be_lost(e, first | word >> n))
+                meet(e, ENCODED_LEFT + n - 1, (first | word >> n) & ~TAG_BITS, WORD, at);
+        }
+    }
+}
+
 /* Looks at a word with other bits above the 47 of an address: tags, above the address, its
  * complement, or one that is shifted right by 3 or 4 bits. */
 static void look_for_tags(struct hs_encoded *e, uint64_t word, hs_addr at)
@@ -352,6 +366,7 @@ static void look_for_double(struct hs_encoded *e, uint64_t word, hs_addr at)
 static inline void look_for_strong(struct hs_encoded *e, uint64_t word, hs_addr at)
 {
     look_for_shift(e, word, at);
+    look_for_cut(e, word, at);
     look_for_swapped(e, word, at);
     look_for_complement(e, word, at);
     if (word >> USER_BITS != 0) {
