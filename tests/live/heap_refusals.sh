@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # parts: ocaml
-# An OCaml program that is not a native one of 4.13 or 4.14 is told what it is, with exit code 3,
-# and goes on.
-. "$(dirname "$0")/_roots.sh"
+# An OCaml program whose heap cannot be read, bytecode of OCaml 5, is told what it is, with exit
+# code 3, and goes on.
+. "$(dirname "$0")/_ocaml5.sh"
 
 # refused PROGRAM PATTERN: dumps the running process $pid
 refused()
@@ -17,11 +17,14 @@ refused()
     kill -0 "$pid" || fail "$1: the target did not survive"
 }
 
+root=${ocaml5%/*}
+[ -x "$root/usr/bin/ocamlc.opt" ] || { echo "skipped: no bytecode compiler of OCaml 5"; exit 77; }
+in_root=("$root/usr/lib64/ld-linux-x86-64.so.2" --library-path "$root/usr/lib/x86_64-linux-gnu")
+OCAMLLIB=$("$ocaml5" -where)
+export OCAMLLIB
 cp "$fixtures/heap_wait.ml" "$work/"
-(cd "$work" && ocamlfind ocamlc -w -a heap_wait.ml -o heap_wait.byte &&
-    ocamlfind ocamlc -w -a -custom heap_wait.ml -o heap_wait.custom)
-for variant in byte custom; do
-    start "$work/heap_wait.$variant"
-    refused "$variant" "bytecode"
-    leave
-done
+(cd "$work" && "${in_root[@]}" "$root/usr/bin/ocamlc.opt" -w -a heap_wait.ml -o heap_wait.byte) ||
+    fail "building"
+start "${in_root[@]}" "$root/usr/bin/ocamlrun" "$work/heap_wait.byte"
+refused "byte" "OCaml 5 bytecode"
+leave
