@@ -23,8 +23,18 @@ in_root=("$root/usr/lib64/ld-linux-x86-64.so.2" --library-path "$root/usr/lib/x8
 OCAMLLIB=$("$ocaml5" -where)
 export OCAMLLIB
 cp "$fixtures/heap_wait.ml" "$work/"
-(cd "$work" && "${in_root[@]}" "$root/usr/bin/ocamlc.opt" -w -a heap_wait.ml -o heap_wait.byte) ||
-    fail "building"
+compile_bytecode()
+{
+    (cd "$work" && "${in_root[@]}" "$root/usr/bin/ocamlc.opt" -w -a heap_wait.ml "$@") ||
+        fail "building: $*"
+}
+
+compile_bytecode -o heap_wait.byte
 start "${in_root[@]}" "$root/usr/bin/ocamlrun" "$work/heap_wait.byte"
 refused "byte" "OCaml 5 bytecode"
+leave
+
+compile_bytecode -cc "$root/cc" -custom -o heap_wait.custom
+start "$work/heap_wait.custom"
+refused "custom" "OCaml 5 bytecode"
 leave
