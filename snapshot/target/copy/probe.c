@@ -21,7 +21,7 @@
 #define PROBE_SHARE 4
 #define PROBE_REQUEST_BYTES ((size_t)1 << 20)
 #define PROBE_PAGE ((size_t)4096)
-#define PROBE_FRESH_NS ((uint64_t)10000000000) /* it takes some 10 ms */
+#define PROBE_FRESH_NS ((uint64_t)10000000000) /* measured again when it is older */
 #define PROBE_PAGES_PER_MIB 256
 enum { PROBE_TURNS = 3 };
 

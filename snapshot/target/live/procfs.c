@@ -12,8 +12,9 @@
 #include "base/checked.h"
 #include "base/progress.h"
 
-/* maps of a process with tens of thousands of mappings has a few megabytes. */
-#define PROC_READ_BYTES ((size_t)4 << 10) /* most of these files have less; it doubles */
+/* The room for the first read, which doubles: most of these files are shorter, and hundreds are
+ * read in a dump. maps of a process with tens of thousands of mappings has a few megabytes. */
+#define PROC_READ_BYTES ((size_t)4 << 10)
 #define PROC_LIMIT_BYTES ((size_t)1 << 30)
 
 static hs_status proc_read_fd(int fd, const char *path, uint64_t deadline_ns, char **ret,
